@@ -1,0 +1,92 @@
+/**
+ * @brief Registration of the plugin's parameters, and the readings of a split method.
+ */
+#include "param.h"
+
+#include <algorithm>  // for find_if
+#include <array>      // for array
+#include <sstream>    // for ostringstream
+#include <string>     // for string, to_string
+
+#include "split_method.h"
+#include "xgboost/logging.h"  // for LOG
+
+namespace xgboost::multilabel {
+DMLC_REGISTER_PARAMETER(MultiLabelTrainParam);
+DMLC_REGISTER_PARAMETER(LabelFeatureParam);
+
+namespace {
+constexpr std::array<SplitMethod, 6> kMethods{SplitMethod::kMaxGain, SplitMethod::kMaxWeight,
+                                              SplitMethod::kSumGain, SplitMethod::kSumWeight,
+                                              SplitMethod::kMaxAbsG, SplitMethod::kSumAbsG};
+
+bool FindByName(std::string const& name, SplitMethod* out) {
+  auto it = std::find_if(kMethods.cbegin(), kMethods.cend(),
+                         [&](SplitMethod m) { return name == SplitMethodName(m); });
+  if (it != kMethods.cend()) {
+    *out = *it;
+  }
+  return it != kMethods.cend();
+}
+
+std::string const* FindArg(Args const& args, std::string const& key) {
+  auto it = std::find_if(args.cbegin(), args.cend(), [&](auto const& kv) { return kv.first == key; });
+  return it == args.cend() ? nullptr : &it->second;
+}
+}  // namespace
+
+char const* SplitMethodName(SplitMethod method) {
+  switch (method) {
+    case SplitMethod::kMaxGain:
+      return "maxGain";
+    case SplitMethod::kMaxWeight:
+      return "maxWeight";
+    case SplitMethod::kSumGain:
+      return "sumGain";
+    case SplitMethod::kSumWeight:
+      return "sumWeight";
+    case SplitMethod::kMaxAbsG:
+      return "maxAbsG";
+    case SplitMethod::kSumAbsG:
+      return "sumAbsG";
+  }
+  LOG(FATAL) << "Unreachable";
+  return "";
+}
+
+SplitMethod ParseSplitMethod(std::string const& text) {
+  SplitMethod method;
+  if (FindByName(text, &method)) {
+    return method;
+  }
+  std::ostringstream allowed;
+  for (auto m : kMethods) {
+    auto number = static_cast<int>(m);
+    if (text == std::to_string(number)) {
+      return m;
+    }
+    allowed << (number == 1 ? "" : ", ") << "`" << SplitMethodName(m) << "` (" << number << ")";
+  }
+  LOG(FATAL) << "Unknown split_method: `" << text << "`. It is one of " << allowed.str() << ".";
+  return method;
+}
+
+bool SplitMethodOfObjective(std::string const& objective, SplitMethod* out) {
+  std::string const prefix{kObjectivePrefix};
+  return objective.compare(0, prefix.size(), prefix) == 0 &&
+         FindByName(objective.substr(prefix.size()), out);
+}
+
+void MultiLabelTrainParam::Configure(Args const& args) {
+  this->UpdateAllowUnknown(args);
+  auto const* objective = FindArg(args, "objective");
+  SplitMethod short_form;
+  if (objective && SplitMethodOfObjective(*objective, &short_form)) {
+    CHECK(!FindArg(args, "split_method") || this->Method() == short_form)
+        << "The objective `" << *objective << "` names another split method than split_method=`"
+        << split_method << "`. Give one of the two.";
+    split_method = SplitMethodName(short_form);
+  }
+  split_method = SplitMethodName(this->Method());
+}
+}  // namespace xgboost::multilabel

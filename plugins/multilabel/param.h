@@ -1,0 +1,61 @@
+/**
+ * @brief Parameters of the plugin that the user may set beside XGBoost's own.
+ */
+#ifndef XDCC_MULTILABEL_PARAM_H_
+#define XDCC_MULTILABEL_PARAM_H_
+
+#include <string>  // for string
+
+#include "xgboost/base.h"       // for Args
+#include "xgboost/parameter.h"  // for XGBoostParameter
+
+#include "split_method.h"  // for SplitMethod
+
+namespace xgboost::multilabel {
+/** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
+enum MinChildWeightScope : int { kAnyLabel = 0, kAllLabels = 1, kMeanOfLabels = 2 };
+
+/** @brief Parameters of the updater `grow_multilabel_hist`. */
+struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
+  std::string split_method;
+  // XGBoost's parameter of the same name, read a second time: 1, the default there, would stop
+  // trees early where labels are rare, and a default cannot be told from a value in TrainParam.
+  float min_child_weight;
+  int min_child_weight_scope;
+
+  DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
+    DMLC_DECLARE_FIELD(split_method)
+        .set_default("sumGain")
+        .describe("How the labels' gains are combined into the score of a split.");
+    DMLC_DECLARE_FIELD(min_child_weight)
+        .set_lower_bound(0.0f)
+        .set_default(0.0f)
+        .describe("Minimum sum of instance weight (Hessian) needed in a child.");
+    DMLC_DECLARE_FIELD(min_child_weight_scope)
+        .add_enum("any", kAnyLabel)
+        .add_enum("all", kAllLabels)
+        .add_enum("mean", kMeanOfLabels)
+        .set_default(kAnyLabel)
+        .describe("Whether any label, all labels or their mean must reach min_child_weight.");
+  }
+
+  /** @brief Update from the user's arguments, the objective's name (short form) included. */
+  void Configure(Args const& args);
+  [[nodiscard]] SplitMethod Method() const { return ParseSplitMethod(split_method); }
+};
+
+/** @brief Where the label features of a classifier chain stand among the columns of X. */
+struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
+  int label_feature_begin;
+
+  DMLC_DECLARE_PARAMETER(LabelFeatureParam) {
+    DMLC_DECLARE_FIELD(label_feature_begin)
+        .set_lower_bound(-1)
+        .set_default(-1)
+        .describe("Column of the first label feature; -1: X holds none, nothing is masked.");
+  }
+
+  [[nodiscard]] bool HasLabelFeatures() const { return label_feature_begin >= 0; }
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_PARAM_H_

@@ -1,0 +1,443 @@
+/**
+ * @brief The tree updater `grow_multilabel_hist`: one tree for all labels, grown on histograms.
+ *
+ * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
+ * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
+ * interaction constraints. Ours are the gradients' layout (`gradient_matrix.h`), the histograms
+ * (`histogram.h`), the split scores (`split_score.h`) and the scan (`evaluator.h`).
+ *
+ * The unit of work is a task: one node and one block of neighbouring features. A task fills its
+ * histogram, scans it and forgets it, so that threads need not wait for each other within a level
+ * and memory stays small. With external memory a group of tasks shares one pass over the pages.
+ */
+#include <algorithm>  // for any_of, lower_bound, max, transform
+#include <cstddef>    // for size_t
+#include <memory>     // for make_shared, shared_ptr
+#include <numeric>    // for accumulate
+#include <string>     // for string
+#include <utility>    // for move
+#include <vector>     // for vector
+
+#include "../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../src/common/random.h"                // for ColumnSampler
+#include "../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../src/common/timer.h"                 // for Monitor
+#include "../../src/data/gradient_index.h"          // for GHistIndexMatrix
+#include "../../src/tree/common_row_partitioner.h"  // for CommonRowPartitioner
+#include "../../src/tree/constraints.h"             // for FeatureInteractionConstraintHost
+#include "../../src/tree/driver.h"                  // for Driver
+#include "../../src/tree/hist/sampler.h"            // for Sampler
+#include "../../src/tree/param.h"                   // for TrainParam
+#include "evaluator.h"                              // for SplitScanner, Split, BestSplit
+#include "gradient_matrix.h"                        // for GradientMatrix
+#include "histogram.h"                              // for BlockHistogram, MakeFeatureBlocks
+#include "param.h"                                  // for MultiLabelTrainParam
+#include "split_score.h"                            // for LabelWeight, Regularisation
+#include "xgboost/base.h"                           // for GradientPair, bst_node_t
+#include "xgboost/context.h"                        // for Context
+#include "xgboost/data.h"                           // for DMatrix, BatchParam
+#include "xgboost/gradient.h"                       // for GradientContainer
+#include "xgboost/json.h"                           // for Json
+#include "xgboost/linalg.h"                         // for Matrix, MatrixView
+#include "xgboost/logging.h"                        // for CHECK
+#include "xgboost/multi_target_tree_model.h"        // for ExpandBatch
+#include "xgboost/tree_model.h"                     // for RegTree
+#include "xgboost/tree_updater.h"                   // for TreeUpdater
+
+namespace xgboost::multilabel {
+namespace {
+using tree::TrainParam;
+
+constexpr char kUpdaterName[] = "grow_multilabel_hist";
+/** @brief Size of a task's histogram; it shares a core's second-level cache with gradients. */
+constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+/** @brief With external memory: size of the histograms that one pass over the pages fills. */
+constexpr std::size_t kPassBytes = std::size_t{1} << 28;
+
+/** @brief A node that may be split, as `Driver` and `CommonRowPartitioner` want it. */
+struct ExpandEntry {
+  bst_node_t nid{RegTree::kRoot};
+  bst_node_t depth{0};
+  Split split;
+
+  ExpandEntry() = default;
+  ExpandEntry(bst_node_t nid, bst_node_t depth) : nid{nid}, depth{depth} {}
+
+  [[nodiscard]] float GetLossChange() const { return split.gain; }
+  [[nodiscard]] bst_node_t GetNodeId() const { return nid; }
+};
+
+/** @brief One node and one block of features. */
+struct Task {
+  std::size_t node;   // position among the nodes that are evaluated together
+  std::size_t block;  // position among the feature blocks
+};
+
+class TreeGrower {
+ public:
+  TreeGrower(Context const* ctx, TrainParam const* param, MultiLabelTrainParam const& ml_param,
+             std::shared_ptr<common::ColumnSampler> column_sampler)
+      : ctx_{ctx},
+        param_{param},
+        batch_{param->max_bin, param->sparse_threshold},
+        reg_{*param, ml_param},
+        kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Plain())},
+        column_sampler_{std::move(column_sampler)} {}
+
+  /**
+   * @brief Grow one tree.
+   *
+   * @param gpair        Gradients after masks and sampling. [n_rows, n_labels]
+   * @param out_position Leaf of each row, as `TreeUpdater::Update` wants it.
+   * @param p_tree       A tree of a single leaf.
+   */
+  void Grow(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat,
+            HostDeviceVector<bst_node_t>* out_position, RegTree* p_tree) {
+    this->Init(gpair, p_fmat);
+    tree::Driver<ExpandEntry> driver{*param_};
+    driver.Push(this->InitRoot(p_fmat, p_tree));
+
+    for (auto to_apply = driver.Pop(); !to_apply.empty(); to_apply = driver.Pop()) {
+      std::vector<ExpandEntry> children;
+      for (auto const& entry : to_apply) {
+        this->ApplySplit(entry, p_tree);
+        if (driver.IsChildValid(entry)) {
+          children.emplace_back(p_tree->LeftChild(entry.nid), entry.depth + 1);
+          children.emplace_back(p_tree->RightChild(entry.nid), entry.depth + 1);
+        }
+      }
+      this->UpdatePosition(p_fmat, *p_tree, to_apply);
+      this->Evaluate(p_fmat, &children);
+      driver.Push(children);
+    }
+
+    auto& position = out_position->HostVector();
+    position.resize(gpair.Shape(0));
+    for (auto const& part : partitioners_) {
+      VisitTree(*p_tree, [&](auto const& view) {
+        part.LeafPartition(ctx_, view, gpair, common::Span{position});
+      });
+    }
+    if (p_tree->IsMultiTarget()) {
+      p_tree->GetMultiTargetTree()->SetLeaves();
+    }
+  }
+
+ private:
+  /** @brief Call a function with the view that fits the tree: one label makes a scalar tree. */
+  template <typename Fn>
+  static void VisitTree(RegTree const& tree, Fn&& fn) {
+    if (tree.IsMultiTarget()) {
+      fn(tree.HostMtView());
+    } else {
+      fn(tree.HostScView());
+    }
+  }
+
+  [[nodiscard]] auto Pages(DMatrix* p_fmat) const {
+    return p_fmat->GetBatches<GHistIndexMatrix>(ctx_, batch_);
+  }
+
+  void Init(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
+    gradients_.Assign(ctx_, gpair);
+    std::size_t page_id{0};
+    for (auto const& page : this->Pages(p_fmat)) {
+      if (page_id == partitioners_.size()) {
+        partitioners_.emplace_back();
+      }
+      partitioners_[page_id++].Reset(ctx_, page.Size(), page.base_rowid);
+      if (page_id == 1) {
+        blocks_ = MakeFeatureBlocks(page.cut, gradients_.Width(), kBlockBytes);
+      }
+    }
+    partitioners_.resize(page_id);
+
+    auto const& info = p_fmat->Info();
+    interactions_.Reset();
+    interactions_.Configure(*param_, info.num_col_);
+    column_sampler_->Init(ctx_, info.num_col_, info.feature_weights, param_->colsample_bynode,
+                          param_->colsample_bylevel, param_->colsample_bytree);
+    scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
+    stats_.clear();
+  }
+
+  ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
+    this->AddNode(RegTree::kRoot, gradients_.Sum());
+    auto weight = this->Weights(stats_[RegTree::kRoot].sums);
+    auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
+    if (p_tree->IsMultiTarget()) {
+      for (auto& w : weight) {
+        w *= param_->learning_rate;
+      }
+      p_tree->SetRoot(linalg::MakeVec(weight.data(), weight.size()), sum_hess);
+    } else {
+      p_tree->Stat(RegTree::kRoot).sum_hess = sum_hess;
+      p_tree->Stat(RegTree::kRoot).base_weight = weight.front();
+      (*p_tree)[RegTree::kRoot].SetLeaf(param_->learning_rate * weight.front());
+    }
+    std::vector<ExpandEntry> root(1);
+    this->Evaluate(p_fmat, &root);
+    return root.front();
+  }
+
+  void AddNode(bst_node_t nidx, std::vector<double> sums) {
+    stats_.resize(std::max(stats_.size(), static_cast<std::size_t>(nidx) + 1));
+    stats_[nidx].score = kernels_.score(reg_, sums.data(), gradients_.NumLabels()).score;
+    stats_[nidx].sums = std::move(sums);
+  }
+
+  /** @brief Weights of a node without the learning rate. [n_labels] */
+  [[nodiscard]] std::vector<float> Weights(std::vector<double> const& sums) const {
+    auto const n_labels = gradients_.NumLabels();
+    std::vector<float> weights(n_labels);
+    for (std::size_t j = 0; j < n_labels; ++j) {
+      weights[j] = static_cast<float>(LabelWeight(reg_, sums[j], sums[n_labels + j]));
+    }
+    return weights;
+  }
+
+  /** @brief Hessian of a node over all labels: its `cover`. */
+  [[nodiscard]] double SumHess(std::vector<double> const& sums) const {
+    return std::accumulate(sums.cbegin() + gradients_.NumLabels(), sums.cend(), 0.0);
+  }
+
+  void ApplySplit(ExpandEntry const& entry, RegTree* p_tree) {
+    auto const& split = entry.split;
+    auto const left_sums = std::move(stats_[entry.nid].left_sums);
+    auto const& parent_sums = stats_[entry.nid].sums;
+    std::vector<double> right_sums(left_sums.size());
+    std::transform(parent_sums.cbegin(), parent_sums.cend(), left_sums.cbegin(),
+                   right_sums.begin(), [](double parent, double left) { return parent - left; });
+
+    auto const base_weight = this->Weights(parent_sums);
+    auto const left_weight = this->Weights(left_sums);
+    auto const right_weight = this->Weights(right_sums);
+    auto const left_hess = this->SumHess(left_sums);
+    auto const right_hess = this->SumHess(right_sums);
+    auto const eta = param_->learning_rate;
+    if (p_tree->IsMultiTarget()) {
+      tree::ExpandBatch batch{eta};
+      batch.Push(entry.nid, split.feature, split.split_value, split.default_left,
+                 common::Span{base_weight}, common::Span{left_weight}, common::Span{right_weight},
+                 split.gain, left_hess, right_hess);
+      p_tree->Expand(ctx_, batch);
+    } else {
+      p_tree->ExpandNode(entry.nid, split.feature, split.split_value, split.default_left,
+                         base_weight.front(), eta * left_weight.front(),
+                         eta * right_weight.front(), split.gain, left_hess + right_hess, left_hess,
+                         right_hess);
+    }
+    auto const left = p_tree->LeftChild(entry.nid);
+    auto const right = p_tree->RightChild(entry.nid);
+    interactions_.Split(entry.nid, split.feature, left, right);
+    this->AddNode(left, left_sums);
+    this->AddNode(right, std::move(right_sums));
+  }
+
+  void UpdatePosition(DMatrix* p_fmat, RegTree const& tree,
+                      std::vector<ExpandEntry> const& applied) {
+    std::size_t page_id{0};
+    for (auto const& page : this->Pages(p_fmat)) {
+      VisitTree(tree, [&](auto const& view) {
+        partitioners_[page_id].UpdatePosition(ctx_, page, applied, view);
+      });
+      ++page_id;
+    }
+  }
+
+  [[nodiscard]] common::Span<bst_idx_t const> Rows(std::size_t page_id, bst_node_t nidx) const {
+    auto const& rows = partitioners_[page_id][nidx];
+    return {rows.begin(), rows.Size()};
+  }
+
+  /** @brief Find the best split of each node. */
+  void Evaluate(DMatrix* p_fmat, std::vector<ExpandEntry>* p_nodes) {
+    auto& nodes = *p_nodes;
+    auto const features = this->SampleFeatures(nodes);
+    this->CountActive(nodes);
+
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        if (!FeaturesOf(features[i], blocks_[b]).empty()) {
+          tasks.push_back({i, b});
+        }
+      }
+    }
+    auto const n_threads = ctx_->Threads();
+    std::vector<BestSplit> best(nodes.size() * n_threads);
+    auto fill = [&](GHistIndexMatrix const& page, std::size_t page_id, Task const& task,
+                    BlockHistogram* hist) {
+      auto block = blocks_[task.block];
+      auto const& ptrs = page.cut.Ptrs();
+      hist->Resize(ptrs[block.end] - ptrs[block.begin], gradients_.Width());
+      hist->Add(page, block, FeaturesOf(features[task.node], block),
+                this->Rows(page_id, nodes[task.node].nid), gradients_);
+    };
+    auto scan = [&](common::HistogramCuts const& cuts, Task const& task, BlockHistogram* hist) {
+      auto const tid = omp_get_thread_num();
+      auto const block = blocks_[task.block];
+      auto const& ptrs = cuts.Ptrs();
+      auto const block_begin = ptrs[block.begin];
+      for (auto f : FeaturesOf(features[task.node], block)) {
+        (scanners_[tid].*kernels_.scan)(*hist, cuts, block_begin, f, stats_[nodes[task.node].nid],
+                                        &best[task.node * n_threads + tid]);
+      }
+      hist->Clear(0, ptrs[block.end] - block_begin);
+    };
+
+    if (partitioners_.size() == 1) {
+      histograms_.resize(n_threads);
+      for (auto const& page : this->Pages(p_fmat)) {
+        common::ParallelFor(tasks.size(), n_threads, common::Sched::Dyn(1), [&](auto i) {
+          auto* hist = &histograms_[omp_get_thread_num()];
+          fill(page, 0, tasks[i], hist);
+          scan(page.cut, tasks[i], hist);
+        });
+      }
+    } else {
+      // One histogram per task of a group, filled page by page.
+      std::size_t const group_size = std::max<std::size_t>(1, kPassBytes / kBlockBytes);
+      histograms_.resize(std::min(group_size, tasks.size()));
+      for (std::size_t begin = 0; begin < tasks.size(); begin += group_size) {
+        auto const n = std::min(group_size, tasks.size() - begin);
+        std::size_t page_id{0};
+        for (auto const& page : this->Pages(p_fmat)) {
+          common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
+            fill(page, page_id, tasks[begin + i], &histograms_[i]);
+          });
+          if (++page_id == partitioners_.size()) {
+            common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
+              scan(page.cut, tasks[begin + i], &histograms_[i]);
+            });
+          }
+        }
+      }
+    }
+
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (std::int32_t tid = 0; tid < n_threads; ++tid) {
+        auto& candidate = best[i * n_threads + tid];
+        if (candidate.split.Beats(nodes[i].split)) {
+          nodes[i].split = candidate.split;
+          stats_[nodes[i].nid].left_sums = std::move(candidate.left_sums);
+        }
+      }
+    }
+  }
+
+  /** @brief The features that each node may split on, ascending. */
+  [[nodiscard]] std::vector<std::vector<bst_feature_t>> SampleFeatures(
+      std::vector<ExpandEntry> const& nodes) {
+    std::vector<std::vector<bst_feature_t>> features(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      auto const sampled = column_sampler_->GetFeatureSet(ctx_, nodes[i].depth);
+      for (auto f : sampled->ConstHostSpan()) {
+        if (interactions_.Query(nodes[i].nid, f)) {
+          features[i].push_back(f);
+        }
+      }
+    }
+    return features;
+  }
+
+  [[nodiscard]] static common::Span<bst_feature_t const> FeaturesOf(
+      std::vector<bst_feature_t> const& features, FeatureBlock block) {
+    auto begin = std::lower_bound(features.cbegin(), features.cend(), block.begin);
+    auto end = std::lower_bound(begin, features.cend(), block.end);
+    return {features.data() + (begin - features.cbegin()), static_cast<std::size_t>(end - begin)};
+  }
+
+  /** @brief Count the rows of each node that carry a gradient. */
+  void CountActive(std::vector<ExpandEntry> const& nodes) {
+    common::ParallelFor(nodes.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
+      auto const nidx = nodes[i].nid;
+      bst_idx_t n_active{0};
+      for (std::size_t page_id = 0; page_id < partitioners_.size(); ++page_id) {
+        for (auto ridx : this->Rows(page_id, nidx)) {
+          n_active += gradients_.Active(ridx);
+        }
+      }
+      stats_[nidx].n_active = n_active;
+    });
+  }
+
+  Context const* ctx_;
+  TrainParam const* param_;
+  BatchParam batch_;
+  Regularisation reg_;
+  SplitScanner::Kernels kernels_;
+  std::shared_ptr<common::ColumnSampler> column_sampler_;
+  FeatureInteractionConstraintHost interactions_;
+
+  GradientMatrix gradients_;
+  std::vector<FeatureBlock> blocks_;
+  std::vector<tree::CommonRowPartitioner> partitioners_;  // one per page
+  std::vector<NodeStats> stats_;                          // by node index
+  std::vector<SplitScanner> scanners_;                    // one per thread
+  std::vector<BlockHistogram> histograms_;                // one per thread, or per task of a group
+};
+
+class MultiLabelHistMaker : public TreeUpdater {
+ public:
+  explicit MultiLabelHistMaker(Context const* ctx)
+      : TreeUpdater{ctx}, column_sampler_{std::make_shared<common::ColumnSampler>()} {
+    ml_param_.Configure({});
+  }
+
+  void Configure(Args const& args) override { ml_param_.Configure(args); }
+  void LoadConfig(Json const& in) override {
+    FromJson(get<Object const>(in).at("multilabel_train_param"), &ml_param_);
+  }
+  void SaveConfig(Json* p_out) const override {
+    (*p_out)["multilabel_train_param"] = ToJson(ml_param_);
+  }
+  [[nodiscard]] char const* Name() const override { return kUpdaterName; }
+
+  void Update(TrainParam const* param, GradientContainer* in_gpair, DMatrix* p_fmat,
+              common::Span<HostDeviceVector<bst_node_t>> out_position,
+              std::vector<RegTree*> const& trees) override {
+    this->CheckSupported(*param, *in_gpair, p_fmat->Info());
+    auto gpair = std::as_const(*in_gpair->Grad()).HostView();
+    TreeGrower grower{ctx_, param, ml_param_, column_sampler_};
+    tree::cpu_impl::Sampler sampler{*param};
+    linalg::Matrix<GradientPair> sampled;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      auto tree_gpair = gpair;
+      if (param->subsample < 1.0f) {
+        sampled.Reshape(gpair.Shape());
+        auto out = sampled.HostView();
+        std::copy(linalg::cbegin(gpair), linalg::cend(gpair), linalg::begin(out));
+        sampler.Sample(ctx_, out);
+        tree_gpair = std::as_const(sampled).HostView();
+      }
+      grower.Grow(tree_gpair, p_fmat, &out_position[i], trees[i]);
+    }
+  }
+
+ private:
+  void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
+                      MetaInfo const& info) const {
+    auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
+    CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
+    CHECK(!collective::IsDistributed())
+        << what << "distributed training yet. Train on one machine, or with "
+        << "updater=`grow_quantile_histmaker` (split method sumGain only).";
+    CHECK(!gpair.HasValueGrad()) << what << "reduced gradients.";
+    CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
+    auto const types = info.feature_types.ConstHostSpan();
+    CHECK(std::none_of(types.cbegin(), types.cend(),
+                       [](FeatureType t) { return t == FeatureType::kCategorical; }))
+        << what << "categorical splits yet. Encode categorical features as numbers "
+        << "(feature types `q`, `float` or `int`).";
+  }
+
+  MultiLabelTrainParam ml_param_;
+  std::shared_ptr<common::ColumnSampler> column_sampler_;
+};
+}  // namespace
+
+XGBOOST_REGISTER_TREE_UPDATER(MultiLabelHistMaker, kUpdaterName)
+    .describe("Grow one tree for all labels using quantized histograms.")
+    .set_body([](Context const* ctx, ObjInfo const*) { return new MultiLabelHistMaker{ctx}; });
+}  // namespace xgboost::multilabel
