@@ -1,0 +1,138 @@
+"""sumGain grows the trees of stock XGBoost's ``multi_output_tree``.
+
+Stock's own updater is in the same library, behind its own objective, so both are trained here. The
+models must be equal, unless some split ties with another: then the twin proves that it does, and
+the trees before it must be equal.
+"""
+
+import numpy as np
+import pytest
+import xgboost as xgb
+
+from xdcc.boosting.reference import gradients
+from xdcc.boosting.tree_comparison import compare_trees, read_trees
+from xdcc.data import load_dataset
+
+N_ROUNDS = 8
+OURS = {"objective": "multilabel:logistic", "split_method": "sumGain"}
+STOCK = {"objective": "binary:logistic", "multi_strategy": "multi_output_tree"}
+POLICIES = {
+    "depthwise": {"max_depth": 6},
+    "lossguide": {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 24},
+}
+
+
+def random_data(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 12))
+    X[:, ::3] = X[:, ::3].round(1)
+    Y = (X[:, :5] + 0.5 * X[:, 5:10] + rng.normal(size=(600, 5)) > 0.4).astype(float)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X, Y
+
+
+def load(name):
+    if name == "random with missing values":
+        return random_data()
+    try:
+        data = load_dataset(name, split="train")
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    return data.X, data.Y
+
+
+def train_both(X, Y, params, weight=None):
+    """Train ours and stock's; return both and the matrix."""
+    matrix = xgb.DMatrix(X, Y, weight=weight)
+    scope = {"min_child_weight_scope": "mean"} if params.get("min_child_weight") else {}
+    ours = xgb.train(OURS | scope | params, matrix, N_ROUNDS)
+    return ours, xgb.train(STOCK | params, matrix, N_ROUNDS), matrix
+
+
+def first_difference(ours, stock):
+    """Position of the first tree whose splits differ, None if there is none."""
+    for i, (tree, expected) in enumerate(zip(read_trees(ours), read_trees(stock), strict=True)):
+        for field in ("feature", "threshold", "default_left", "left", "right"):
+            if not np.array_equal(getattr(tree, field), getattr(expected, field)):
+                return i
+    return None
+
+
+def assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight):
+    different = first_difference(ours, stock)
+    same = slice(0, N_ROUNDS if different is None else different)
+    if same.stop:
+        np.testing.assert_allclose(
+            ours.predict(matrix, iteration_range=(0, same.stop)),
+            stock.predict(matrix, iteration_range=(0, same.stop)),
+            rtol=0,
+            atol=1e-5,
+        )
+    if different is not None:
+        X = X.toarray() if hasattr(X, "toarray") else X
+        margin = (
+            stock.predict(matrix, iteration_range=(0, different), output_margin=True)
+            if different
+            else xgb.train(STOCK | {"eta": 0}, matrix, 1).predict(matrix, output_margin=True)
+        )
+        comparison = compare_trees(
+            read_trees(ours)[different],
+            read_trees(stock)[different],
+            X,
+            *gradients(Y, margin),
+            "sumGain",
+            min_child_weight=min_child_weight,
+            scope="mean",
+        )
+        assert comparison.ties > 0
+
+
+@pytest.mark.parametrize("min_child_weight", [0.0, 1.0])
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+@pytest.mark.parametrize(
+    "name", ["emotions", "scene", "yeast", "enron", "random with missing values"]
+)
+def test_same_trees_as_stock(name, policy, min_child_weight):
+    X, Y = load(name)
+    params = policy | {"min_child_weight": min_child_weight, "max_bin": 64}
+    ours, stock, matrix = train_both(X, Y, params)
+    assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"alpha": 0.5, "lambda": 2.0},
+        {"gamma": 3.0},
+        {"max_delta_step": 0.3},
+        {"subsample": 0.6, "seed": 3},
+        {"subsample": 0.6, "sampling_method": "gradient_based", "seed": 3},
+        {"colsample_bytree": 0.7, "colsample_bylevel": 0.7, "colsample_bynode": 0.5, "seed": 5},
+        {"num_parallel_tree": 3, "subsample": 0.7, "seed": 1},
+        {"interaction_constraints": "[[0, 1, 2, 3], [4, 5, 6]]"},
+        {"base_score": 0.3},
+        {"scale_pos_weight": 2.0, "base_score": 0.4},
+        {"max_bin": 8},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_same_predictions_under_every_parameter(params, weighted):
+    X, Y = random_data(seed=1)
+    weight = np.random.default_rng(2).uniform(0.2, 3.0, len(X)) if weighted else None
+    ours, stock, matrix = train_both(X, Y, {"min_child_weight": 0.0, **params}, weight)
+    plain, _, _ = train_both(X, Y, {"min_child_weight": 0.0}, weight)
+    np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+    assert not np.allclose(ours.predict(matrix), plain.predict(matrix)), "the parameter does nothing"
+
+
+def test_one_label_equals_binary_logistic():
+    X, Y = random_data()
+    matrix = xgb.DMatrix(X, Y[:, :1])
+    ours = xgb.train(OURS, matrix, N_ROUNDS)
+    stock = xgb.train({"objective": "binary:logistic", "min_child_weight": 0}, matrix, N_ROUNDS)
+    np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+    # stock's default
+    ours = xgb.train(OURS | {"min_child_weight": 1}, matrix, N_ROUNDS)
+    stock = xgb.train({"objective": "binary:logistic"}, matrix, N_ROUNDS)
+    np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)

@@ -1,0 +1,138 @@
+"""`mask_known_labels`: a label that stands among the features carries no gradient in that row."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+
+N_LABELS = 4
+N_FEATURES = 6
+OBJECTIVES = ["sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"]
+
+
+def chain_data(seed=0, n=300):
+    """Features and label features, some of them known; the labels; where they are known."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, N_FEATURES))
+    Y = (X[:, :N_LABELS] + rng.normal(size=(n, N_LABELS)) > 0.3).astype(float)
+    known = rng.random(Y.shape) < 0.4
+    label_features = np.where(known, rng.random(Y.shape), np.nan)
+    return np.hstack([X, label_features]), Y, known
+
+
+def train(X, Y, method="sumGain", **params):
+    params = {"objective": f"multilabel:{method}", "label_feature_begin": N_FEATURES} | params
+    return xgb.train(params, xgb.DMatrix(X, Y), 5)
+
+
+@pytest.mark.parametrize("method", OBJECTIVES)
+def test_masked_labels_never_influence_the_model(method):
+    X, Y, known = chain_data()
+    changed = np.where(known, 1 - Y, Y)
+    assert not np.array_equal(Y, changed)
+    model = bytes(train(X, Y, method).save_raw("json"))
+    assert model == bytes(train(X, changed, method).save_raw("json"))
+    assert model != bytes(train(X, changed, method, label_feature_begin=-1).save_raw("json"))
+
+
+def test_a_mask_equals_an_unknown_label():
+    X, Y, known = chain_data()
+    unknown = np.where(known, np.nan, Y)
+    masked = train(X, Y)
+    by_nan = train(X, unknown, label_feature_begin=-1, base_score=0.5)
+    assert masked.get_dump() == by_nan.get_dump()
+    without = train(X, Y, label_feature_begin=-1, base_score=0.5)
+    assert masked.get_dump() != without.get_dump()
+
+
+def test_sparse_input_and_explicit_zeros():
+    X, Y, known = chain_data()
+    X[:, N_FEATURES:][known] = 0.0  # known to be absent: an explicit zero, not a missing value
+    rows, columns = np.nonzero(~np.isnan(X))
+    sparse = sp.csr_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+    assert sparse.nnz == (~np.isnan(X)).sum()
+    assert train(X, Y).get_dump() == train(sparse, Y).get_dump()
+
+
+def test_nothing_known_masks_nothing_and_all_known_masks_all():
+    X, Y, _ = chain_data()
+    X[:, N_FEATURES:] = np.nan
+    free = xgb.train({"objective": "multilabel:sumGain", "base_score": 0.5}, xgb.DMatrix(X, Y), 5)
+    assert train(X, Y).get_dump() == free.get_dump()
+    X[:, N_FEATURES:] = 0.5
+    assert all(tree.count("leaf") == 1 for tree in train(X, Y).get_dump())
+    np.testing.assert_allclose(train(X, Y).predict(xgb.DMatrix(X)), 0.5)
+
+
+@pytest.mark.filterwarnings("ignore:.*manually specified the `updater`")
+def test_named_explicitly_before_stocks_own_updater():
+    X, Y, known = chain_data()
+    params = {
+        "objective": "binary:logistic",
+        "multi_strategy": "multi_output_tree",
+        "base_score": 0.5,
+        "min_child_weight": 0,
+        "label_feature_begin": N_FEATURES,
+        "updater": "mask_known_labels,grow_quantile_histmaker",
+    }
+    stock = xgb.train(params, xgb.DMatrix(X, Y), 5)
+    np.testing.assert_allclose(
+        stock.predict(xgb.DMatrix(X)), train(X, Y).predict(xgb.DMatrix(X)), rtol=0, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("kind", ["quantile", "external"])
+def test_other_matrices(kind, tmp_path):
+    X, Y, _ = chain_data()
+    params = {"objective": "multilabel:maxGain", "label_feature_begin": N_FEATURES}
+    if kind == "quantile":
+        matrix = xgb.QuantileDMatrix(X, Y)
+    else:
+        matrix = xgb.ExtMemQuantileDMatrix(Batches(X, Y, 3, tmp_path))
+    expected = xgb.train(params, xgb.QuantileDMatrix(X, Y), 5)
+    model = xgb.train(params, matrix, 5)
+    assert model.get_dump() == expected.get_dump()
+
+
+class Batches(xgb.DataIter):
+    def __init__(self, X, Y, n_batches, folder):
+        self.parts = list(
+            zip(np.array_split(X, n_batches), np.array_split(Y, n_batches), strict=True)
+        )
+        self.position = 0
+        super().__init__(cache_prefix=str(folder / "cache"))
+
+    def next(self, input_data):
+        if self.position == len(self.parts):
+            return False
+        X, Y = self.parts[self.position]
+        input_data(data=X, label=Y)
+        self.position += 1
+        return True
+
+    def reset(self):
+        self.position = 0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"label_feature_begin": 7}, "would end at column 11, but the matrix has 10 columns"),
+        ({"label_feature_begin": -2}, "label_feature_begin"),
+        (
+            {"label_feature_begin": -1, "updater": "mask_known_labels,grow_multilabel_hist"},
+            "needs `label_feature_begin`",
+        ),
+        (
+            {
+                "objective": "binary:logistic",
+                "updater": "mask_known_labels,grow_quantile_histmaker",
+            },
+            "needs trees for all labels at once",
+        ),
+    ],
+)
+def test_bad_label_features(params, message):
+    X, Y, _ = chain_data()
+    with pytest.raises(xgb.core.XGBoostError, match=message):
+        train(X, Y, **params)

@@ -1,0 +1,309 @@
+"""Everything that people do with `xgb.train` and a booster works with the multi-label objectives."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+
+N_LABELS = 4
+PARAMS = {"objective": "multilabel:maxGain", "max_depth": 4, "eta": 0.2}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8))
+    Y = (X[:, :N_LABELS] + 0.5 * rng.normal(size=(400, N_LABELS)) > 0.4).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def matrix(data):
+    return xgb.DMatrix(*data)
+
+
+@pytest.fixture(scope="module")
+def booster(matrix):
+    return xgb.train(PARAMS, matrix, 10)
+
+
+def config_of(booster, *path):
+    config = json.loads(booster.save_config())["learner"]
+    for key in path:
+        config = config[key]
+    return config
+
+
+def updater_config(booster):
+    updaters = config_of(booster, "gradient_booster", "updater")
+    assert [u["name"] for u in updaters] == ["mask_known_labels", "grow_multilabel_hist"]
+    return updaters[1]["multilabel_train_param"]
+
+
+def test_objective_alone_grows_vector_leaf_trees_with_our_updater(matrix):
+    booster = xgb.train({"objective": "multilabel:logistic"}, matrix, 3)
+    assert updater_config(booster)["split_method"] == "sumGain"
+    assert updater_config(booster)["min_child_weight"] == "0"
+    assert updater_config(booster)["min_child_weight_scope"] == "any"
+    assert len(booster.get_dump()) == 3  # one tree a round
+    model = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]["model"]
+    assert model["trees"][0]["tree_param"]["size_leaf_vector"] == str(N_LABELS)
+    probabilities = booster.predict(matrix)
+    assert probabilities.shape == (400, N_LABELS)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    list(enumerate(["maxGain", "maxWeight", "sumGain", "sumWeight", "maxAbsG", "sumAbsG"], 1)),
+)
+def test_four_ways_to_name_a_split_method(matrix, number, name):
+    ways = [
+        {"objective": f"multilabel:{name}"},
+        {"objective": "multilabel:logistic", "split_method": name},
+        {"objective": "multilabel:logistic", "split_method": number},
+        {"objective": "multilabel", "split_method": number},  # as in the authors' code
+    ]
+    models = [xgb.train(way, matrix, 3) for way in ways]
+    assert {updater_config(m)["split_method"] for m in models} == {name}
+    assert len({tuple(m.get_dump(with_stats=True)) for m in models}) == 1
+
+
+def test_split_methods_differ(matrix):
+    dumps = {
+        tuple(xgb.train({"objective": f"multilabel:{m}"}, matrix, 3).get_dump())
+        for m in ["maxGain", "maxWeight", "sumGain", "sumWeight", "maxAbsG", "sumAbsG"]
+    }
+    assert len(dumps) == 6
+
+
+def test_logitraw_predicts_margins_and_is_measured_by_probabilities(matrix, booster):
+    results = {}
+    raw = xgb.train(
+        PARAMS | {"objective": "multilabel:logitraw", "split_method": "maxGain"},
+        matrix,
+        10,
+        evals=[(matrix, "train")],
+        evals_result=results,
+        verbose_eval=False,
+    )
+    margin = booster.predict(matrix, output_margin=True)
+    np.testing.assert_allclose(raw.predict(matrix), margin, rtol=1e-6)
+    np.testing.assert_allclose(booster.predict(matrix), 1 / (1 + np.exp(-margin)), rtol=1e-5)
+    Y, p = matrix.get_label().reshape(-1, N_LABELS), booster.predict(matrix)
+    log_loss = -np.mean(np.where(Y == 1, np.log(p), np.log(1 - p)))
+    assert results["train"]["logloss"][-1] == pytest.approx(log_loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("extension", ["json", "ubj"])
+def test_save_and_load(booster, matrix, tmp_path, extension):
+    file = tmp_path / f"model.{extension}"
+    booster.save_model(file)
+    loaded = xgb.Booster(model_file=file)
+    np.testing.assert_array_equal(loaded.predict(matrix), booster.predict(matrix))
+    assert loaded.get_dump() == booster.get_dump()
+
+
+def test_pickle_and_copy_keep_the_training_configuration(booster, matrix):
+    longer = xgb.train(PARAMS, matrix, 12)
+    for clone in (pickle.loads(pickle.dumps(booster)), booster.copy()):
+        np.testing.assert_array_equal(clone.predict(matrix), booster.predict(matrix))
+        assert updater_config(clone) == updater_config(booster)
+        for round_ in (10, 11):
+            clone.update(matrix, round_)
+        np.testing.assert_allclose(clone.predict(matrix), longer.predict(matrix), rtol=1e-5)
+
+
+def test_continue_training(booster, matrix, tmp_path):
+    longer = xgb.train(PARAMS, matrix, 14).predict(matrix)
+    continued = xgb.train(PARAMS, matrix, 4, xgb_model=booster)
+    np.testing.assert_allclose(continued.predict(matrix), longer, rtol=1e-5)
+    booster.save_model(tmp_path / "model.ubj")
+    continued = xgb.train(PARAMS, matrix, 4, xgb_model=tmp_path / "model.ubj")
+    np.testing.assert_allclose(continued.predict(matrix), longer, rtol=1e-5)
+
+
+def test_a_loaded_short_form_keeps_its_split_method(booster, matrix, tmp_path):
+    booster.save_model(tmp_path / "model.json")
+    loaded = xgb.Booster({"eta": 0.2, "max_depth": 4}, model_file=tmp_path / "model.json")
+    loaded.update(matrix, 10)
+    assert updater_config(loaded)["split_method"] == "maxGain"
+    expected = xgb.train(PARAMS, matrix, 11)
+    np.testing.assert_allclose(loaded.predict(matrix), expected.predict(matrix), rtol=1e-5)
+
+
+def test_a_parameter_set_later_keeps_the_others(matrix):
+    params = {"objective": "multilabel:logistic", "split_method": "sumAbsG", "min_child_weight": 2}
+    booster = xgb.train(params, matrix, 2)
+    booster.set_param({"eta": 0.1})
+    booster.update(matrix, 2)
+    assert updater_config(booster)["split_method"] == "sumAbsG"
+    assert updater_config(booster)["min_child_weight"] == "2"
+
+
+def test_cross_validation_with_early_stopping(matrix):
+    table = xgb.cv(
+        PARAMS | {"eval_metric": "example_f1"}, matrix, 40, nfold=3, early_stopping_rounds=3, seed=0
+    )
+    assert len(table) < 40
+    assert table["test-example_f1-mean"].iloc[-1] == table["test-example_f1-mean"].max()
+
+
+def test_early_stopping_maximises_f1_and_minimises_losses(data):
+    X, Y = data
+    train, test = xgb.DMatrix(X[:250], Y[:250]), xgb.DMatrix(X[250:], Y[250:])
+    for metric, best in [("micro_f1", max), ("macro_f1", max), ("subset_loss", min)]:
+        results = {}
+        booster = xgb.train(
+            PARAMS | {"eval_metric": metric},
+            train,
+            40,
+            evals=[(test, "test")],
+            early_stopping_rounds=5,
+            evals_result=results,
+            verbose_eval=False,
+        )
+        values = results["test"][metric]
+        assert booster.best_score == pytest.approx(best(values))
+        assert len(values) == booster.best_iteration + 6
+
+
+def test_dumps_and_importance(booster, matrix):
+    assert all("leaf=[" in tree for tree in booster.get_dump())
+    assert all(json.loads(tree) for tree in booster.get_dump(dump_format="json"))
+    assert "gain=" in booster.get_dump(with_stats=True)[0]
+    for kind in ("weight", "gain", "cover", "total_gain", "total_cover"):
+        assert booster.get_score(importance_type=kind)
+    assert set(booster.get_score()) <= {f"f{i}" for i in range(8)}
+
+
+def test_shap_values_add_up_to_the_margin(booster, matrix):
+    contributions = booster.predict(matrix, pred_contribs=True)
+    assert contributions.shape == (400, N_LABELS, 9)
+    margin = booster.predict(matrix, output_margin=True)
+    np.testing.assert_allclose(contributions.sum(axis=2), margin, atol=1e-4)
+    interactions = booster.predict(matrix, pred_interactions=True)
+    np.testing.assert_allclose(interactions.sum(axis=(2, 3)), margin, atol=1e-4)
+
+
+def test_iteration_range_slices_and_leaves(booster, matrix):
+    first = xgb.train(PARAMS, matrix, 4)
+    np.testing.assert_array_equal(
+        booster.predict(matrix, iteration_range=(0, 4)), first.predict(matrix)
+    )
+    np.testing.assert_allclose(booster[:4].predict(matrix), first.predict(matrix), rtol=1e-6)
+    assert booster.predict(matrix, pred_leaf=True).shape == (400, 10)
+
+
+def test_prediction_cache_equals_prediction_anew(data):
+    X, Y = data
+    matrix = xgb.DMatrix(X, Y)
+    booster = xgb.train(PARAMS | {"subsample": 0.6, "num_parallel_tree": 2}, matrix, 8)
+    anew = booster.predict(xgb.DMatrix(X))
+    np.testing.assert_allclose(booster.predict(matrix), anew, rtol=1e-5)
+    np.testing.assert_allclose(booster.inplace_predict(X), anew, rtol=1e-6)
+
+
+def test_sample_weights_act_like_repeated_rows(data):
+    X, Y = data
+    times = np.random.default_rng(0).integers(1, 4, len(X))
+    params = PARAMS | {"max_bin": 512}  # every distinct value: the sketch sees weights otherwise
+    weighted = xgb.train(params, xgb.DMatrix(X, Y, weight=times), 5)
+    repeated = xgb.train(params, xgb.DMatrix(X.repeat(times, 0), Y.repeat(times, 0)), 5)
+    np.testing.assert_allclose(
+        weighted.inplace_predict(X), repeated.inplace_predict(X), rtol=0, atol=1e-5
+    )
+
+
+def test_base_margin(data, booster):
+    X, Y = data
+    matrix = xgb.DMatrix(X, Y)
+    matrix.set_base_margin(booster.predict(matrix, output_margin=True))
+    continued = xgb.train(PARAMS, matrix, 3)
+    longer = xgb.train(PARAMS, xgb.DMatrix(X, Y), 13)
+    np.testing.assert_allclose(
+        continued.predict(matrix), longer.predict(xgb.DMatrix(X)), rtol=0, atol=1e-5
+    )
+
+
+def test_base_score_is_a_probability_estimated_per_label(data, matrix):
+    booster = xgb.train(PARAMS | {"eta": 0}, matrix, 1)
+    np.testing.assert_allclose(booster.predict(matrix)[0], data[1].mean(0), rtol=1e-5)
+    given = [0.1, 0.2, 0.3, 0.4]
+    booster = xgb.train(PARAMS | {"eta": 0, "base_score": given}, matrix, 1)
+    np.testing.assert_allclose(booster.predict(matrix)[0], given, rtol=1e-5)
+    with pytest.raises(xgb.core.XGBoostError, match=r"is a probability, in \[0, 1\]. Got: 1.5"):
+        xgb.train(PARAMS | {"base_score": 1.5}, matrix, 1)
+
+
+class Batches(xgb.DataIter):
+    def __init__(self, X, Y, folder):
+        self.parts = list(zip(np.array_split(X, 3), np.array_split(Y, 3), strict=True))
+        self.position = 0
+        super().__init__(cache_prefix=str(folder / "cache"))
+
+    def next(self, input_data):
+        if self.position == len(self.parts):
+            return False
+        X, Y = self.parts[self.position]
+        input_data(data=X, label=Y)
+        self.position += 1
+        return True
+
+    def reset(self):
+        self.position = 0
+
+
+@pytest.mark.parametrize("params", [{}, {"grow_policy": "lossguide", "subsample": 0.7, "seed": 1}])
+def test_kinds_of_matrix(data, tmp_path, params):
+    X, Y = data
+    params = PARAMS | {"max_bin": 512} | params  # more bins than rows: the same cuts for all
+    expected = xgb.train(params, xgb.DMatrix(X, Y), 5).get_dump()
+    rows, columns = np.nonzero(~np.isnan(X))
+    sparse = sp.csr_matrix((X[rows, columns], (rows, columns)), shape=X.shape)
+    matrices = {
+        "csr": xgb.DMatrix(sparse, Y),
+        "quantile": xgb.QuantileDMatrix(X, Y, max_bin=512),
+        "external": xgb.DMatrix(Batches(X, Y, tmp_path)),
+        "external quantile": xgb.ExtMemQuantileDMatrix(Batches(X, Y, tmp_path), max_bin=512),
+    }
+    for kind, matrix in matrices.items():
+        assert xgb.train(params, matrix, 5).get_dump() == expected, kind
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_same_model_for_any_number_of_threads(data, dense):
+    X, Y = data
+    X = np.nan_to_num(X) if dense else X
+    params = PARAMS | {"objective": "multilabel:sumGain", "max_depth": 8, "subsample": 0.8}
+    models = set()
+    for n in (1, 2, 5):
+        booster = xgb.train(params | {"nthread": n}, xgb.DMatrix(X, Y, nthread=n), 10)
+        model = json.loads(bytes(booster.save_raw("json")))
+        models.add(json.dumps(model["learner"]["gradient_booster"]))
+    assert len(models) == 1
+
+
+def test_max_leaves_and_depth(matrix):
+    shallow = xgb.train(PARAMS | {"max_depth": 2}, matrix, 3)
+    assert all(tree.count("leaf") <= 4 for tree in shallow.get_dump())
+    params = {"max_depth": 0, "max_leaves": 7}
+    for policy in ("depthwise", "lossguide"):
+        few = xgb.train(PARAMS | params | {"grow_policy": policy}, matrix, 3)
+        assert all(tree.count("leaf") == 7 for tree in few.get_dump())
+
+
+def test_no_parameter_is_reported_as_unused(matrix, capfd):
+    params = PARAMS | {
+        "min_child_weight": 1,
+        "min_child_weight_scope": "all",
+        "label_feature_begin": -1,
+        "scale_pos_weight": 1.5,
+    }
+    xgb.train(params, matrix, 1)  # a warning would be an error
+    with pytest.warns(UserWarning, match='Parameters: { "split_methods" } are not used'):
+        xgb.train(PARAMS | {"split_methods": "maxGain"}, matrix, 1)
