@@ -1,0 +1,299 @@
+"""The hooks, end to end on a tiny project: real wheels by scikit-build-core, without CMake."""
+
+import os
+import re
+import shutil
+import sys
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scikit_build_core", reason="the backend delegates to scikit-build-core")
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="the fake compilers are shell scripts")
+
+
+@pytest.fixture
+def cxx(project):
+    """A C++ compiler that can only say its version."""
+    project.set_program("cc", "echo cc 1.0")
+    return project.set_program("c++", "echo c++ 1.0")
+
+
+@pytest.fixture
+def backend(project):
+    project.set_sdist(library=project.load("cache").LIBRARY)
+    return project.load("backend")
+
+
+@pytest.fixture
+def build(backend, tmp_path, monkeypatch):
+    """Build a wheel; returns the wheel and the settings that scikit-build-core was given."""
+    seen = []
+    real = backend.upstream.build_wheel
+
+    def spy(folder, settings, metadata):
+        seen.append(settings)
+        return real(folder, settings, metadata)
+
+    monkeypatch.setattr(backend.upstream, "build_wheel", spy)
+
+    def build(**settings):
+        defines = {f"cmake.define.{name}": value for name, value in settings.items()}
+        name = backend.build_wheel(str(tmp_path / "dist"), defines)
+        return tmp_path / "dist" / name, seen[-1]
+
+    return build
+
+
+def _kept(project):
+    return sorted(file for file in project.cache.rglob("*") if file.is_file())
+
+
+@posix
+def test_wheel(project, cxx, build):
+    project.set_series(
+        one="diff --git a/xgboost/__init__.py b/xgboost/__init__.py\n--- a/xgboost/__init__.py\n"
+        "+++ b/xgboost/__init__.py\n@@ -1 +1,2 @@\n version = 1\n+patched = True\n"
+    )
+    wheel, _ = build()
+    assert wheel.name == f"xgboost-{project.version}+xdcc.3-py3-none-any.whl"
+    info = f"xgboost-{project.version}+xdcc.3.dist-info"
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("xgboost/__init__.py") == b"version = 1\npatched = True\n"
+        assert archive.read(f"{info}/licenses/LICENSE") == b"licence text\n"
+        assert b"modified" in archive.read(f"{info}/licenses/NOTICE")
+
+
+@posix
+def test_second_build_reuses_the_library(project, cxx, build, capfd):
+    _, settings = build(USE_CUDA="OFF")
+    assert settings == {"cmake.define.USE_CUDA": "OFF"}
+    assert "xdcc: compiling XGBoost; this takes several minutes" in capfd.readouterr().err
+    [library] = _kept(project)
+    assert library.read_text() == "machine code\n"
+
+    _, settings = build(USE_CUDA="OFF")
+    assert settings == {
+        "cmake.define.USE_CUDA": "OFF",
+        "cmake.define.XGBOOST_PREBUILT_LIB_DIR": library.parent.as_posix(),
+    }
+    assert f"xdcc: reusing the compiled library {library}" in capfd.readouterr().err
+
+    (project.plugin / "param.h").write_text("// changed\n")
+    _, settings = build(USE_CUDA="OFF")
+    assert settings == {"cmake.define.USE_CUDA": "OFF"}
+    assert len(_kept(project)) == 2
+
+
+@posix
+def test_another_compiler_is_another_library(project, cxx, build, monkeypatch):
+    build()
+    project.set_program("c++", "echo c++ 2.0")
+    build()
+    monkeypatch.setenv("CXX", str(project.set_program("mine", "echo mine 1.0")))
+    build()
+    project.set_program("nvcc", "echo nvcc 1.0")
+    build()  # does not look at nvcc
+    assert len(_kept(project)) == 3
+    build(USE_CUDA="ON")
+    project.set_program("nvcc", "echo nvcc 2.0")
+    build(USE_CUDA="ON")
+    assert len(_kept(project)) == 5
+
+
+@posix
+def test_other_defaults_are_another_library(project, cxx, build, monkeypatch):
+    build()
+    monkeypatch.setitem(project.load("staging").CMAKE_DEFAULTS, "HIDE_CXX_SYMBOLS", "OFF")
+    build()
+    assert len(_kept(project)) == 2
+
+
+@posix
+def test_cache_off(project, cxx, build, monkeypatch):
+    monkeypatch.setenv("XDCC_BUILD_CACHE", "0")
+    for _ in range(2):
+        _, settings = build()
+        assert settings == {}
+    assert not project.cache.exists()
+
+
+@posix
+def test_library_given_by_the_user(project, build):
+    # Nothing is compiled, so no compiler is looked for, and there is none.
+    for name in ("XGBOOST_PREBUILT_LIB_DIR", "XGBOOST_USE_SYSTEM_LIBXGBOOST"):
+        _, settings = build(**{name: "given"})
+        assert settings == {f"cmake.define.{name}": "given"}
+    assert not project.cache.exists()
+
+
+@posix
+def test_library_given_in_the_environment(project, build, monkeypatch):
+    monkeypatch.setenv("CMAKE_ARGS", "-DXGBOOST_PREBUILT_LIB_DIR=given")
+    build()
+    assert not project.cache.exists()
+
+
+@posix
+@pytest.mark.parametrize("name", ["CMAKE_CXX_COMPILER", "CMAKE_TOOLCHAIN_FILE"])
+def test_compiler_that_only_cmake_knows_leaves_the_cache_out(project, build, name):
+    build(**{name: "special"})
+    assert not project.cache.exists()
+    assert "CXX" not in os.environ
+
+
+@posix
+def test_toolchain_is_settled(project, cxx, build):
+    build(CMAKE_CXX_COMPILER_LAUNCHER="ccache")  # which is not CMAKE_CXX_COMPILER
+    assert os.environ["CMAKE_GENERATOR"] == "Ninja"
+    assert os.environ["CXX"] == str(cxx)
+    assert os.environ["CC"] == str(cxx.with_name("cc"))
+
+
+@posix
+def test_toolchain_of_the_user_stays(project, cxx, build, monkeypatch):
+    mine = str(project.set_program("mine", "echo mine"))
+    chosen = {"CXX": f"{mine} --flag", "CC": mine, "CMAKE_GENERATOR": "Unix Makefiles"}
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    build()
+    assert {name: os.environ[name] for name in chosen} == chosen
+
+
+@posix
+def test_no_compiler(build):
+    with pytest.raises(SystemExit, match=r"^xdcc: no C\+\+ compiler \(c\+\+, g\+\+, clang\+\+\)"):
+        build()
+
+
+@posix
+def test_compiler_is_not_there(build, monkeypatch):
+    monkeypatch.setenv("CXX", "nonesuch -m64")
+    with pytest.raises(SystemExit, match=r"^xdcc: no C\+\+ compiler: CXX=nonesuch -m64 is not a"):
+        build()
+
+
+@posix
+def test_compiler_does_not_run(project, build):
+    project.set_program("c++", "echo 'no developer tools' >&2; exit 1")
+    with pytest.raises(SystemExit, match=r"does not run \(no developer tools\): install one"):
+        build()
+
+
+@posix
+def test_no_compiler_is_needed_for_metadata(project, backend, tmp_path):
+    name = backend.prepare_metadata_for_build_wheel(str(tmp_path), {"cmake.define.USE_CUDA": "ON"})
+    assert name == f"xgboost-{project.version}+xdcc.3.dist-info"
+    metadata = message_from_string((tmp_path / name / "METADATA").read_text())
+    assert metadata["Version"] == f"{project.version}+xdcc.3"
+    assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
+
+
+def test_needs_nothing_more_than_pyproject_says(backend):
+    assert backend.get_requires_for_build_wheel({}) == []
+
+
+def test_no_source_distribution(backend, tmp_path):
+    with pytest.raises(backend.UnsupportedOperation, match="there is no source distribution of"):
+        backend.build_sdist(str(tmp_path))
+
+
+def test_failure_is_one_line(project, backend, tmp_path):
+    project.set_pin(sha256="0" * 64)
+    with pytest.raises(SystemExit, match=r"^xdcc: wrong SHA-256 of [^\n]+$"):
+        backend.prepare_metadata_for_build_wheel(str(tmp_path))
+
+
+def test_python_is_too_old(project, monkeypatch):
+    monkeypatch.setattr(sys, "version_info", (3, 11, 7))
+    with pytest.raises(SystemExit, match=r"^xdcc: this version of XGBoost needs Python 3\.12"):
+        project.load("backend")
+
+
+@posix
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n"}, "compiler has no OpenMP"),
+        (
+            {"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n", "build.ninja": ""},
+            "the build failed; the first error in the output above says why",
+        ),
+        ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=-fopenmp\n"}, "the build failed"),
+        ({}, "the build failed"),
+    ],
+)
+def test_cmake_fails(cxx, backend, build, monkeypatch, written, message):
+    def fail(*_):
+        for name, text in written.items():
+            Path("build/tag").mkdir(parents=True, exist_ok=True)
+            Path("build/tag", name).write_text(text)
+        raise SystemExit(1)
+
+    monkeypatch.setattr(backend.upstream, "build_wheel", fail)
+    before = Path.cwd()
+    with pytest.raises(SystemExit, match=f"^xdcc: .*{message}"):
+        build()
+    assert Path.cwd() == before
+
+
+@posix
+def test_scikit_build_core_finds_no_cmake(cxx, backend, build, monkeypatch):
+    def fail(*_):
+        raise backend.ScikitBuildError("no CMake")
+
+    monkeypatch.setattr(backend.upstream, "build_wheel", fail)
+    with pytest.raises(SystemExit, match=r"^xdcc: scikit-build-core: no CMake$"):
+        build()
+
+
+@pytest.fixture
+def stage(project, tmp_path):
+    def stage():
+        (tmp_path / "work").mkdir()
+        return project.load("staging").stage(tmp_path / "work", os.environ)
+
+    return stage
+
+
+def test_staged_tree(project, stage):
+    source = stage()
+    plugin = source / "cpp_src" / "plugin" / "multilabel"
+    assert (plugin / "param.h").read_text() == "// plugin\n"
+    text = (source / "pyproject.toml").read_text()
+    assert f'\nversion = "{project.version}+xdcc.3"\n' in text
+    assert text.endswith('\n[tool.scikit-build.cmake.define]\nHIDE_CXX_SYMBOLS = "ON"\n')
+
+
+def test_user_overrides_the_defaults(stage):
+    from scikit_build_core.settings.skbuild_read_settings import SettingsReader
+
+    file = stage() / "pyproject.toml"
+    for user, expected in [({}, "ON"), ({"cmake.define.HIDE_CXX_SYMBOLS": "OFF"}, "OFF")]:
+        settings = SettingsReader.from_file(file, user).settings
+        assert settings.cmake.define == {"HIDE_CXX_SYMBOLS": expected}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("version = ", "release = ", "has 0 lines 'version = .*' instead of one"),
+        ("[tool", 'version = "9.8.7"\n[tool', "has 2 lines 'version = .*' instead of one"),
+        ('["LICENSE"]', '["LICEN?E"]', "has 0 lines 'license-files = .*' instead of one"),
+        ("[tool", "[tool.scikit-build.cmake.define]\n[tool", "toml cannot be extended: "),
+    ],
+)
+def test_upstream_project_file_changed(project, stage, old, new, message):
+    project.set_sdist(pyproject=project.pyproject.replace(old, new, 1))
+    with pytest.raises(project.load("errors").BuildError, match=f"upstream's pyproject.*{message}"):
+        stage()
+
+
+def test_plugin_is_missing(project, stage):
+    shutil.rmtree(project.plugin)
+    message = f"there is no folder {re.escape(str(project.plugin))}: build from a complete clone"
+    with pytest.raises(project.load("errors").BuildError, match=message):
+        stage()

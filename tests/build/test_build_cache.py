@@ -1,0 +1,135 @@
+"""The cache: what a key depends on, and that an entry is whole or absent."""
+
+import dataclasses
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def cache(project):
+    return project.load("cache")
+
+
+@pytest.fixture
+def ingredients(project):
+    """A fresh copy of everything that a key is made of."""
+    project.set_series(a="patch a", b="patch b")
+    (project.plugin / "tests").mkdir()
+    (project.plugin / "tests" / "test.cc").write_text("// test\n")
+    return {
+        "pin": project.load("pin").read_pin(project.folder / "upstream.toml"),
+        "patches": project.load("patching").read_series(project.patches),
+        "plugin": project.plugin,
+        "settings": {"cmake.define.USE_CUDA": "OFF", "cmake.args": ["-DA=1", "-DB=2"]},
+        "compilers": ["/usr/bin/c++\nversion 1"],
+        "environ": {"CXXFLAGS": "-O2"},
+    }
+
+
+def _edit(file):
+    file.write_text(file.read_text() + "more\n")
+
+
+CHANGES = {
+    "sdist": lambda key: key | {"pin": dataclasses.replace(key["pin"], sha256="0" * 64)},
+    "patch": lambda key: _edit(key["patches"][1]) or key,
+    "order of patches": lambda key: key | {"patches": key["patches"][::-1]},
+    "fewer patches": lambda key: key | {"patches": key["patches"][:1]},
+    "name of a patch": lambda key: (
+        key | {"patches": [key["patches"][0], key["patches"][1].rename(key["plugin"].parent / "c")]}
+    ),
+    "plugin file": lambda key: _edit(key["plugin"] / "param.h") or key,
+    "plugin file in a folder": lambda key: _edit(key["plugin"] / "tests" / "test.cc") or key,
+    "name of a plugin file": lambda key: (
+        (key["plugin"] / "param.h").rename(key["plugin"] / "p.h") and key
+    ),
+    "new plugin file": lambda key: (key["plugin"] / "new.h").touch() or key,
+    "setting": lambda key: key | {"settings": {**key["settings"], "cmake.define.USE_CUDA": "ON"}},
+    "new setting": lambda key: key | {"settings": {**key["settings"], "ninja.version": "1"}},
+    "repeated setting": lambda key: (
+        key | {"settings": {**key["settings"], "cmake.args": ["-DB=2", "-DA=1"]}}
+    ),
+    "compiler version": lambda key: key | {"compilers": ["/usr/bin/c++\nversion 2"]},
+    "compiler path": lambda key: key | {"compilers": ["/opt/c++\nversion 1"]},
+    "flags": lambda key: key | {"environ": {"CXXFLAGS": "-O3"}},
+    "no flags": lambda key: key | {"environ": {}},
+    "CMAKE_ARGS": lambda key: key | {"environ": {**key["environ"], "CMAKE_ARGS": "-DA=1"}},
+    "SKBUILD_": lambda key: key | {"environ": {**key["environ"], "SKBUILD_CMAKE_DEFINE": "A=1"}},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_key_changes_with(cache, ingredients, change):
+    before = cache.library_key(**ingredients)
+    assert cache.library_key(**CHANGES[change](ingredients)) != before
+
+
+def test_key_changes_with_the_platform(cache, ingredients, monkeypatch):
+    before = cache.library_key(**ingredients)
+    monkeypatch.setattr("platform.machine", lambda: "pdp11")
+    other_machine = cache.library_key(**ingredients)
+    monkeypatch.setattr("platform.libc_ver", lambda: ("glibc", "1.0"))
+    assert len({before, other_machine, cache.library_key(**ingredients)}) == 3
+
+
+def test_key_ignores_the_rest(cache, ingredients):
+    before = cache.library_key(**ingredients)
+    for file in [*ingredients["plugin"].rglob("*"), *ingredients["patches"]]:
+        os.utime(file, (1, 1))
+    assert before == cache.library_key(
+        pin=dataclasses.replace(ingredients["pin"], local="xdcc.99"),
+        patches=ingredients["patches"],
+        plugin=ingredients["plugin"],
+        settings=dict(reversed(ingredients["settings"].items())),
+        compilers=ingredients["compilers"],
+        environ={"PATH": "elsewhere", "CUDA_VISIBLE_DEVICES": "0", **ingredients["environ"]},
+    )
+
+
+def test_entries_lie_in_the_users_cache(project, cache):
+    assert cache.download("x.tar.gz", {}) == project.cache / "downloads" / "x.tar.gz"
+    assert cache.library("k", {"XDCC_BUILD_CACHE": "1"}).parent == project.cache / "libraries" / "k"
+
+
+def test_switched_off(cache):
+    assert cache.download("x.tar.gz", {"XDCC_BUILD_CACHE": "0"}) is None
+    assert cache.library("k", {"XDCC_BUILD_CACHE": "0"}) is None
+
+
+def test_switch_is_neither_on_nor_off(project, cache):
+    with pytest.raises(project.load("errors").BuildError, match="XDCC_BUILD_CACHE=no is neither 0"):
+        cache.library("k", {"XDCC_BUILD_CACHE": "no"})
+
+
+def test_keep_replaces_an_entry(cache, tmp_path):
+    entry = tmp_path / "folder" / "entry"
+    for content in ("old", "new"):
+        (tmp_path / "source").write_text(content)
+        cache.keep(tmp_path / "source", entry)
+        assert entry.read_text() == content
+    assert list(entry.parent.iterdir()) == [entry]
+
+
+def test_interrupted_keep_leaves_nothing(cache, tmp_path, monkeypatch, capsys):
+    def fail(source, target):
+        Path(target).write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("shutil.copyfile", fail)
+    cache.keep(tmp_path / "source", tmp_path / "folder" / "entry")
+    assert list((tmp_path / "folder").iterdir()) == []
+    assert capsys.readouterr().err.startswith("xdcc: not cached (disk full); XDCC_BUILD_CACHE=0")
+
+
+def test_cache_folder_that_cannot_be_made(cache, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    cache.keep(tmp_path / "file", tmp_path / "file" / "folder" / "entry")
+    assert capsys.readouterr().err.startswith("xdcc: not cached (")
+
+
+def test_library_has_the_name_that_xgboost_loads(cache):
+    names = {"win32": "xgboost.dll", "darwin": "libxgboost.dylib", "linux": "libxgboost.so"}
+    assert cache.library("k", {}).name == names[sys.platform]

@@ -1,0 +1,174 @@
+"""Patches apply exactly or not at all: hand-written patches, and difflib's as an oracle."""
+
+import difflib
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+MODULE = "first\nsecond\nthird\nfourth\nfifth\n"
+HEADER = "Reason: a test\n\ndiff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n"
+GOOD = HEADER + "@@ -2,3 +2,3 @@ first\n second\n-third\n+drei\n fourth\n"
+NEW = (
+    "diff --git a/new/g.txt b/new/g.txt\nnew file mode 100644\nindex 0000000..1111111\n"
+    "--- /dev/null\n+++ b/new/g.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n"
+)
+
+
+@pytest.fixture
+def patching(project):
+    return project.load("patching")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "tree"
+    root.mkdir()
+    (root / "f.txt").write_text(MODULE)
+    return root
+
+
+@pytest.fixture
+def apply(patching, tree, tmp_path):
+    def apply(text):
+        patch = tmp_path / "some.patch"
+        patch.write_bytes(text.encode())
+        patching.apply_patch(patch, tree)
+
+    return apply
+
+
+def test_changes_a_file_and_adds_one(apply, tree):
+    apply(GOOD + NEW)
+    assert (tree / "f.txt").read_text() == "first\nsecond\ndrei\nfourth\nfifth\n"
+    assert (tree / "new" / "g.txt").read_text() == "one\ntwo\n"
+
+
+def test_several_hunks_shift_the_later_ones(apply, tree):
+    apply(HEADER + "@@ -1 +1,2 @@\n+zeroth\n first\n@@ -5 +6,2 @@\n fifth\n+sixth\n")
+    assert (tree / "f.txt").read_text() == f"zeroth\n{MODULE}sixth\n"
+
+
+def test_end_of_file_without_newline(apply, tree):
+    marker = "\\ No newline at end of file\n"
+    (tree / "f.txt").write_text("a\nb")
+    apply(HEADER + f"@@ -1,2 +1,2 @@\n a\n-b\n{marker}+c\n")
+    assert (tree / "f.txt").read_text() == "a\nc\n"
+    apply(HEADER + f"@@ -1,2 +1,2 @@\n a\n-c\n+d\n{marker}")
+    assert (tree / "f.txt").read_text() == "a\nd"
+
+
+def test_signature_of_format_patch_is_no_change(apply, tree):
+    apply(GOOD + "-- \n2.50.0\n")
+    assert (tree / "f.txt").read_text() == MODULE.replace("third", "drei")
+
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "--- c\n", "\x0cd\r\n"]), min_size=1)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(old=LINES, new=LINES, context=st.integers(0, 3))
+def test_undoes_difflib(apply, tree, old, new, context):
+    (tree / "f.txt").write_bytes("".join(old).encode())
+    diff = "".join(difflib.unified_diff(old, new, "a/f.txt", "b/f.txt", n=context))
+    if diff:
+        apply(diff)
+    assert (tree / "f.txt").read_bytes() == "".join(new).encode()
+
+
+REFUSED = {
+    "wrong context": (GOOD.replace(" second", " zweite"), "expects 'zweite\\n' in line 2"),
+    "context that differs in a blank": (GOOD.replace(" second", " second "), "expects 'second \\n"),
+    "wrong removed line": (GOOD.replace("-third", "-Third"), "expects 'Third\\n' in line 3"),
+    "wrong context in a hunk of one line": (
+        HEADER + "@@ -2 +2,2 @@\n zweite\n+new\n",
+        "expects 'zweite\\n' in line 2",
+    ),
+    "past the end": (
+        HEADER + "@@ -5,2 +5,3 @@\n fifth\n sixth\n+seventh\n",
+        "hunk @@ -5,2 +5,3 @@ expects 'sixth\\n' after the end of the file",
+    ),
+    "offset by one line": (
+        GOOD.replace("-2,3 +2,3", "-3,3 +3,3"),
+        "hunk @@ -3,3 +3,3 @@ expects 'second\\n' in line 3",
+    ),
+    "result elsewhere than announced": (
+        GOOD.replace("+2,3", "+3,3"),
+        "says that its result begins in line 3, but it begins in line 2",
+    ),
+    "hunks that overlap": (
+        GOOD + "@@ -3,2 +3,3 @@\n third\n+new\n fourth\n",
+        "hunk @@ -3,2 +3,3 @@ begins before the end of the hunk before it",
+    ),
+    "no such file": (GOOD.replace("f.txt", "h.txt"), "there is no file h.txt"),
+    "new file that exists": (NEW.replace("new/g.txt", "f.txt"), "adds f.txt, which exists"),
+    "path out of the tree": (
+        NEW.replace("new/g.txt", "../../g.txt"),
+        "../../g.txt is outside of the source tree",
+    ),
+    "hunk too short": (GOOD.replace(" fourth\n", ""), "not a well-formed patch: Hunk is shorter"),
+    "hunk too long": (GOOD + "+more\n", "line 11, '+more', is outside of its hunk"),
+    "no diff in it": ("Reason: none\n", "changes nothing"),
+    "rename": (
+        "diff --git a/f.txt b/h.txt\nsimilarity index 100%\nrename from f.txt\nrename to h.txt\n",
+        "renames",
+    ),
+    "deletion": (
+        "diff --git a/f.txt b/f.txt\ndeleted file mode 100644\n--- a/f.txt\n+++ /dev/null\n"
+        "@@ -1,5 +0,0 @@\n-first\n-second\n-third\n-fourth\n-fifth\n",
+        "deletes f.txt",
+    ),
+    "mode": (
+        "diff --git a/f.txt b/f.txt\nold mode 100644\nnew mode 100755\n"
+        + GOOD[GOOD.index("--- a") :],
+        "changes the mode of f.txt",
+    ),
+    "binary": (
+        "diff --git a/f.txt b/f.txt\nindex 1..2 100644\nBinary files a/f.txt and b/f.txt differ\n",
+        "binary change of f.txt",
+    ),
+    "no hunk": ("diff --git a/f.txt b/f.txt\n--- a/f.txt\n+++ b/f.txt\n", "has no hunk for f.txt"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refuses(project, apply, tree, case):
+    text, message = REFUSED[case]
+    with pytest.raises(project.load("errors").BuildError, match=re.escape(message)) as refusal:
+        apply(text)
+    assert str(refusal.value).startswith("some.patch ")
+    assert "\n" not in str(refusal.value)
+    assert [file.name for file in tree.iterdir()] == ["f.txt"]
+    assert (tree / "f.txt").read_text() == MODULE
+
+
+def test_refuses_a_patch_that_fits_lower(project, apply, tree):
+    (tree / "f.txt").write_text(f"inserted by upstream\n{MODULE}")
+    with pytest.raises(project.load("errors").BuildError, match=r"^some\.patch does not"):
+        apply(GOOD)
+
+
+def test_counts_changed_lines_without_headers(patching, tmp_path):
+    patch = tmp_path / "some.patch"
+    patch.write_text("- a list\n+ in the reason\n\n" + GOOD + NEW)
+    assert patching.changed_lines(patch) == 4
+
+
+def test_series_keeps_its_order(project, patching):
+    project.set_series(b=GOOD, a=NEW)
+    assert [patch.name for patch in patching.read_series(project.patches)] == ["b.patch", "a.patch"]
+
+
+def test_series_names_a_missing_file(project, patching):
+    (project.patches / "series").write_text("# comment\n\nnone.patch  # gone\n")
+    with pytest.raises(project.load("errors").BuildError, match=r"line 3, names none\.patch, but"):
+        patching.read_series(project.patches)
+
+
+def test_series_is_missing(project, patching):
+    (project.patches / "series").unlink()
+    with pytest.raises(project.load("errors").BuildError, match="series is missing"):
+        patching.read_series(project.patches)

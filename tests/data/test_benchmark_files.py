@@ -1,0 +1,81 @@
+"""The published files of the sixteen benchmark data sets, against the numbers of the literature."""
+
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xdcc.data import load_dataset
+from xdcc.data.registry import DATASETS
+
+pytestmark = pytest.mark.skipif(
+    "XDCC_DATA" not in os.environ, reason="the benchmark files are missing (set XDCC_DATA)"
+)
+
+# name: train, test, features, labels, cardinality, distinct labelsets, sparse
+PUBLISHED = {
+    "emotions": (391, 202, 72, 6, 1.869, 27, False),
+    "flags": (129, 65, 19, 7, 3.392, 54, False),
+    "scene": (1211, 1196, 294, 6, 1.074, 15, False),
+    "yeast": (1500, 917, 103, 14, 4.237, 198, False),
+    "birds": (322, 323, 260, 19, 1.014, 133, False),
+    "tmc2007-500": (21519, 7077, 500, 22, 2.158, 1341, True),
+    "genbase": (463, 199, 1185, 27, 1.252, 32, False),
+    "medical": (333, 645, 1449, 45, 1.245, 94, True),
+    "enron": (1123, 579, 1001, 53, 3.378, 753, True),
+    "bibtex": (4880, 2515, 1836, 159, 2.402, 2856, True),
+    "cal500": (502, 0, 68, 174, 26.044, 502, False),
+    "corel5k": (4500, 500, 499, 374, 3.522, 3175, True),
+    "slashdot": (3782, 0, 1079, 22, 1.181, 156, True),
+    "langlog": (1460, 0, 1004, 75, 1.180, 304, True),
+    "image": (1501, 499, 294, 5, 1.236, 20, False),
+    "rcv1-subset1": (6000, 0, 19550, 101, 2.880, 1028, True),
+}
+
+
+def test_the_table_is_complete():
+    assert set(PUBLISHED) == set(DATASETS)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_published_numbers(name):
+    n_train, n_test, n_features, n_labels, cardinality, n_labelsets, is_sparse = PUBLISHED[name]
+    dataset = load_dataset(name)
+    assert dataset.name == name
+    assert dataset.X.shape == (n_train + n_test, n_features)
+    assert dataset.Y.shape == (n_train + n_test, n_labels)
+    assert dataset.Y.dtype == np.int8
+    assert dataset.cardinality == pytest.approx(cardinality, abs=6e-4)
+    assert dataset.n_labelsets == n_labelsets
+    assert sparse.issparse(dataset.X) == is_sparse
+    assert np.isfinite(dataset.X.data if is_sparse else dataset.X).all()
+    assert dataset.dropped == (("protein",) if name == "genbase" else ())
+    if n_test:
+        assert load_dataset(name, "train").n_samples == n_train
+        assert load_dataset(name, "test").n_samples == n_test
+
+
+def test_names_and_types_of_features_and_labels():
+    flags = load_dataset("flags", "train")
+    assert flags.feature_names[:3] == ("landmass", "zone", "area")
+    assert flags.feature_types.count("nominal") == 9
+    assert flags.categories[0] == ("1", "2", "3", "4", "5", "6")
+    assert flags.X[0, :3].tolist() == [3, 0, 164]
+    assert flags.label_names == ("red", "green", "blue", "yellow", "white", "black", "orange")
+    birds = load_dataset("birds", "train")
+    assert birds.label_names[:2] == ("Brown Creeper", "Pacific Wren")
+    assert birds.feature_types.count("nominal") == 2
+    location = birds.categories[birds.feature_names.index("location")]
+    assert location == ("2", "10", "1", "7", "5", "4", "17", "15", "16", "8", "13", "11")
+
+
+def test_rows_of_a_sparse_mulan_file_and_of_a_meka_file():
+    tmc = load_dataset("tmc2007-500", "train")
+    assert tmc.X[[1]].indices.tolist() == [44, 110, 227, 235, 339, 350, 444]
+    assert np.flatnonzero(tmc.Y[1]).tolist() == [18]
+    # The labels of slashdot come first: attribute 84 of the file is feature 62.
+    slashdot = load_dataset("slashdot")
+    assert slashdot.label_names[:2] == ("Entertainment", "Interviews")
+    assert np.flatnonzero(slashdot.Y[0]).tolist() == [3, 20]
+    assert slashdot.X[[0]].indices[:3].tolist() == [62, 90, 192]

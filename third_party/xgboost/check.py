@@ -1,0 +1,58 @@
+"""Checks the patch series: ``python third_party/xgboost/check.py``, which CI runs.
+
+Makes the source tree as a build would, compiling nothing, and prints a line per patch. Fails if a
+patch does not apply exactly, does not state its reason, is not in the series, or if the series
+outgrows its budget: it is to stay a handful of hooks, with the code itself in the plugin. Needs the
+packages that pyproject.toml lists (not CMake and Ninja).
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from errors import BuildError
+from patching import changed_lines, read_series
+from staging import PATCHES, stage
+
+MAX_PATCHES = 5
+MAX_CHANGED_LINES = 150
+HEADINGS = ("Reason", "Upstream", "Drop when")
+
+
+def check_series(environ: Mapping[str, str]) -> None:
+    """Print what each patch changes.
+
+    Raises
+    ------
+    BuildError
+        If the series is not as it should be.
+    """
+    with tempfile.TemporaryDirectory(prefix="xdcc-") as work:
+        stage(Path(work), environ)
+    patches = read_series(PATCHES)
+    if stray := sorted({path.name for path in PATCHES.glob("*.patch")} - {p.name for p in patches}):
+        raise BuildError(f"{PATCHES / 'series'} does not name {', '.join(stray)}")
+    total = 0
+    for patch in patches:
+        text = patch.read_text(encoding="utf-8")
+        for heading in HEADINGS:
+            if not re.search(rf"^{heading}: *\S", text, re.MULTILINE):
+                raise BuildError(f"{patch.name} has no line that begins with '{heading}:'")
+        count = changed_lines(patch)
+        total += count
+        print(f"{patch.name}: {count} changed lines")
+    print(
+        f"in all {len(patches)} of {MAX_PATCHES} patches, {total} of {MAX_CHANGED_LINES} changed "
+        "lines; the series applies exactly"
+    )
+    if len(patches) > MAX_PATCHES or total > MAX_CHANGED_LINES:
+        raise BuildError("the patch series is over its budget; move code into plugins/multilabel")
+
+
+if __name__ == "__main__":
+    try:
+        check_series(os.environ)
+    except BuildError as error:
+        raise SystemExit(f"xdcc: {error}") from None

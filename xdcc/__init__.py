@@ -1,0 +1,1 @@
+"""Multi-label classification with boosted trees and dynamic chains."""

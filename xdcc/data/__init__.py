@@ -1,0 +1,18 @@
+"""Multi-label data sets: read from Mulan's and MEKA's files, loaded by name, or generated."""
+
+from xdcc.data.arff import load_arff
+from xdcc.data.arff_text import ArffError
+from xdcc.data.dataset import MultiLabelDataset
+from xdcc.data.embedded import load_digits_properties
+from xdcc.data.registry import dataset_names, load_dataset
+from xdcc.data.synthetic import make_multilabel
+
+__all__ = [
+    "ArffError",
+    "MultiLabelDataset",
+    "dataset_names",
+    "load_arff",
+    "load_dataset",
+    "load_digits_properties",
+    "make_multilabel",
+]

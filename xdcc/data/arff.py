@@ -1,0 +1,152 @@
+"""Reader of multi-label data sets in Mulan's and MEKA's files.
+
+Both projects keep features and labels as attributes of one ARFF file. Mulan names the labels in
+an XML beside it; MEKA says in the relation's name how many of the first or last attributes are
+labels (``-C 6`` the first six, ``-C -6`` the last six). `load_arff` reads either:
+
+1. `arff_text` cuts the file into lines, words and cells; `arff_header` reads the declarations.
+2. `mulan_xml`, MEKA's option or the caller says which attributes are the labels.
+3. `arff_rows` and `arff_values` turn the rows into numbers; `load_arff` sorts the columns into
+   features and labels.
+
+The reader is our own because none of the existing ones does the work. scipy.io.arff has no sparse
+rows, and pandas reads no ARFF. liac-arff (2.5.0, of 2020; scikit-learn keeps a private copy)
+refuses a comment behind the relation's name, which the slashdot data have, comments behind rows,
+instance weights, dates, and a list of categories right behind a name; it accepts repeated and
+descending sparse indices, ``nan``, ``inf``, ``1_0`` and a file without rows; and its errors name
+a line, but no file and no column.
+"""
+
+import difflib
+import re
+from pathlib import Path
+
+import numpy as np
+
+from xdcc.data.arff_header import Header, read_header
+from xdcc.data.arff_rows import read_dense, read_sparse
+from xdcc.data.arff_text import ArffError, read_lines
+from xdcc.data.arff_values import AttributeReader
+from xdcc.data.dataset import Features, MultiLabelDataset, as_labels
+from xdcc.data.mulan_xml import read_label_names
+
+_MEKA_OPTION = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)")
+
+
+def load_arff(
+    path: str | Path, xml: str | Path | None = None, n_labels: int | None = None
+) -> MultiLabelDataset:
+    """Read a multi-label data set from an ARFF file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The ARFF file, dense or sparse, in UTF-8 or Latin-1.
+    xml : str or Path, optional
+        Mulan's XML, which names the labels. They come in its order, wherever they stand among
+        the attributes.
+    n_labels : int, optional
+        Without an XML: the last `n_labels` attributes are the labels, or the first
+        ``-n_labels`` if it is negative, whatever the relation's name says. Without both, MEKA's
+        option ``-C`` in the relation's name decides.
+
+    Returns
+    -------
+    MultiLabelDataset
+        `X` is a CSR array if the rows are sparse. An absent entry of a sparse row is 0 (the first
+        category of a nominal attribute), ``?`` is missing. Nominal features become the index of
+        the category in the file's order. Strings and dates are left out and listed in `dropped`.
+
+    Raises
+    ------
+    ArffError
+        If the ARFF file or the XML is malformed, with file, line and column; if the XML names a
+        label that the ARFF file lacks; if nothing says which attributes are labels, or these are
+        all or none of them.
+    ValueError
+        If both `xml` and `n_labels` are given, or `n_labels` is 0.
+    FileNotFoundError
+        If a file does not exist.
+    """
+    if xml is not None and n_labels is not None:
+        raise ValueError("give xml or n_labels, not both: each says which attributes are labels")
+    if n_labels == 0:
+        raise ValueError("n_labels is 0; expected n for the last n attributes, -n for the first n")
+    lines = read_lines(Path(path))
+    header, rows = read_header(lines)
+    if not rows:
+        raise lines[-1].error("no rows behind @data: the file is truncated")
+    labels = _labels_by_xml(header, Path(xml)) if xml else _labels_by_count(header, n_labels)
+    is_label = set(labels)
+    kept = [
+        i
+        for i, attribute in enumerate(header.attributes)
+        if i not in is_label and attribute.kind in ("numeric", "nominal")
+    ]
+    if not kept:
+        raise header.line.error("no attribute is left as a feature")
+
+    readers = [AttributeReader(a, i in is_label) for i, a in enumerate(header.attributes)]
+    X: Features
+    if rows[0].text.lstrip().startswith("{"):
+        entries, weights = read_sparse(rows, readers)
+        # Labels become dense: an entry that is not stored is not 0 but what absence stands for.
+        absent = np.array([reader.absent for reader in readers])
+        entries.data -= absent[entries.indices]
+        label_values = entries[:, labels].toarray() + absent[labels]
+        X = entries[:, kept]
+        X.eliminate_zeros()
+    else:
+        matrix, weights = read_dense(rows, readers)
+        label_values = matrix[:, labels]
+        X = np.ascontiguousarray(matrix[:, kept])
+    features = [header.attributes[i] for i in kept]
+    return MultiLabelDataset(
+        X=X,
+        Y=as_labels(label_values),
+        feature_names=tuple(a.name for a in features),
+        feature_types=tuple("nominal" if a.categories else "numeric" for a in features),
+        categories=tuple(a.categories or None for a in features),
+        label_names=tuple(header.attributes[i].name for i in labels),
+        name=_name(header.relation) or Path(path).stem,
+        dropped=tuple(a.name for a in header.attributes if a.kind in ("string", "date")),
+        sample_weight=weights if (weights != 1).any() else None,
+    )
+
+
+def _labels_by_xml(header: Header, xml: Path) -> list[int]:
+    positions = {attribute.name: i for i, attribute in enumerate(header.attributes)}
+    labels = []
+    for label in read_label_names(xml):
+        if label.name not in positions:
+            close = difflib.get_close_matches(label.name, positions, n=1)
+            hint = f" (which has {close[0]!r})" if close else ""
+            problem = f"the label {label.name!r} is no attribute of {header.line.path}{hint}"
+            raise ArffError(problem, xml, label.line, label.column)
+        labels.append(positions[label.name])
+    return labels
+
+
+def _labels_by_count(header: Header, n_labels: int | None) -> list[int]:
+    n_attributes = len(header.attributes)
+    if n_labels is None:
+        option = _MEKA_OPTION.search(header.relation)
+        if option is None:
+            raise header.line.error(
+                "nothing says which attributes are labels: the relation's name has no option -C "
+                "(as MEKA's files have); pass xml or n_labels"
+            )
+        n_labels = -int(option[1])
+    if not 0 < abs(n_labels) <= n_attributes:
+        raise header.line.error(
+            f"the number of labels is {abs(n_labels)}; expected 1 to {n_attributes}, the number "
+            "of attributes"
+        )
+    labels = list(range(n_attributes))
+    return labels[-n_labels:] if n_labels > 0 else labels[:-n_labels]
+
+
+def _name(relation: str) -> str:
+    """Return the relation's name without MEKA's options."""
+    option = _MEKA_OPTION.search(relation)
+    return relation[: option.start()].rstrip(" :") if option else relation

@@ -1,0 +1,215 @@
+"""The rows of an ARFF file as a dense or CSR matrix with one column per attribute.
+
+Most rows hold nothing special: no quotes, no missing value, no surprise. They are split and
+converted by built-in functions alone, which makes millions of cells a matter of a second. Where
+that fails, or a row contains a character with a meaning, the *exact* reading of that row takes
+over: it knows all the rules, and it alone raises errors. It also rereads rows in which the fast
+reading let something pass that needs a look (a number that is not finite, indices that do not
+ascend), so that both accept the same rows.
+"""
+
+import re
+from array import array
+from contextlib import suppress
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from xdcc.data.arff_text import (
+    QUOTED_WORD,
+    ArffError,
+    Cell,
+    Line,
+    end_of_quoted,
+    skip_space,
+    split_cells,
+)
+from xdcc.data.arff_values import NUMBER, AttributeReader
+
+type Floats = NDArray[np.float64]
+
+# No quotes, braces within a row, "_" (which int and float accept between digits) or non-ASCII.
+_PLAIN_DENSE_ROW = re.compile(r"""[^'"_{}\u0080-\U0010ffff]*""")
+_PLAIN_SPARSE_ROW = re.compile(r"""\s*\{([^'"_{}\u0080-\U0010ffff]*)\}\s*""")
+_INDEX = re.compile(r"([+-]?[0-9]+)\s+")
+_SPARSE_VALUE = re.compile(
+    rf"""(?P<raw>{QUOTED_WORD.pattern}|[^\s,}}'"][^,}}]*?)\s*(?P<end>[,}}])"""
+)
+_WEIGHT = re.compile(r"\{\s*([^{}]*?)\s*\}")
+
+
+def read_dense(rows: list[Line], readers: list[AttributeReader]) -> tuple[Floats, Floats]:
+    """Read rows of comma-separated cells.
+
+    Parameters
+    ----------
+    rows : list of Line
+    readers : list of AttributeReader
+        One per declared attribute.
+
+    Returns
+    -------
+    matrix : float64 array, shape (n_rows, n_attributes)
+        NaN where a value is missing.
+    weights : float64 array, shape (n_rows,)
+        The weights that some files give to instances (``{2.5}`` at the end of a row), else 1.
+
+    Raises
+    ------
+    ArffError
+        For a malformed row.
+    """
+    values = array("d")
+    weights = np.ones(len(rows))
+    fast = [reader.fast for reader in readers]
+    for position, row in enumerate(rows):
+        if _PLAIN_DENSE_ROW.fullmatch(row.text):
+            try:
+                values.extend([f(c) for f, c in zip(fast, row.text.split(","), strict=True)])
+                continue
+            except (ValueError, KeyError):
+                pass  # The exact reading accepts the row or says what is wrong with it.
+        numbers, weights[position] = _exact_dense(row, readers)
+        values.extend(numbers)
+    matrix = np.asarray(values).reshape(len(rows), len(readers))
+    for suspicious in np.flatnonzero(~np.isfinite(matrix).all(axis=1)):
+        _exact_dense(rows[suspicious], readers)
+    return matrix, weights
+
+
+def read_sparse(
+    rows: list[Line], readers: list[AttributeReader]
+) -> tuple[sparse.csr_array, Floats]:
+    """Read rows of the form ``{index value, index value}``.
+
+    Parameters
+    ----------
+    rows : list of Line
+    readers : list of AttributeReader
+        One per declared attribute.
+
+    Returns
+    -------
+    matrix : CSR array of float64, shape (n_rows, n_attributes)
+        Its entries are those of the file. NaN where a value is missing.
+    weights : float64 array, shape (n_rows,)
+        As in `read_dense`.
+
+    Raises
+    ------
+    ArffError
+        For a malformed row, and for indices that are out of range or do not ascend.
+    """
+    indices, values, indptr = array("i"), array("d"), array("i", [0])
+    weights = np.ones(len(rows))
+    fast = [reader.fast for reader in readers]
+    for position, row in enumerate(rows):
+        entries: list[tuple[int, float]] | None = None
+        if plain := _PLAIN_SPARSE_ROW.fullmatch(row.text):
+            # Where this fails the exact reading accepts the row or says what is wrong with it.
+            with suppress(ValueError, KeyError, IndexError):
+                entries = [
+                    (i := int(index), fast[i](cell))
+                    for index, cell in map(str.split, plain[1].split(","))
+                ]
+        if entries is None:
+            entries, weights[position] = _exact_sparse(row, readers)
+        indices.extend([index for index, _ in entries])
+        values.extend([value for _, value in entries])
+        indptr.append(len(indices))
+    data, columns, starts = np.asarray(values), np.asarray(indices), np.asarray(indptr)
+    for suspicious in _suspicious_rows(data, columns, starts):
+        _exact_sparse(rows[suspicious], readers)
+    shape = (len(rows), len(readers))
+    return sparse.csr_array((data, columns, starts), shape=shape), weights
+
+
+def _suspicious_rows(
+    data: Floats, columns: NDArray[np.int32], starts: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """Find the rows with a number that is not finite or with indices that do not ascend from 0."""
+    row_of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    within_row = np.diff(row_of_entry, prepend=-1) == 0
+    descends = within_row & (np.diff(columns, prepend=0) <= 0)
+    return np.unique(row_of_entry[descends | (columns < 0) | ~np.isfinite(data)])
+
+
+def _exact_dense(row: Line, readers: list[AttributeReader]) -> tuple[list[float], float]:
+    """Return the numbers of a row and its weight."""
+    cells = split_cells(row, 0, len(row.text))
+    weight = 1.0
+    if len(cells) == len(readers) + 1 and cells[-1].raw.startswith("{"):
+        weight = _weight(row, cells.pop().start)
+    if len(cells) != len(readers):
+        if cells[0].raw.startswith("{"):
+            raise row.error("a sparse row, but the first row of the file is dense", cells[0].start)
+        extra = cells[len(readers)].start if len(cells) > len(readers) else len(row.text)
+        raise row.error(
+            f"the row has {len(cells)} values, and the header declares {len(readers)} attributes",
+            extra,
+        )
+    return [r.exact(row, cell) for r, cell in zip(readers, cells, strict=True)], weight
+
+
+def _exact_sparse(
+    row: Line, readers: list[AttributeReader]
+) -> tuple[list[tuple[int, float]], float]:
+    """Return the entries of a row (index and number) and its weight."""
+    text = row.text
+    start = skip_space(text, 0)
+    if text[start] != "{":
+        raise row.error("a dense row, but the first row of the file is sparse", start)
+    entries: list[tuple[int, float]] = []
+    start = skip_space(text, start + 1)
+    closed = text.startswith("}", start)
+    end = start + 1
+    while not closed:
+        index_match = _INDEX.match(text, start)
+        value_match = _SPARSE_VALUE.match(text, index_match.end()) if index_match else None
+        if index_match is None or value_match is None:
+            raise _entry_error(row, start, index_match.end() if index_match else start)
+        index = int(index_match[1])
+        if not 0 <= index < len(readers):
+            raise row.error(
+                f"the index {index} is out of range: the header declares {len(readers)} "
+                "attributes, counted from 0",
+                start,
+            )
+        if entries and index <= entries[-1][0]:
+            raise row.error(
+                f"the index {index} stands behind {entries[-1][0]}; indices ascend, each at most "
+                "once",
+                start,
+            )
+        value = Cell(value_match["raw"], value_match.start("raw"))
+        entries.append((index, readers[index].exact(row, value)))
+        closed, end = value_match["end"] == "}", value_match.end()
+        start = skip_space(text, end)
+    weight_start = skip_space(text, end)
+    if weight_start == len(text):
+        return entries, 1.0
+    if text[weight_start] == ",":
+        weight_start = skip_space(text, weight_start + 1)
+    return entries, _weight(row, weight_start)
+
+
+def _entry_error(row: Line, start: int, value_start: int) -> ArffError:
+    """Say what is wrong with the entry at `start`, whose value would be at `value_start`."""
+    text = row.text
+    if text[value_start : value_start + 1] in ("'", '"'):
+        end_of_quoted(row, value_start)
+    if "," not in text[start:] and "}" not in text[start:]:
+        return row.error("the sparse row is not closed with a }", len(text))
+    return row.error("expected an entry of the form 'index value'", start)
+
+
+def _weight(row: Line, start: int) -> float:
+    """Return the weight ``{number}`` that ends the row."""
+    match = _WEIGHT.fullmatch(row.text.rstrip(), start)
+    if match is None or not NUMBER.fullmatch(match[1]) or not 0 <= float(match[1]) < inf:
+        raise row.error(
+            "expected the end of the row or its weight {w}, a finite number of at least 0", start
+        )
+    return float(match[1])

@@ -1,0 +1,199 @@
+"""The known data sets, and `load_dataset`, which finds or downloads them by name.
+
+Places, in this order:
+
+1. ``digits`` comes with scikit-learn (see `embedded`); it needs no file.
+2. The folder that the environment variable ``XDCC_DATA`` names, if it is set.
+3. The data home: ``XDCC_DATA_HOME``, or ``xdcc_data`` in the user's home.
+4. OpenML, for the data sets that it has in the same version; the download is cached in the data
+   home.
+
+The folders hold one folder per data set, with ``<name>-train.arff`` and ``<name>-test.arff`` or
+one ``<name>.arff``, and Mulan's ``<name>.xml`` beside them (slashdot, a MEKA file, has none).
+Whatever is loaded is compared with the dimensions that the literature reports (`DATASETS`).
+"""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from xdcc.data import openml
+from xdcc.data.arff import load_arff
+from xdcc.data.dataset import MultiLabelDataset, concatenate
+from xdcc.data.embedded import load_digits_properties
+
+type Split = Literal["train", "test"] | None
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What is known about a data set.
+
+    Attributes
+    ----------
+    n_train, n_test : int
+        Instances. A data set that is published in one file has all of them in `n_train`, and
+        `n_test` is 0.
+    n_features, n_labels : int
+    has_xml : bool
+        Whether an XML names the labels (else MEKA's option does).
+    identifiers : tuple of str
+        Attributes that only name the row; they are dropped.
+    openml_id : int or None
+        The data set at OpenML whose targets are these labels, if there is one.
+    """
+
+    n_train: int
+    n_test: int
+    n_features: int
+    n_labels: int
+    has_xml: bool = True
+    identifiers: tuple[str, ...] = ()
+    openml_id: int | None = None
+
+
+# OpenML's 41464 to 41473 are the ten data sets of Probst et al., "Multilabel classification with R
+# package mlr" (2017). Its "image" (41468) has other features and "reuters" (41470) is not here.
+DATASETS: dict[str, DatasetInfo] = {
+    "emotions": DatasetInfo(391, 202, 72, 6, openml_id=41465),
+    "flags": DatasetInfo(129, 65, 19, 7),
+    "scene": DatasetInfo(1211, 1196, 294, 6, openml_id=41471),
+    "yeast": DatasetInfo(1500, 917, 103, 14, openml_id=41473),
+    "birds": DatasetInfo(322, 323, 260, 19, openml_id=41464),
+    "tmc2007-500": DatasetInfo(21519, 7077, 500, 22),
+    "genbase": DatasetInfo(463, 199, 1185, 27, identifiers=("protein",), openml_id=41467),
+    "medical": DatasetInfo(333, 645, 1449, 45),
+    "enron": DatasetInfo(1123, 579, 1001, 53, openml_id=41466),
+    "bibtex": DatasetInfo(4880, 2515, 1836, 159),
+    "cal500": DatasetInfo(502, 0, 68, 174),
+    "corel5k": DatasetInfo(4500, 500, 499, 374),
+    "slashdot": DatasetInfo(3782, 0, 1079, 22, has_xml=False, openml_id=41472),
+    "langlog": DatasetInfo(1460, 0, 1004, 75, openml_id=41469),
+    "image": DatasetInfo(1501, 499, 294, 5),
+    "rcv1-subset1": DatasetInfo(6000, 0, 19550, 101),
+}
+
+_EMBEDDED = "digits"
+
+
+def dataset_names() -> list[str]:
+    """Return the names that `load_dataset` knows; the first needs neither files nor a network."""
+    return [_EMBEDDED, *DATASETS]
+
+
+def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
+    """Load a data set by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `dataset_names`, in upper or lower case.
+    split : {None, "train", "test"}
+        A part of a data set that is published in two files; None for the training part followed
+        by the test part. A download comes as a whole, with the samples in an order of its own.
+
+    Returns
+    -------
+    MultiLabelDataset
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or split, for a split of a data set that has none, and if what is
+        found has other dimensions than the data set of that name.
+    ArffError
+        If a file is malformed.
+    FileNotFoundError
+        If neither the folders nor OpenML have the data, or files are missing in a folder.
+    """
+    name = name.lower()
+    if split not in (None, "train", "test"):
+        raise ValueError(f"split is {split!r}; expected None, 'train' or 'test'")
+    if name == _EMBEDDED:
+        return load_digits_properties(split)
+    info = DATASETS.get(name)
+    if info is None:
+        raise ValueError(f"unknown data set {name!r}; known are {', '.join(dataset_names())}")
+    if split is not None and not info.n_test:
+        raise ValueError(f"{name} is published in one file and has no split {split!r}")
+    folders = [root / name for root in _roots()]
+    folder = next((folder for folder in folders if folder.is_dir()), None)
+    if folder is not None:
+        dataset = _load_folder(name, info, folder, split)
+    else:
+        dataset = _download(name, info, folders, split)
+    _check(dataset, info, split, folder)
+    return dataset
+
+
+def _roots() -> list[Path]:
+    """Return the folders to search, the data home last."""
+    roots = []
+    if from_environment := os.environ.get("XDCC_DATA"):
+        root = Path(from_environment)
+        if not root.is_dir():
+            raise FileNotFoundError(f"XDCC_DATA is {from_environment}, which is no folder")
+        roots.append(root)
+    return [*roots, _data_home()]
+
+
+def _data_home() -> Path:
+    return Path(os.environ.get("XDCC_DATA_HOME") or "~/xdcc_data").expanduser()
+
+
+def _files(name: str, info: DatasetInfo, split: Split) -> list[str]:
+    """Return the names of the ARFF files that hold the split, and of the XML if there is one."""
+    parts = [split] if split else ["train", "test"] if info.n_test else []
+    arff = [f"{name}-{part}.arff" for part in parts] or [f"{name}.arff"]
+    return [*arff, f"{name}.xml"] if info.has_xml else arff
+
+
+def _load_folder(name: str, info: DatasetInfo, folder: Path, split: Split) -> MultiLabelDataset:
+    files = _files(name, info, split)
+    missing = [file for file in files if not (folder / file).is_file()]
+    if missing:
+        raise FileNotFoundError(f"{folder} lacks {' and '.join(missing)}")
+    xml = folder / files.pop() if info.has_xml else None
+    parts = [
+        replace(load_arff(folder / file, xml), name=name).drop_features(info.identifiers)
+        for file in files
+    ]
+    return parts[0] if len(parts) == 1 else concatenate(*parts)
+
+
+def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -> MultiLabelDataset:
+    remedy = (
+        f"Provide {', '.join(_files(name, info, split))} in one of the folders "
+        f"{', '.join(map(str, folders))} (XDCC_DATA and XDCC_DATA_HOME say where these are)"
+    )
+    if info.openml_id is None:
+        raise FileNotFoundError(f"{name} is not there, and OpenML does not have it. {remedy}")
+    if split is not None:
+        raise FileNotFoundError(
+            f"{name} is not there, and OpenML does not have its split {split!r}, but the whole "
+            f"data set (split=None). {remedy}"
+        )
+    try:
+        dataset = openml.fetch(name, info.openml_id, _data_home())
+    except OSError as error:
+        raise FileNotFoundError(
+            f"{name} is not there, and OpenML cannot be reached ({error}). {remedy}"
+        ) from error
+    return dataset.drop_features(set(info.identifiers) & set(dataset.feature_names))
+
+
+def _check(
+    dataset: MultiLabelDataset, info: DatasetInfo, split: Split, folder: Path | None
+) -> None:
+    """Compare the dimensions with those in `DATASETS`."""
+    n_samples = {"train": info.n_train, "test": info.n_test, None: info.n_train + info.n_test}
+    expected = n_samples[split], info.n_features, info.n_labels
+    found = dataset.n_samples, dataset.n_features, dataset.n_labels
+    if found != expected:
+        source = folder or f"OpenML's data set {info.openml_id}"
+        raise ValueError(
+            f"{source} has {found[0]} samples, {found[1]} features and {found[2]} labels; "
+            f"{dataset.name} has {expected[0]}, {expected[1]} and {expected[2]}: this is another "
+            "version of it"
+        )

@@ -1,0 +1,298 @@
+"""Measures of multi-label predictions, each with its zero-division convention spelled out.
+
+Every measure takes ``Y_true`` and ``Y_pred``, both ``(n_samples, n_labels)`` with entries 0 and 1
+(array-likes, DataFrames or scipy.sparse matrices), and returns a float between 0 and 1.
+
+- *Unknown labels*: NaN in ``Y_true`` means that the label is not known there. Such an entry takes
+  no part, whatever was predicted for it; a sample (for the macro averages: a label) without a
+  known entry is left out of the mean.
+- *Zero division*: F1, precision, recall and Jaccard are ratios of counts. ``zero_division`` (0 or
+  1) is the value of 0/0. The defaults follow the papers on multi-label boosting and chains: 1 for
+  means over samples, where predicting nothing for a sample without labels is perfect; 0 for micro
+  and macro averages.
+- *Weights*: ``sample_weight`` ``(n_samples,)``, finite and not negative, counts a sample as that
+  many samples.
+- *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty or of
+  different shapes, for entries other than 0, 1 (and NaN in ``Y_true``), if no entry is known, and
+  for bad weights or a ``zero_division`` other than 0 and 1.
+
+How it works: `known_entries` checks the input and returns masks. The ratios differ in what is
+divided by what (`_f1` to `_jaccard`) and in where the counts are added up before that: in a
+sample, in a label, or over everything.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from xdcc.known_entries import Bools, Floats, KnownEntries, Labels, Weights, known_entries
+
+type ZeroOrOne = Literal[0, 1]
+
+
+def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
+    """Share of the known entries that are predicted wrongly.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
+        0, 1, or NaN where the label is unknown.
+    Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
+        0 or 1.
+    sample_weight : array-like, shape (n_samples,), optional
+        Every entry of a sample counts with its weight.
+
+    Returns
+    -------
+    float
+        Between 0 (all right) and 1.
+
+    Raises
+    ------
+    ValueError
+        As listed in the module's documentation.
+    """
+    entries = known_entries(Y_true, Y_pred, sample_weight)
+    wrong = (entries.truth != entries.predicted).sum(axis=1)
+    return float(entries.weight @ wrong / (entries.weight @ entries.known.sum(axis=1)))
+
+
+def hamming_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
+    """Share of the known entries that are predicted rightly, 1 - `hamming_loss`."""
+    return 1.0 - hamming_loss(Y_true, Y_pred, sample_weight=sample_weight)
+
+
+def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
+    """Share of the samples with all known labels predicted rightly (exact match).
+
+    Samples without a known label are left out. Parameters and errors as in `hamming_loss`.
+    """
+    entries = known_entries(Y_true, Y_pred, sample_weight)
+    match = (entries.truth == entries.predicted).all(axis=1)
+    return float(np.average(match, weights=entries.weight))
+
+
+def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
+    """Share of the samples with a wrong label (subset zero-one loss), 1 - `subset_accuracy`."""
+    return 1.0 - subset_accuracy(Y_true, Y_pred, sample_weight=sample_weight)
+
+
+def example_f1(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
+) -> float:
+    """Mean over the samples of 2 |true and predicted| / (|true| + |predicted|).
+
+    ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample that has
+    no label and for which none is predicted. Other parameters and errors as in `hamming_loss`.
+    """
+    return _mean_over_samples(_f1, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def example_precision(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
+) -> float:
+    """Mean over the samples of |true and predicted| / |predicted|.
+
+    ``zero_division`` (default 1, as in `example_f1`) is the precision of a sample for which no
+    label is predicted, whether it has one or not. Other parameters and errors as in
+    `hamming_loss`.
+    """
+    return _mean_over_samples(_precision, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def example_recall(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
+) -> float:
+    """Mean over the samples of |true and predicted| / |true|.
+
+    ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample that has no label,
+    whatever is predicted. Other parameters and errors as in `hamming_loss`.
+    """
+    return _mean_over_samples(_recall, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def jaccard(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
+) -> float:
+    """Mean over the samples of |true and predicted| / |true or predicted|.
+
+    Older papers call it "multi-label accuracy". ``zero_division`` (default 1, as in the papers)
+    is the value of a sample that has no label and for which none is predicted. Other parameters
+    and errors as in `hamming_loss`.
+    """
+    return _mean_over_samples(_jaccard, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def micro_f1(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """F1 of the counts added up over all entries.
+
+    ``zero_division`` (default 0, as in the papers) is the value if no entry at all is true or
+    predicted. Other parameters and errors as in `hamming_loss`.
+    """
+    return _of_all_entries(_f1, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def micro_precision(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """Share of the predicted labels, over all samples, that are true.
+
+    ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is predicted.
+    Other parameters and errors as in `hamming_loss`.
+    """
+    return _of_all_entries(_precision, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def micro_recall(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """Share of the true labels, over all samples, that are predicted.
+
+    ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is true. Other
+    parameters and errors as in `hamming_loss`.
+    """
+    return _of_all_entries(_recall, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def macro_f1(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """Mean over the labels of each label's F1.
+
+    ``zero_division`` is the F1 of a label that is never true nor predicted. The code of the XDCC
+    paper reports both conventions; the default is 0. With rare labels they differ much, so say
+    which one a table shows. Other parameters and errors as in `hamming_loss`.
+    """
+    return _mean_over_labels(_f1, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def macro_precision(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """Mean over the labels of each label's precision.
+
+    ``zero_division`` (default 0, as in `macro_f1`) is the precision of a label that is never
+    predicted. Other parameters and errors as in `hamming_loss`.
+    """
+    return _mean_over_labels(_precision, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def macro_recall(
+    Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
+) -> float:
+    """Mean over the labels of each label's recall.
+
+    ``zero_division`` (default 0, as in `macro_f1`) is the recall of a label that is never true.
+    Other parameters and errors as in `hamming_loss`.
+    """
+    return _mean_over_labels(_recall, Y_true, Y_pred, zero_division, sample_weight)
+
+
+def evaluate(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> dict[str, float]:
+    """All measures by name, in a fixed order: the three of the XDCC paper come first.
+
+    Each has its default zero-division convention; macro F1 comes with both, as ``macro_f1`` (0)
+    and ``macro_f1_zero_division_1``. Parameters and errors as in `hamming_loss`.
+
+    Returns
+    -------
+    dict of str to float
+        Accuracies, losses, Jaccard and F1, then precision and recall (example, micro, macro).
+    """
+    return {
+        name: measure(Y_true, Y_pred, sample_weight=sample_weight)
+        for name, measure in _EVALUATED.items()
+    }
+
+
+_EVALUATED: dict[str, Callable[..., float]] = {
+    "hamming_accuracy": hamming_accuracy,
+    "subset_accuracy": subset_accuracy,
+    "example_f1": example_f1,
+    "hamming_loss": hamming_loss,
+    "subset_loss": subset_loss,
+    "jaccard": jaccard,
+    "micro_f1": micro_f1,
+    "macro_f1": macro_f1,
+    "macro_f1_zero_division_1": partial(macro_f1, zero_division=1),
+    "example_precision": example_precision,
+    "example_recall": example_recall,
+    "micro_precision": micro_precision,
+    "micro_recall": micro_recall,
+    "macro_precision": macro_precision,
+    "macro_recall": macro_recall,
+}
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """(Weighted) numbers of entries that are true, predicted, and both: one per ratio."""
+
+    true: Floats
+    predicted: Floats
+    both: Floats
+
+
+type _Ratio = Callable[[_Counts], tuple[Floats, Floats]]
+
+
+def _f1(counts: _Counts) -> tuple[Floats, Floats]:
+    return 2 * counts.both, counts.true + counts.predicted
+
+
+def _precision(counts: _Counts) -> tuple[Floats, Floats]:
+    return counts.both, counts.predicted
+
+
+def _recall(counts: _Counts) -> tuple[Floats, Floats]:
+    return counts.both, counts.true
+
+
+def _jaccard(counts: _Counts) -> tuple[Floats, Floats]:
+    return counts.both, counts.true + counts.predicted - counts.both
+
+
+def _mean_over_samples(
+    ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
+) -> float:
+    entries = known_entries(Y_true, Y_pred, weights)
+    counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
+    return float(np.average(_divide(*ratio(counts), zero_division), weights=entries.weight))
+
+
+def _mean_over_labels(
+    ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
+) -> float:
+    entries = known_entries(Y_true, Y_pred, weights)
+    known_labels = entries.known.any(axis=0)
+    counts = _counts(entries, lambda mask: entries.weight @ mask[:, known_labels])
+    return float(_divide(*ratio(counts), zero_division).mean())
+
+
+def _of_all_entries(
+    ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
+) -> float:
+    entries = known_entries(Y_true, Y_pred, weights)
+    counts = _counts(entries, lambda mask: entries.weight @ mask.sum(axis=1, keepdims=True))
+    return float(_divide(*ratio(counts), zero_division).item())
+
+
+def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts:
+    return _Counts(
+        true=add_up(entries.truth),
+        predicted=add_up(entries.predicted),
+        both=add_up(entries.truth & entries.predicted),
+    )
+
+
+def _divide(numerator: Floats, denominator: Floats, zero_division: ZeroOrOne) -> Floats:
+    if zero_division not in (0, 1):
+        raise ValueError(f"zero_division must be 0 or 1, got {zero_division!r}")
+    quotient = np.full(numerator.shape, float(zero_division))
+    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return quotient
