@@ -17,7 +17,10 @@ def train(params=(), X=X, Y=Y, **data):
     ("params", "message"),
     [
         ({"objective": "multilabel:maxgain"}, "Unknown objective function: `multilabel:maxgain`"),
-        ({"split_method": "avgGain"}, r"Unknown split_method: `avgGain`. It is one of `maxGain` \(1\)"),
+        (
+            {"split_method": "avgGain"},
+            r"Unknown split_method: `avgGain`. It is one of `maxGain` \(1\)",
+        ),
         ({"split_method": 7}, "Unknown split_method: `7`"),
         (
             {"objective": "multilabel:maxGain", "split_method": "sumGain"},
@@ -58,7 +61,9 @@ def test_infinite_base_margin():
 def test_wrong_number_of_labels_or_features():
     booster = train()
     with pytest.raises(xgb.core.XGBoostError):
-        xgb.train({"objective": "multilabel:logistic"}, xgb.DMatrix(X, Y[:, :1]), 1, xgb_model=booster)
+        xgb.train(
+            {"objective": "multilabel:logistic"}, xgb.DMatrix(X, Y[:, :1]), 1, xgb_model=booster
+        )
     with pytest.raises(xgb.core.XGBoostError, match="Number of columns does not match"):
         booster.predict(xgb.DMatrix(np.hstack([X, X])), validate_features=False)
 

@@ -123,7 +123,9 @@ def test_same_predictions_under_every_parameter(params, weighted):
     ours, stock, matrix = train_both(X, Y, {"min_child_weight": 0.0, **params}, weight)
     plain, _, _ = train_both(X, Y, {"min_child_weight": 0.0}, weight)
     np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
-    assert not np.allclose(ours.predict(matrix), plain.predict(matrix)), "the parameter does nothing"
+    assert not np.allclose(ours.predict(matrix), plain.predict(matrix)), (
+        "the parameter does nothing"
+    )
 
 
 def test_one_label_equals_binary_logistic():

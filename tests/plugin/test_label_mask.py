@@ -66,7 +66,7 @@ def test_nothing_known_masks_nothing_and_all_known_masks_all():
 
 @pytest.mark.filterwarnings("ignore:.*manually specified the `updater`")
 def test_named_explicitly_before_stocks_own_updater():
-    X, Y, known = chain_data()
+    X, Y, _known = chain_data()
     params = {
         "objective": "binary:logistic",
         "multi_strategy": "multi_output_tree",

@@ -66,7 +66,7 @@ def test_weights_count_rows(data):
 def test_threshold_behind_the_name(data):
     X, Y = data
     predicted, values = evaluate(X, Y, ["hamming_loss@0.3", "macro_f1@0.3"])
-    assert values["hamming_loss@0.3"] == pytest.approx(np.mean(Y != (predicted >= 0.3)), abs=1e-6)
+    assert values["hamming_loss@0.3"] == pytest.approx(np.mean((predicted >= 0.3) != Y), abs=1e-6)
     assert values["macro_f1@0.3"] == pytest.approx(
         f1_score(Y, predicted >= 0.3, average="macro", zero_division=0), abs=1e-6
     )
@@ -78,7 +78,12 @@ def test_exactly_one_half_is_positive():
     X, Y = np.zeros((4, 1)), np.ones((4, 2))
     matrix, results = xgb.DMatrix(X, Y), {}
     xgb.train(
-        {"objective": "multilabel:logistic", "eval_metric": "hamming_loss", "base_score": 0.5, "eta": 0},
+        {
+            "objective": "multilabel:logistic",
+            "eval_metric": "hamming_loss",
+            "base_score": 0.5,
+            "eta": 0,
+        },
         matrix,
         1,
         evals=[(matrix, "train")],

@@ -1,4 +1,4 @@
-"""Everything that people do with `xgb.train` and a booster works with the multi-label objectives."""
+"""What people do with `xgb.train` and a booster works with the multi-label objectives."""
 
 import json
 import pickle

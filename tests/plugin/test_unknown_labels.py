@@ -39,7 +39,9 @@ def test_one_label_equals_stock_on_the_rows_where_it_is_known(data):
         xgb.DMatrix(X[known], Y[known, 0]),
         5,
     )
-    np.testing.assert_allclose(ours.inplace_predict(X[known]), stock.inplace_predict(X[known]), atol=1e-5)
+    np.testing.assert_allclose(
+        ours.inplace_predict(X[known]), stock.inplace_predict(X[known]), atol=1e-5
+    )
 
 
 def test_start_is_the_share_among_the_known(data):
@@ -81,9 +83,7 @@ def test_other_objectives_refuse_them_at_training_and_evaluation(data):
     with pytest.raises(xgb.core.XGBoostError, match=message):
         xgb.train(stock, xgb.DMatrix(X, Y), 1)
     with pytest.raises(xgb.core.XGBoostError, match=message):
-        xgb.train(
-            stock, xgb.DMatrix(X, np.nan_to_num(Y)), 1, evals=[(xgb.DMatrix(X, Y), "test")]
-        )
+        xgb.train(stock, xgb.DMatrix(X, np.nan_to_num(Y)), 1, evals=[(xgb.DMatrix(X, Y), "test")])
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])

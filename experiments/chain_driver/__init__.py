@@ -1,0 +1,1 @@
+"""The parts of the chain driver (`run_chain.py`): options, data, models, report."""

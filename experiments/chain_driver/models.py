@@ -1,0 +1,171 @@
+"""Trains and evaluates one model of the driver."""
+
+import time
+from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc import metrics
+from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier
+from xdcc.data import MultiLabelDataset
+
+MEASURES = ("hamming_accuracy", "subset_accuracy", "example_f1", "micro_f1", "macro_f1")
+"""What is measured of each prediction, by its name in `xdcc.metrics`."""
+
+PREDICTIONS = ("cumulated", "standard")
+"""The readings of a dynamic chain, each a row of the table."""
+
+type Measures = dict[str, float]
+type RoundCallback = Callable[[int, int, float], None]
+
+
+@dataclass
+class Result:
+    """What one model brought.
+
+    Attributes
+    ----------
+    parameters : dict
+        Of the estimator.
+    fit_seconds, predict_seconds : float
+        Wall time.
+    measures : dict
+        Row of the table (a dynamic chain has two) -> measures.
+    rounds : dict
+        Row of the table -> measures after each round; empty for models without rounds.
+    arrays : dict
+        Predictions and the like, to keep on request.
+    """
+
+    parameters: dict[str, Any]
+    fit_seconds: float
+    predict_seconds: float
+    measures: dict[str, Measures]
+    rounds: dict[str, list[Measures]] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Trainer:
+    """Trains models with the driver's options on one pair of data sets.
+
+    A dynamic chain is trained once, also where another model needs its order.
+
+    Parameters
+    ----------
+    options : Namespace
+        What `chain_driver.options.parse_arguments` returns.
+    train, evaluation : MultiLabelDataset
+        Rows to train on and to evaluate on.
+    callback : callable
+        Called after each round of a dynamic chain with its number, the number of rounds and the
+        seconds that it took.
+    """
+
+    def __init__(
+        self,
+        options: Namespace,
+        train: MultiLabelDataset,
+        evaluation: MultiLabelDataset,
+        callback: RoundCallback,
+    ) -> None:
+        self.options = options
+        self.train = train
+        self.evaluation = evaluation
+        self.callback = callback
+        self.booster_params = {
+            "n_estimators": options.num_rounds,
+            "max_depth": options.max_depth,
+            "random_state": options.seed,
+            **options.parameters,
+        }
+        if "eta" in self.booster_params:
+            self.booster_params["learning_rate"] = self.booster_params.pop("eta")
+        self._chain: tuple[DynamicChainClassifier, float] | None = None
+
+    def run(self, model: str) -> Result:
+        """Train and evaluate a model.
+
+        Parameters
+        ----------
+        model : str
+            A key of `chain_driver.options.MODELS`.
+
+        Returns
+        -------
+        Result
+        """
+        if model == "dcc":
+            return self._run_dynamic_chain()
+        if model == "sxgb":
+            estimator = MultiLabelXGBClassifier(
+                split_method=self.options.split, **self.booster_params
+            )
+        elif model == "br":
+            estimator = BinaryRelevance(**self.booster_params)
+        else:
+            estimator = ClassifierChain(order=self._order(model), **self.booster_params)
+        fit_seconds = _seconds(lambda: estimator.fit(self.train.X, self.train.Y))
+        start = time.perf_counter()
+        Y_proba = estimator.predict_proba(self.evaluation.X)
+        predict_seconds = time.perf_counter() - start
+        arrays: dict[str, NDArray[Any]] = {"Y_proba": Y_proba}
+        if isinstance(estimator, ClassifierChain):
+            arrays["order"] = estimator.order_
+        return Result(
+            estimator.get_params(),
+            fit_seconds,
+            predict_seconds,
+            {model: self._measure(Y_proba >= 0.5)},
+            arrays=arrays,
+        )
+
+    def _order(self, model: str) -> Any:
+        if model == "cc-dcc":
+            chain, _ = self._dynamic_chain()
+            return chain_order_of(chain, self.train.X)
+        return {"cc-rand": "random", "cc-freq": "frequent", "cc-rare": "rare"}[model]
+
+    def _dynamic_chain(self) -> tuple[DynamicChainClassifier, float]:
+        if self._chain is None:
+            chain = DynamicChainClassifier(
+                chain_length=self.options.chain_length,
+                split_method=self.options.split,
+                **self.booster_params,
+            )
+            seconds = _seconds(
+                lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)
+            )
+            self._chain = chain, seconds
+        return self._chain
+
+    def _run_dynamic_chain(self) -> Result:
+        chain, fit_seconds = self._dynamic_chain()
+        X = self.evaluation.X
+        parameters = chain.get_params()
+        predict_seconds = _seconds(lambda: chain.predict(X))
+        order = chain.chain_order(X)
+        arrays: dict[str, NDArray[Any]] = {"order": order.labels, "propagated": order.values}
+        rounds = {}
+        for prediction in PREDICTIONS:
+            chain.set_params(prediction=prediction)
+            rounds[f"dcc {prediction}"] = [self._measure(Y) for Y in chain.staged_predict(X)]
+            arrays[f"Y_proba_{prediction}"] = chain.predict_proba(X)
+        chain.set_params(prediction=parameters["prediction"])
+        last = {row: measures[-1] for row, measures in rounds.items()}
+        return Result(parameters, fit_seconds, predict_seconds, last, rounds, arrays)
+
+    def _measure(self, Y_pred: NDArray[Any]) -> Measures:
+        Y, Y_pred = self.evaluation.Y, np.asarray(Y_pred, dtype=int)
+        return {name: getattr(metrics, name)(Y, Y_pred) for name in MEASURES}
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,59 @@
+"""The chain driver: train and evaluate XDCC and its baselines on one data set.
+
+    python experiments/run_chain.py                       # embedded data, no file needed
+    python experiments/run_chain.py -f emotions -m dcc,sxgb,br -d 6 -r 50 -p "{'eta': 0.1}"
+
+The options are those of the paper's script `train_dcc.py`, by their names and letters, and
+``--data-dir``, ``--seed`` and ``--out``. The folder ``--out`` receives one JSON record per model
+(seed, versions, parameters, times, measures, for XDCC after each round), a figure of the measures
+per round, and the predictions.
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+from chain_driver.data import load
+from chain_driver.models import Trainer
+from chain_driver.options import parse_arguments
+from chain_driver.report import make_table, plot_rounds, write_arrays, write_record
+from tqdm import tqdm
+
+from xdcc.plugin import PluginMissingError
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the driver with the given arguments, those of the command line by default."""
+    options = parse_arguments(args)
+    train, evaluation = load(options)
+    folder = options.out or Path("results", train.name)
+    print(
+        f"{train.name}: {len(train)} rows to train on, {len(evaluation)} to evaluate on, "
+        f"{train.n_features} features, {train.n_labels} labels"
+    )
+    results = {}
+    with tqdm(options.models, unit="model", file=sys.stderr) as progress:
+
+        def show_round(round_: int, n_rounds: int, seconds: float) -> None:
+            progress.set_postfix_str(f"round {round_} of {n_rounds}, {seconds:.1f} s")
+
+        trainer = Trainer(options, train, evaluation, show_round)
+        for model in progress:
+            progress.set_description(model)
+            progress.set_postfix_str("")
+            results[model] = trainer.run(model)
+            write_record(folder, model, options, train, evaluation, results[model])
+
+    with pd.option_context("display.width", 120):
+        print(make_table(results).to_string(float_format="{:.3f}".format))
+    if options.output_extra:
+        write_arrays(folder, evaluation, results)
+    plot_rounds(folder, train.name, results)
+    print(f"Records and figure: {folder}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ValueError, OSError, PluginMissingError) as error:
+        sys.exit(f"run_chain.py: {error}")

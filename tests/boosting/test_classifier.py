@@ -1,0 +1,161 @@
+"""`MultiLabelXGBClassifier` against `xgboost.train` and stock multi-output trees."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from xdcc.boosting import SPLIT_METHOD_NUMBERS, SPLIT_METHODS, MultiLabelXGBClassifier
+
+X, Y = make_multilabel_classification(
+    n_samples=120, n_features=8, n_classes=4, n_labels=2, random_state=0
+)
+
+
+def _classifier(**params: Any) -> MultiLabelXGBClassifier:
+    return MultiLabelXGBClassifier(**{"n_estimators": 8, "max_depth": 3, "n_jobs": 1, **params})
+
+
+def test_same_as_xgboost_train() -> None:
+    booster = xgb.train(
+        {
+            "objective": "multilabel:maxGain",
+            "max_depth": 3,
+            "eta": 0.2,
+            "lambda": 0.5,
+            "gamma": 0.1,
+            "nthread": 1,
+        },
+        xgb.DMatrix(X, label=Y),
+        num_boost_round=8,
+    )
+    model = _classifier(learning_rate=0.2, split_method="maxGain", reg_lambda=0.5, gamma=0.1)
+    np.testing.assert_array_equal(model.fit(X, Y).predict_proba(X), booster.predict(xgb.DMatrix(X)))
+
+
+def test_sum_gain_is_stock_multi_output_trees() -> None:
+    stock = xgb.XGBClassifier(
+        n_estimators=8,
+        max_depth=3,
+        min_child_weight=0,
+        multi_strategy="multi_output_tree",
+        n_jobs=1,
+    )
+    np.testing.assert_allclose(
+        _classifier().fit(X, Y).predict_proba(X), stock.fit(X, Y).predict_proba(X), atol=1e-5
+    )
+
+
+def test_split_methods_differ_and_numbers_mean_names() -> None:
+    by_name = {s: _classifier(split_method=s).fit(X, Y).predict_proba(X) for s in SPLIT_METHODS}
+    assert len({proba.tobytes() for proba in by_name.values()}) == len(SPLIT_METHODS)
+    for number, name in SPLIT_METHOD_NUMBERS.items():
+        by_number = _classifier(split_method=number).fit(X, Y).predict_proba(X)
+        np.testing.assert_array_equal(by_number, by_name[name])
+
+
+def test_unknown_split_method() -> None:
+    with pytest.raises(ValueError, match="split_method='gain': it has to be one of 'sumGain'"):
+        _classifier(split_method="gain").fit(X, Y)
+
+
+def test_labels_are_probabilities_of_at_least_one_half() -> None:
+    model = _classifier().fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X) >= 0.5)
+    assert model.predict(X).dtype == np.int64
+    assert model.predict_proba(X).shape == (120, 4)
+
+
+def test_start_is_the_mean_of_the_known_labels() -> None:
+    labels = Y.astype(float)
+    labels[::3, 0] = np.nan
+    model = _classifier(learning_rate=0.0).fit(X, labels)
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], np.nanmean(labels, axis=0), rtol=1e-5)
+
+
+def test_base_score_per_label() -> None:
+    start = [0.1, 0.2, 0.3, 0.4]
+    model = _classifier(learning_rate=0.0, base_score=start).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], start, rtol=1e-5)
+    with pytest.raises(ValueError, match="base_score has 2 entries for 4 labels"):
+        _classifier(base_score=[0.1, 0.2]).fit(X, Y)
+
+
+def test_eval_set() -> None:
+    model = _classifier(eval_metric=["logloss", "hamming_loss"])
+    model.fit(X[:80], Y[:80], eval_set=[(X[:80], Y[:80]), (X[80:], Y[80:])])
+    assert list(model.evals_result_) == ["validation_0", "validation_1"]
+    history = model.evals_result_["validation_1"]
+    assert len(history["logloss"]) == 8
+    loss = np.mean([log_loss(Y[80:, j], model.predict_proba(X[80:])[:, j]) for j in range(4)])
+    assert history["logloss"][-1] == pytest.approx(loss, rel=1e-5)
+    wrong = (model.predict(X[80:]) != Y[80:]).mean()
+    assert history["hamming_loss"][-1] == pytest.approx(wrong, rel=1e-5)
+
+
+def test_early_stopping_predicts_with_the_best_iteration() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 2, size=Y.shape)
+    model = _classifier(n_estimators=100, early_stopping_rounds=3, learning_rate=1.0)
+    model.fit(X[:80], noise[:80], eval_set=[(X[80:], noise[80:])])
+    history = model.evals_result_["validation_0"]["logloss"]
+    assert len(history) < 100
+    assert model.best_iteration_ == int(np.argmin(history))
+    assert len(history) == model.best_iteration_ + 4
+    best = model.get_booster()[: model.best_iteration_ + 1].predict(xgb.DMatrix(X))
+    np.testing.assert_array_equal(model.predict_proba(X), best)
+
+
+@pytest.mark.parametrize(
+    ("params", "eval_set", "message"),
+    [
+        ({"early_stopping_rounds": 3}, None, "early_stopping_rounds needs an eval_set"),
+        ({"early_stopping_rounds": 0}, [(X, Y)], "early_stopping_rounds=0: .* at least 1"),
+        ({}, [(X, Y[:, :2])], r"eval_set\[0\] has 2 labels, Y has 4"),
+        ({}, [(X, Y), (X, Y[:-1])], "inconsistent numbers of samples"),
+        ({}, [(X[:, :3], Y)], "X has 3 features"),
+        ({}, [(X, 2 * Y)], "Unknown label type"),
+    ],
+)
+def test_bad_eval_set(params: dict[str, Any], eval_set: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _classifier(**params).fit(X, Y, eval_set=eval_set)
+
+
+def test_booster_knows_the_features_names() -> None:
+    frame = pd.DataFrame(X, columns=[f"f<{j}>" for j in range(8)])
+    booster = _classifier().fit(frame, Y).get_booster()
+    assert booster.feature_names == list(frame.columns)
+    assert set(booster.get_score()) <= set(frame.columns)
+
+
+def test_get_booster_before_fit() -> None:
+    with pytest.raises(NotFittedError):
+        _classifier().get_booster()
+
+
+def test_pickle() -> None:
+    model = _classifier().fit(X, Y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+
+
+def test_grid_search_over_booster_parameters() -> None:
+    search = GridSearchCV(_classifier(gamma=0.0), {"gamma": [0.0, 1e6], "max_depth": [3]}, cv=2)
+    assert search.fit(X, Y).best_params_["gamma"] == 0.0
+
+
+def test_scorers_that_use_probabilities() -> None:
+    scores = cross_val_score(_classifier(), X, Y, cv=2, scoring="roc_auc")
+    assert (scores > 0.6).all()
+
+
+def test_html_representation_shows_booster_parameters() -> None:
+    assert "max_leaves" in _classifier(max_leaves=7)._repr_html_()

@@ -1,0 +1,74 @@
+"""What a domain accepts, and what it says about itself."""
+
+import numpy as np
+import pytest
+
+from xdcc.boosting.domains import Choice, Number, OneOrPerLabel, check_domain
+
+SHARE = Number(low=0, high=1, low_open=True)
+COUNT = Number(low=1, whole=True)
+
+
+@pytest.mark.parametrize("value", [1, 0.5, 1e-9, np.float32(0.5), np.int64(1)])
+def test_number_accepts(value: object) -> None:
+    assert SHARE.accepts(value)
+
+
+@pytest.mark.parametrize("value", [0, 1.0001, -1, np.nan, True, np.bool_(True), "0.5", None, [0.5]])
+def test_number_refuses(value: object) -> None:
+    assert not SHARE.accepts(value)
+
+
+def test_whole_numbers() -> None:
+    assert COUNT.accepts(1)
+    assert COUNT.accepts(np.int32(5))
+    assert not COUNT.accepts(1.0)
+    assert not COUNT.accepts(0)
+
+
+def test_high_bound_can_be_open() -> None:
+    assert not Number(high=1, high_open=True).accepts(1)
+    assert Number(high=1, high_open=True).accepts(-5)
+
+
+def test_choice() -> None:
+    domain = Choice(("any", 1))
+    assert domain.accepts("any")
+    assert domain.accepts(np.int64(1))
+    assert not domain.accepts("all")
+    assert not domain.accepts(True)
+    assert not domain.accepts(1.0)
+    assert not domain.accepts(["any"])
+    assert not domain.accepts(None)
+
+
+def test_one_or_per_label() -> None:
+    domain = OneOrPerLabel(SHARE)
+    assert domain.accepts(0.5)
+    assert domain.accepts([0.5, 1])
+    assert domain.accepts((0.5,))
+    assert domain.accepts(np.array([0.5, 1]))
+    assert not domain.accepts([0.5, 0])
+    assert not domain.accepts([])
+    assert not domain.accepts("0.5")
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (SHARE, "a number above 0 and at most 1"),
+        (COUNT, "a whole number at least 1"),
+        (Number(high=2, high_open=True), "a number below 2"),
+        (Number(), "a number"),
+        (Choice(("any", 1)), "one of 'any', 1"),
+        (OneOrPerLabel(COUNT), "a whole number at least 1, or a sequence of one per label"),
+    ],
+)
+def test_words(domain: object, words: str) -> None:
+    assert str(domain) == words
+
+
+def test_check_domain_names_parameter_value_and_domain() -> None:
+    check_domain("subsample", 0.5, SHARE)
+    with pytest.raises(ValueError, match=r"^subsample=2: it has to be a number above 0 and"):
+        check_domain("subsample", 2, SHARE)

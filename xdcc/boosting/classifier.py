@@ -1,0 +1,265 @@
+"""``MultiLabelXGBClassifier``: one booster whose trees predict all labels at once (ML-XGB).
+
+The estimator checks its input, translates its arguments for ``xgboost.train`` with the
+objective ``multilabel:logistic`` of the plugin, and predicts a probability per label. The
+learning itself happens in the plugin (``plugins/multilabel``).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from xdcc.boosting.domains import Number, check_domain
+from xdcc.boosting.params import check_base_score
+from xdcc.boosting.params_mixin import BoosterParamsMixin
+from xdcc.plugin import require_plugin
+from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
+
+OBJECTIVE = "multilabel:logistic"
+"""The plugin's objective: cross entropy per label, predictions are probabilities."""
+
+
+class MultiLabelXGBClassifier(MultiLabelMixin, BoosterParamsMixin):
+    """Boosted trees for many labels, each tree grown for all of them.
+
+    Every leaf holds a value per label, and a split is scored over all labels by the split
+    method (section 3.1 and Table 1 of "Learning Multi-label Classifiers with Extreme Dynamic
+    Classifier Chains", the XDCC paper). The labels' losses are cross entropies (equation 6).
+
+    Needs the XGBoost of this project (``third_party/xgboost``).
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of boosting iterations.
+    max_depth : int, default=6
+        Largest depth of a tree; 0 is no limit.
+    learning_rate : float, default=0.3
+        Factor by which a tree's leaf values are shrunk.
+    split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
+int, default="sumGain"
+        How a split is scored over the labels; 1 to 6 are the numbers of the authors' code.
+    reg_lambda : float, default=1.0
+        L2 regularisation.
+    max_bin : int, default=256
+        Largest number of bins per feature.
+    random_state : int, RandomState instance or None, default=None
+        Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
+        own estimators: two fits give the same model.
+    n_jobs : int or None, default=None
+        Number of threads, all if None. It does not change the model.
+    eval_metric : str or list of str, default=None
+        What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
+        `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default).
+    early_stopping_rounds : int, default=None
+        Stop when the last metric has not improved on the last pair of `eval_set` for so many
+        iterations; predictions then use the best iteration.
+    **booster_params
+        Further parameters of the booster, by these names:
+
+        {booster_params}
+
+    Attributes
+    ----------
+    booster_ : xgboost.Booster
+        The trees.
+    best_iteration_ : int
+        Index of the last iteration that predictions use.
+    evals_result_ : dict
+        Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+
+    Notes
+    -----
+    NaN in X is a missing value, and so is what a sparse X does not store. NaN in Y is a label
+    that is not known.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.3,
+        split_method: str | int = "sumGain",
+        reg_lambda: float = 1.0,
+        max_bin: int = 256,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        eval_metric: str | list[str] | None = None,
+        early_stopping_rounds: int | None = None,
+        **booster_params: Any,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.learning_rate = learning_rate
+        self.split_method = split_method
+        self.reg_lambda = reg_lambda
+        self.max_bin = max_bin
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.eval_metric = eval_metric
+        self.early_stopping_rounds = early_stopping_rounds
+        self._keep_booster_params(booster_params)
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: Sequence[tuple[Any, Any]] | None = None,
+    ) -> Self:
+        """Train the booster.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for unknown. One dimension is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        eval_set : sequence of pairs (X, Y), optional
+            Data on which `eval_metric` is measured in every iteration.
+
+        Returns
+        -------
+        self : MultiLabelXGBClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, or the data are not as described.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+        """
+        params = self._native_booster_params()
+        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
+        if self.early_stopping_rounds is not None:
+            check_domain(
+                "early_stopping_rounds", self.early_stopping_rounds, Number(low=1, whole=True)
+            )
+            if not eval_set:
+                raise ValueError("early_stopping_rounds needs an eval_set to watch.")
+        require_plugin(type(self).__name__)
+        data = check_fit_data(self, X, Y, sample_weight)
+        check_base_score(params, self.n_labels_)
+
+        params["objective"] = OBJECTIVE
+        if self.eval_metric is not None:
+            params["eval_metric"] = self.eval_metric
+        train = xgb.DMatrix(
+            data.X, label=data.Y, weight=data.sample_weight, nthread=params.get("nthread")
+        )
+        self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        self.booster_ = xgb.train(
+            params,
+            train,
+            num_boost_round=self.n_estimators,
+            evals=self._eval_matrices(eval_set or ()),
+            evals_result=self.evals_result_,
+            early_stopping_rounds=self.early_stopping_rounds,
+            verbose_eval=False,
+        )
+        self.best_iteration_ = (
+            self.n_estimators - 1
+            if self.early_stopping_rounds is None
+            else self.booster_.best_iteration
+        )
+        if hasattr(self, "feature_names_in_"):
+            self.booster_.feature_names = list(self.feature_names_in_)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        float32 array of shape (n_samples, n_labels)
+            Probability that the label is 1.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
+        check_is_fitted(self)
+        return self.booster_.inplace_predict(
+            check_features(self, X),
+            iteration_range=(0, self.best_iteration_ + 1),
+            validate_features=False,
+            strict_shape=True,
+        )
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Labels: 1 where the probability is at least 0.5.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
+        return (self.predict_proba(X) >= 0.5).astype(np.int64)
+
+    def get_booster(self) -> xgb.Booster:
+        """Return the trees, by the name that XGBoost's own estimators use.
+
+        Returns
+        -------
+        xgboost.Booster
+            As in `booster_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        return self.booster_
+
+    def _eval_matrices(self, eval_set: Sequence[tuple[Any, Any]]) -> list[tuple[xgb.DMatrix, str]]:
+        matrices = []
+        for number, (X, Y) in enumerate(eval_set):
+            labels, _ = check_labels(self, Y)
+            if labels.shape[1] != self.n_labels_:
+                raise ValueError(
+                    f"eval_set[{number}] has {labels.shape[1]} labels, Y has {self.n_labels_}."
+                )
+            features = check_features(self, X)
+            check_consistent_length(features, labels)
+            matrices.append((xgb.DMatrix(features, label=labels), f"validation_{number}"))
+        return matrices

@@ -1,0 +1,105 @@
+"""``**booster_params`` for an estimator, in a way that scikit-learn understands.
+
+An estimator names its most used booster parameters in its signature and takes the others as
+keyword arguments. :class:`BoosterParamsMixin` keeps these, makes ``get_params``,
+``set_params`` and ``clone`` include them, documents them, and hands everything to
+:func:`xdcc.boosting.params.to_native` when ``fit`` asks.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+
+from xdcc.boosting.params import BOOSTER_PARAMS, PARAM_BY_NAME, describe_booster_params, to_native
+
+
+class BoosterParamsMixin(BaseEstimator):
+    """Keyword arguments beyond an estimator's signature, kept as booster parameters.
+
+    A subclass declares ``**booster_params`` last in ``__init__`` and hands them to
+    :meth:`_keep_booster_params`. They then take part in ``get_params``, ``set_params`` and
+    ``clone``. Nothing is checked before ``fit`` calls :meth:`_native_booster_params`.
+    """
+
+    _uses_plugin = True
+    booster_params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write the list of booster parameters into the subclass's documentation."""
+        super().__init_subclass__(**kwargs)
+        place = "{booster_params}"
+        doc = cls.__doc__ or ""
+        for line in doc.splitlines():
+            if line.strip() == place:
+                named = inspect.signature(cls.__init__).parameters
+                listed = describe_booster_params(
+                    param.name
+                    for param in BOOSTER_PARAMS
+                    if param.name not in named and (cls._uses_plugin or not param.plugin_only)
+                )
+                cls.__doc__ = doc.replace(line, textwrap.indent(listed, line[: -len(place)]))
+
+    def _keep_booster_params(self, booster_params: Mapping[str, Any]) -> None:
+        # As an attribute only where there is something to keep: scikit-learn wants nothing
+        # on a new estimator beyond the arguments in its signature.
+        if booster_params:
+            self.booster_params = dict(booster_params)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the estimator, further booster parameters included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            As in scikit-learn.
+
+        Returns
+        -------
+        dict
+            Value by name.
+        """
+        return {**super().get_params(deep=deep), **self.booster_params}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, further booster parameters included.
+
+        Parameters
+        ----------
+        **params
+            Value by name.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For a name that is neither an argument nor a booster parameter.
+        """
+        named = set(self._get_param_names())
+        further = {
+            name: value
+            for name, value in params.items()
+            if name not in named and (name in PARAM_BY_NAME or name in self.booster_params)
+        }
+        if further:
+            self.booster_params = {**self.booster_params, **further}
+        super().set_params(**{n: v for n, v in params.items() if n not in further})
+        return self
+
+    def _native_booster_params(self) -> dict[str, Any]:
+        """Check all booster parameters and return them by XGBoost's names."""
+        signature = inspect.signature(type(self).__init__).parameters
+        defaults = {n: p.default for n, p in signature.items() if n in PARAM_BY_NAME}
+        return to_native(
+            {name: getattr(self, name) for name in defaults},
+            self.booster_params,
+            defaults=defaults,
+            plugin=self._uses_plugin,
+        )

@@ -1,0 +1,42 @@
+"""``ChainOrder``: which label a dynamic chain propagated when, row by row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class ChainOrder:
+    """The order in which a chain decided the labels of every row.
+
+    Attributes
+    ----------
+    labels : int array of shape (n_samples, n_rounds)
+        Index of the label that the round propagated, -1 where it propagated none.
+    values : float32 array of shape (n_samples, n_rounds)
+        Its probability in that round, NaN where none was propagated.
+    """
+
+    labels: NDArray[np.intp]
+    values: NDArray[np.float32]
+
+    def rounds(self, n_labels: int) -> NDArray[np.intp]:
+        """Turn the order round: the round of each label.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Round in which the label was propagated, counted from 1; one more than the number
+            of rounds where it was not.
+        """
+        n_samples, n_rounds = self.labels.shape
+        rounds = np.full((n_samples, n_labels), n_rounds + 1)
+        row, round_ = np.nonzero(self.labels >= 0)
+        rounds[row, self.labels[row, round_]] = round_ + 1
+        return rounds

@@ -1,0 +1,37 @@
+"""How frequent each label is among the entries that count."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def label_frequency(
+    Y: NDArray[np.floating],
+    sample_weight: NDArray[np.floating] | None = None,
+    *,
+    where: NDArray[np.bool_] | bool = True,
+    empty: float,
+) -> NDArray[np.float64]:
+    """Average each label over its known entries.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+    sample_weight : float array of shape (n_samples,), optional
+        Weights of the rows.
+    where : bool array of shape (n_samples, n_labels), default=True
+        Entries that count, if they are known.
+    empty : float
+        Value for a label of which no entry counts.
+
+    Returns
+    -------
+    float64 array of shape (n_labels,)
+        Weighted share of ones.
+    """
+    weight = (~np.isnan(Y) & where).astype(np.float64)
+    if sample_weight is not None:
+        weight *= sample_weight[:, np.newaxis]
+    total = weight.sum(axis=0)
+    positive = (weight * np.nan_to_num(Y)).sum(axis=0)
+    return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)

@@ -1,0 +1,48 @@
+"""Whether the installed XGBoost has the multi-label plugin, and what to do if not.
+
+The estimators that grow trees for all labels at once need XGBoost built from
+``third_party/xgboost`` of this project. That build names its plugin's version in
+``xgboost.build_info()``; a stock XGBoost does not. Nothing here runs when the package is
+imported, so ``import xdcc`` works with either.
+"""
+
+import xgboost
+
+_BUILD_INFO_KEY = "XDCC_MULTILABEL"
+
+
+class PluginMissingError(ImportError):
+    """The installed XGBoost was built without the multi-label plugin."""
+
+
+def plugin_version() -> str | None:
+    """Version of the multi-label plugin in the installed XGBoost.
+
+    Returns
+    -------
+    str or None
+        The version, or None for an XGBoost without the plugin.
+    """
+    version = xgboost.build_info().get(_BUILD_INFO_KEY)
+    return None if version is None else str(version)
+
+
+def require_plugin(user: str) -> None:
+    """Stop with an instruction if the plugin is missing.
+
+    Parameters
+    ----------
+    user : str
+        Who needs the plugin; the message begins with it.
+
+    Raises
+    ------
+    PluginMissingError
+        If the installed XGBoost has no multi-label plugin.
+    """
+    if plugin_version() is None:
+        raise PluginMissingError(
+            f"{user} needs the XGBoost of this project, but the installed xgboost "
+            f"{xgboost.__version__} has no multi-label plugin. In a clone of the project run: "
+            "pip install ./third_party/xgboost"
+        )
