@@ -60,9 +60,8 @@ class _OneLabel(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array([0, 1])
         known = (y == 0) | (y == 1)
         weight = None if sample_weight is None else sample_weight[known]
-        counted = y[known] if weight is None else y[known][weight > 0]
-        # A label with no counted row is absent.
-        self.constant_ = int(counted.any()) if len(np.unique(counted)) < 2 else None
+        values = np.unique(y[known])
+        self.constant_ = int(values[0]) if len(values) == 1 else None
         if self.constant_ is None:
             matrix = self._matrix(X[known], label=y[known], weight=weight)
             self.booster_ = xgb.train(

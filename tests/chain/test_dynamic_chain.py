@@ -1,4 +1,7 @@
-"""`DynamicChainClassifier` against a plain chain on `xgboost.train`, and its invariants."""
+"""`DynamicChainClassifier` against a plain chain on `xgboost.train`, and its invariants.
+
+More than 300 lines: the plain chain takes 60 of them, and everything is compared with it.
+"""
 
 import pickle
 from itertools import pairwise
@@ -140,16 +143,6 @@ def test_weights_count_in_the_start_of_a_round() -> None:
     chain = _chain(chain_length=1, learning_rate=0.0).fit(X, Y, weight)
     expected = np.average(Y, axis=0, weights=weight)
     np.testing.assert_allclose(chain.predict_proba(X_NEW[:1])[0], expected, rtol=1e-5)
-
-
-def test_start_of_a_constant_label_stays_a_probability() -> None:
-    labels = np.column_stack((np.zeros(len(X)), np.ones(len(X)), Y[:, 0]))
-    chain = _chain(chain_length=1, learning_rate=0.0).fit(X, labels)
-    booster = chain.boosters_[0]
-    margins = booster.inplace_predict(
-        np.full((1, X.shape[1] + 3), np.nan), predict_type="margin", validate_features=False
-    )
-    np.testing.assert_allclose(margins[0, :2], [np.log(1e-6), -np.log(1e-6)], rtol=1e-2)
 
 
 def test_open_candidates_decide_each_label_once() -> None:

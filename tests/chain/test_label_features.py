@@ -43,6 +43,7 @@ def test_sparse_stores_known_labels_even_if_zero_and_nothing_else() -> None:
     assert found[0, 4] == 0
     assert found[2, 3] == 0.75
     assert joined.has_sorted_indices
+    assert joined.dtype == features.P.dtype == np.float32
 
 
 def test_sparse_keeps_stored_zeros_of_X() -> None:

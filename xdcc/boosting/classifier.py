@@ -182,6 +182,7 @@ int, default="sumGain"
             else self.booster_.best_iteration
         )
         if hasattr(self, "feature_names_in_"):
+            # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
             self.booster_.feature_names = list(self.feature_names_in_)
         return self
 

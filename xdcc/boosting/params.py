@@ -8,7 +8,7 @@ have others (``lambda``); :func:`to_native` turns a mixture of them into what
 """
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -276,28 +276,6 @@ def check_base_score(native: Mapping[str, Any], n_labels: int) -> None:
             f"base_score has {len(base_score)} entries for {n_labels} labels; give one number, "
             "or one per label."
         )
-
-
-def describe_booster_params(names: Iterable[str]) -> str:
-    """Document some of the booster's parameters.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The parameters' names here.
-
-    Returns
-    -------
-    str
-        A line for each: names, range, meaning.
-    """
-    lines = []
-    for name in names:
-        param = PARAM_BY_NAME[name]
-        spellings = dict.fromkeys((param.name, *param.other_names))
-        in_code = ", ".join(f"`{spelling}`" for spelling in spellings)
-        lines.append(f"* {in_code} ({param.domain}): {param.meaning}")
-    return "\n".join(lines)
 
 
 def _unknown_name_message(name: str, plugin: bool) -> str:

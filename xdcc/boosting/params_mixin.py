@@ -8,13 +8,13 @@ keyword arguments. :class:`BoosterParamsMixin` keeps these, makes ``get_params``
 
 import inspect
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-from xdcc.boosting.params import BOOSTER_PARAMS, PARAM_BY_NAME, describe_booster_params, to_native
+from xdcc.boosting.params import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
 
 
 class BoosterParamsMixin(BaseEstimator):
@@ -103,3 +103,25 @@ class BoosterParamsMixin(BaseEstimator):
             defaults=defaults,
             plugin=self._uses_plugin,
         )
+
+
+def describe_booster_params(names: Iterable[str]) -> str:
+    """Document some of the booster's parameters.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The parameters' names here.
+
+    Returns
+    -------
+    str
+        A line for each: names, range, meaning.
+    """
+    lines = []
+    for name in names:
+        param = PARAM_BY_NAME[name]
+        spellings = dict.fromkeys((param.name, *param.other_names))
+        in_code = ", ".join(f"`{spelling}`" for spelling in spellings)
+        lines.append(f"* {in_code} ({param.domain}): {param.meaning}")
+    return "\n".join(lines)

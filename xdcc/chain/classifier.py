@@ -1,7 +1,8 @@
 """``DynamicChainClassifier``: a chain of multi-label boosters with a dynamic label order (XDCC).
 
 The estimator checks arguments and data and hands them to the loop (``loop.py``); predictions are
-read from the chain's state after each round (``cumulation.py``).
+read from the chain's state after each round (``cumulation.py``). (More than 300 lines, most of
+them documentation.)
 """
 
 import warnings
@@ -219,6 +220,7 @@ int, default="maxGain"
         )
         if hasattr(self, "feature_names_in_"):
             names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
+            # Given to the boosters, not to the matrices, which refuse "[", "]" and "<" in names.
             for booster in self.boosters_:
                 booster.feature_names = names
         return self

@@ -89,7 +89,7 @@ def train_chain(
         round_params = {**params, "seed": params.get("seed", 0) + round_ - 1}
         if separate_and_conquer:
             round_params["label_feature_begin"] = n_features
-            round_params.setdefault("base_score", _open_base_score(data, features.P))
+            round_params.setdefault("base_score", open_base_score(data, features.P))
         matrix = xgb.DMatrix(
             features.joined(),
             label=data.Y,
@@ -137,10 +137,21 @@ def run_chain(
         yield ChainState(features.P, running, label)
 
 
-def _open_base_score(data: FitData, P: NDArray[np.float32]) -> list[float]:
-    """Average the labels over the entries that are known and not propagated: where to start.
+def open_base_score(data: FitData, P: NDArray[np.float32]) -> list[float]:
+    """Average each label over the entries that are known and not propagated: where to start.
 
-    A label without such an entry starts at 0.5; it has no gradient.
+    Parameters
+    ----------
+    data : FitData
+        Labels and weights.
+    P : float32 array of shape (n_samples, n_labels)
+        Propagated probabilities, NaN where there is none.
+
+    Returns
+    -------
+    list of float
+        Probability for each label, between 1e-6 and 1 - 1e-6. 0.5 where no entry is left: such
+        a label has no gradient.
     """
     mean = label_frequency(data.Y, data.sample_weight, where=np.isnan(P), empty=0.5)
     return np.clip(mean, _SMALLEST_BASE_SCORE, 1 - _SMALLEST_BASE_SCORE).tolist()

@@ -1,0 +1,27 @@
+"""The experiments are scripts beside the package: a test runs them as a user does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+
+
+@pytest.fixture
+def run_script(tmp_path):
+    """Run a script of the folder `experiments` in an empty folder; return what it did."""
+
+    def run(script, *args):
+        return subprocess.run(
+            [sys.executable, EXPERIMENTS / script, *map(str, args)],
+            cwd=tmp_path,
+            env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run

@@ -1,0 +1,48 @@
+"""XDCC reaches what the authors' own code reaches on the same data with the same parameters."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_FILE = Path(__file__).parents[2] / "experiments" / "benchmarks" / "against_authors.py"
+_SPEC = importlib.util.spec_from_file_location("against_authors", _FILE)
+benchmark = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(benchmark)
+
+TABLE = benchmark.authors_results()
+MEASURES = ["cumulated_sa", "cumulated_f1"]
+
+
+def differences(table):
+    """Ours minus theirs, a row per data set and split method."""
+    ours = []
+    for row in table.itertuples():
+        try:
+            ours.append(
+                benchmark.run_chain(row.dataset, row.rounds, row.split_method, **benchmark.AUTHORS)
+            )
+        except FileNotFoundError as missing:
+            pytest.skip(str(missing))
+    result = table[["dataset", "split_method"]].copy()
+    for measure in MEASURES:
+        result[measure] = [r[measure] for r in ours] - table[measure]
+    return result
+
+
+@pytest.mark.parametrize("name", ["emotions", "flags", "medical"])
+def test_small_data_sets(name):
+    difference = differences(TABLE[TABLE.dataset == name])
+    assert (difference[MEASURES] >= -0.03).all(axis=None), difference
+
+
+@pytest.mark.slow
+def test_every_data_set_and_on_average():
+    difference = differences(TABLE)
+    assert (difference[MEASURES] >= -0.03).all(axis=None), difference
+    assert (difference[MEASURES].mean() >= 0).all(), difference
+
+
+def test_genbase_to_the_last_digit():
+    difference = differences(TABLE[TABLE.dataset == "genbase"])
+    assert (difference[MEASURES].abs() <= 0.0005).all(axis=None), difference

@@ -1,0 +1,129 @@
+"""The chain driver, run as a user runs it."""
+
+import json
+
+import numpy as np
+import pytest
+
+FAST = ("-d", 3, "-r", 3)
+
+ARFF = """@relation toys
+@attribute colour {red,green,blue}
+@attribute size numeric
+@attribute soft {0,1}
+@attribute round {0,1}
+@data
+"""
+
+
+@pytest.fixture
+def toys(tmp_path):
+    """A data set in files: train and test, no XML."""
+    rng = np.random.default_rng(0)
+    for part, n in [("train", 60), ("test", 30)]:
+        colour, size = rng.choice(["red", "green", "blue"], n), rng.normal(size=n)
+        soft, round_ = (colour == "red").astype(int), (size > 0).astype(int)
+        rows = zip(colour, size.round(3), soft, round_, strict=True)
+        text = ARFF + "\n".join(",".join(map(str, row)) for row in rows) + "\n"
+        (tmp_path / f"toys-{part}.arff").write_text(text)
+    return tmp_path
+
+
+def record(folder, model):
+    return json.loads((folder / f"{model}.json").read_text())
+
+
+def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
+    done = run_script("run_chain.py")
+    assert done.returncode == 0, done.stderr
+    assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
+    for row in ("dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
+        assert row in done.stdout
+    assert "dcc: " in done.stderr  # progress
+    assert "round 7 of 7" in done.stderr
+    folder = tmp_path / "results" / "digits"
+    written = {file.name for file in folder.iterdir()}
+    assert written == {
+        *(f"{model}.json" for model in ("dcc", "sxgb", "br", "cc-rand")),
+        "predictions.npz",
+        "rounds.png",
+    }
+    dcc = record(folder, "dcc")
+    assert len(dcc["rounds"]["dcc cumulated"]) == 7
+    assert dcc["rounds"]["dcc standard"][-1] == dcc["measures"]["dcc standard"]
+    assert 0.7 < dcc["measures"]["dcc cumulated"]["subset_accuracy"] < 1
+    assert dcc["parameters"]["split_method"] == "maxGain"
+    assert dcc["seed"] == 0
+    assert dcc["seconds"]["fit"] > 0
+    assert {"xdcc", "xgboost", "numpy", "plugin"} <= dcc["versions"].keys()
+    with np.load(folder / "predictions.npz") as arrays:
+        assert arrays["Y"].shape == arrays["dcc/Y_proba_cumulated"].shape == (599, 7)
+        assert arrays["dcc/order"].shape == (599, 7)
+
+
+def test_all_models_and_options(run_script, tmp_path):
+    models = "dcc,sxgb,br,cc-rand,cc-freq,cc-rare,cc-dcc"
+    args = ("-m", models, "-c", 2, "-s", 3, "-p", "{'eta': 0.5, 'reg_lambda': 2}", "--seed", 7)
+    done = run_script("run_chain.py", *FAST, *args, "-v", 20, "--no-output_extra", "--out", "here")
+    assert done.returncode == 0, done.stderr
+    assert "959 rows to train on, 239 to evaluate on" in done.stdout
+    folder = tmp_path / "here"
+    assert not (folder / "predictions.npz").exists()
+    for model in models.split(","):
+        parameters = record(folder, model)["parameters"]
+        assert parameters["learning_rate"] == 0.5
+        assert parameters["reg_lambda"] == 2
+        assert parameters["max_depth"] == 3
+        assert parameters["n_estimators"] == 3
+        assert parameters["random_state"] == 7
+    assert record(folder, "sxgb")["parameters"]["split_method"] == "sumGain"
+    assert record(folder, "dcc")["parameters"]["chain_length"] == 2
+    assert record(folder, "dcc")["data"]["evaluated_on"] == "validation rows"
+
+
+def test_same_seed_same_measures(run_script, tmp_path):
+    for out in ("a", "b"):
+        args = ("-m", "dcc,cc-rand", "-p", "{'subsample': 0.7}", "--out", out)
+        assert run_script("run_chain.py", *FAST, *args).returncode == 0
+    for model in ("dcc", "cc-rand"):
+        first, second = (record(tmp_path / out, model)["measures"] for out in ("a", "b"))
+        assert first == second
+
+
+def test_models_without_rounds_alone(run_script, tmp_path):
+    done = run_script("run_chain.py", *FAST, "-m", "br", "--out", "here")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "here" / "rounds.png").exists()
+
+
+@pytest.mark.parametrize("features", ["colour", "colour,size"])
+def test_files_and_transformed_features(run_script, toys, features):
+    args = ("-f", "toys", "-l", 2, "--data-dir", toys, "-t", features, "-m", "sxgb,dcc")
+    done = run_script("run_chain.py", *args)
+    assert done.returncode == 0, done.stderr
+    assert "toys: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
+    measures = record(toys / "results" / "toys", "sxgb")["measures"]["sxgb"]
+    assert measures["hamming_accuracy"] > 0.9 if features == "colour" else True
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["-m", "dcc,xyz"], "unknown model xyz; known are dcc, sxgb"),
+        (["-s", "7"], "'7' is no split method; it is one of 1 (maxGain)"),
+        (["-p", "eta=1"], "'eta=1' is no Python dictionary like {'eta': 0.1}"),
+        (["-p", "{'etta': 1}"], "etta"),
+        (["-v", "100"], "'100' is no whole number from 0 to 99"),
+        (["-d", "-1"], "max_depth"),
+        (["-c", "0"], "chain_length"),
+        (["-l", "3"], "digits has 7 labels, not 3"),
+        (["-t", "mass"], "features to transform that digits lacks: mass"),
+        (["-f", "nothing", "-l", "2"], "nothing-train.arff"),
+        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is no folder"),
+    ],
+)
+def test_bad_options_end_with_one_message(run_script, args, message):
+    done = run_script("run_chain.py", *args)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
