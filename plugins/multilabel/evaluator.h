@@ -70,8 +70,7 @@ class SplitScanner {
 
   template <SplitMethod kMethod, bool kPlain>
   void ScanImpl(BlockHistogram const& hist, common::HistogramCuts const& cuts,
-                bst_bin_t block_begin, bst_feature_t fidx, NodeStats const& node,
-                BestSplit* best) {
+                bst_bin_t block_begin, bst_feature_t fidx, NodeStats const& node, BestSplit* best) {
     auto const& ptrs = cuts.Ptrs();
     auto const& values = cuts.Values();
     auto const begin = static_cast<bst_bin_t>(ptrs[fidx]);
@@ -139,8 +138,7 @@ class SplitScanner {
    */
   using ScanFn = void (SplitScanner::*)(BlockHistogram const& hist,
                                         common::HistogramCuts const& cuts, bst_bin_t block_begin,
-                                        bst_feature_t fidx, NodeStats const& node,
-                                        BestSplit* best);
+                                        bst_feature_t fidx, NodeStats const& node, BestSplit* best);
   using ScoreFn = NodeScore (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
 
   /** @brief The loops of one split method. */

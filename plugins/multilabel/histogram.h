@@ -17,11 +17,11 @@
 #include <cstdint>    // for uint32_t
 #include <vector>     // for vector
 
-#include "../../src/common/hist_util.h"       // for HistogramCuts, DispatchBinType
-#include "../../src/data/gradient_index.h"    // for GHistIndexMatrix
-#include "gradient_matrix.h"                  // for GradientMatrix
-#include "xgboost/base.h"                     // for bst_feature_t, bst_idx_t, bst_bin_t
-#include "xgboost/span.h"                     // for Span
+#include "../../src/common/hist_util.h"     // for HistogramCuts, DispatchBinType
+#include "../../src/data/gradient_index.h"  // for GHistIndexMatrix
+#include "gradient_matrix.h"                // for GradientMatrix
+#include "xgboost/base.h"                   // for bst_feature_t, bst_idx_t, bst_bin_t
+#include "xgboost/span.h"                   // for Span
 
 namespace xgboost::multilabel {
 /** @brief Neighbouring features [begin, end). */

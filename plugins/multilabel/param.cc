@@ -30,7 +30,8 @@ bool FindByName(std::string const& name, SplitMethod* out) {
 }
 
 std::string const* FindArg(Args const& args, std::string const& key) {
-  auto it = std::find_if(args.cbegin(), args.cend(), [&](auto const& kv) { return kv.first == key; });
+  auto it =
+      std::find_if(args.cbegin(), args.cend(), [&](auto const& kv) { return kv.first == key; });
   return it == args.cend() ? nullptr : &it->second;
 }
 }  // namespace

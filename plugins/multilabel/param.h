@@ -6,10 +6,9 @@
 
 #include <string>  // for string
 
+#include "split_method.h"       // for SplitMethod
 #include "xgboost/base.h"       // for Args
 #include "xgboost/parameter.h"  // for XGBoostParameter
-
-#include "split_method.h"  // for SplitMethod
 
 namespace xgboost::multilabel {
 /** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */

@@ -47,7 +47,9 @@ struct Regularisation {
   /** @brief Neither alpha nor max_delta_step is set: the formulas lose two branches. */
   [[nodiscard]] bool Plain() const { return alpha == 0.0 && max_delta_step == 0.0; }
   /** @brief The Hessian that a single label must reach to count. */
-  [[nodiscard]] double LabelFloor() const { return scope == kMeanOfLabels ? 0.0 : min_child_weight; }
+  [[nodiscard]] double LabelFloor() const {
+    return scope == kMeanOfLabels ? 0.0 : min_child_weight;
+  }
 };
 
 /** @brief Weight w_j of one label, without the learning rate. */

@@ -206,8 +206,8 @@ class TreeGrower {
     auto const left_sums = std::move(stats_[entry.nid].left_sums);
     auto const& parent_sums = stats_[entry.nid].sums;
     std::vector<double> right_sums(left_sums.size());
-    std::transform(parent_sums.cbegin(), parent_sums.cend(), left_sums.cbegin(),
-                   right_sums.begin(), [](double parent, double left) { return parent - left; });
+    std::transform(parent_sums.cbegin(), parent_sums.cend(), left_sums.cbegin(), right_sums.begin(),
+                   [](double parent, double left) { return parent - left; });
 
     auto const base_weight = this->Weights(parent_sums);
     auto const left_weight = this->Weights(left_sums);
@@ -223,9 +223,8 @@ class TreeGrower {
       p_tree->Expand(ctx_, batch);
     } else {
       p_tree->ExpandNode(entry.nid, split.feature, split.split_value, split.default_left,
-                         base_weight.front(), eta * left_weight.front(),
-                         eta * right_weight.front(), split.gain, left_hess + right_hess, left_hess,
-                         right_hess);
+                         base_weight.front(), eta * left_weight.front(), eta * right_weight.front(),
+                         split.gain, left_hess + right_hess, left_hess, right_hess);
     }
     auto const left = p_tree->LeftChild(entry.nid);
     auto const right = p_tree->RightChild(entry.nid);
@@ -307,9 +306,8 @@ class TreeGrower {
             fill(page, page_id, tasks[begin + i], &histograms_[i]);
           });
           if (++page_id == partitioners_.size()) {
-            common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
-              scan(page.cut, tasks[begin + i], &histograms_[i]);
-            });
+            common::ParallelFor(n, n_threads, common::Sched::Dyn(1),
+                                [&](auto i) { scan(page.cut, tasks[begin + i], &histograms_[i]); });
           }
         }
       }

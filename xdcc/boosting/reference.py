@@ -5,7 +5,7 @@ and shares no code or data structure with the C++ updater. Read from top to bott
 
 - `gradients`: derivatives of the logistic loss, 0 for unknown and masked labels;
 - `label_weights_and_gains`, `node_score`: a node's leaf values and its score (Table 1 of the XDCC
-  paper: Bohlender, Loza Mencia and Kulesa, "Extreme Gradient Boosted Multi-label Trees for Dynamic
+  paper: Bohlender, Loza Mencia and Kulessa, "Extreme Gradient Boosted Multi-label Trees for Dynamic
   Classifier Chains", 2020);
 - `split_allowed`, `candidate_gains`: every split of a node and what it gains;
 - `grow_tree`, `ReferenceTree`: the best split again and again;

@@ -38,7 +38,7 @@ class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
 
     In each round a booster predicts all labels; the label of which it is surest is propagated:
     its probability becomes a feature for the rounds that follow. Which label that is may differ
-    from row to row. ("Learning Multi-label Classifiers with Extreme Dynamic Classifier Chains",
+    from row to row. ("Extreme Gradient Boosted Multi-label Trees for Dynamic Classifier Chains",
     the XDCC paper, section 3.2; refinements in 3.3.)
 
     Needs the XGBoost of this project (``third_party/xgboost``).
