@@ -7,12 +7,13 @@
  * that label. Sums are taken over fixed blocks in a fixed order: the same value for any number of
  * threads.
  */
-#include <cmath>    // for isnan
-#include <cstddef>  // for size_t
-#include <cstdio>   // for sscanf
-#include <sstream>  // for ostringstream
-#include <string>   // for string
-#include <vector>   // for vector
+#include <algorithm>  // for min
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstdio>     // for sscanf
+#include <sstream>    // for ostringstream
+#include <string>     // for string
+#include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../src/common/optional_weight.h"  // for OptionalWeights
@@ -97,10 +98,18 @@ class MultiLabelMetric : public MetricNoCache {
   [[nodiscard]] char const* Name() const override { return name_.c_str(); }
 
  protected:
-  void Check(HostDeviceVector<float> const& preds, MetaInfo const& info) const {
+  /** @brief What a metric is computed from. */
+  struct Inputs {
+    linalg::MatrixView<float const> labels;
+    common::Span<float const> probabilities;
+    common::OptionalWeights weights;
+  };
+  [[nodiscard]] Inputs Check(HostDeviceVector<float> const& preds, MetaInfo const& info) const {
     metric::CheckRowWeights(info);
     CHECK_EQ(preds.Size(), info.labels.Size())
         << "The metric `" << name_ << "` needs one prediction per row and label.";
+    return {info.labels.HostView(), preds.ConstHostSpan(),
+            common::OptionalWeights{info.weights_.ConstHostSpan()}};
   }
   [[nodiscard]] bool Predicted(float probability) const { return probability >= threshold_; }
 
@@ -116,11 +125,8 @@ class RowMetric : public MultiLabelMetric {
   explicit RowMetric(char const* param) : MultiLabelMetric{Policy::kName, param} {}
 
   double Eval(HostDeviceVector<float> const& preds, MetaInfo const& info) override {
-    this->Check(preds, info);
-    auto const labels = info.labels.HostView();
-    auto const probabilities = preds.ConstHostSpan();
-    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
-    auto const n_rows = labels.Shape(0), n_labels = labels.Shape(1);
+    auto const in = this->Check(preds, info);
+    std::size_t const n_rows = in.labels.Shape(0), n_labels = in.labels.Shape(1);
 
     constexpr std::size_t kBlock = 1024;
     std::vector<Ratio> blocks((n_rows + kBlock - 1) / kBlock);
@@ -128,14 +134,14 @@ class RowMetric : public MultiLabelMetric {
       for (std::size_t i = b * kBlock; i < std::min(n_rows, (b + 1) * kBlock); ++i) {
         Counts counts;
         for (std::size_t j = 0; j < n_labels; ++j) {
-          auto const y = labels(i, j);
+          auto const y = in.labels(i, j);
           if (!std::isnan(y)) {
-            counts.Add(y, this->Predicted(probabilities[i * n_labels + j]));
+            counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]));
           }
         }
         if (counts.known > 0.0) {
           auto const row = Policy::OfRow(counts);
-          blocks[b].Add({row.numerator * weights[i], row.denominator * weights[i]});
+          blocks[b].Add({row.numerator * in.weights[i], row.denominator * in.weights[i]});
         }
       }
     });
@@ -155,19 +161,16 @@ class MacroF1Metric : public MultiLabelMetric {
   explicit MacroF1Metric(char const* param) : MultiLabelMetric{MacroF1::kName, param} {}
 
   double Eval(HostDeviceVector<float> const& preds, MetaInfo const& info) override {
-    this->Check(preds, info);
-    auto const labels = info.labels.HostView();
-    auto const probabilities = preds.ConstHostSpan();
-    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
-    auto const n_rows = labels.Shape(0), n_labels = labels.Shape(1);
+    auto const in = this->Check(preds, info);
+    std::size_t const n_rows = in.labels.Shape(0), n_labels = in.labels.Shape(1);
 
     std::vector<Ratio> f1(n_labels);
     common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
       Counts counts;
       for (std::size_t i = 0; i < n_rows; ++i) {
-        auto const y = labels(i, j);
+        auto const y = in.labels(i, j);
         if (!std::isnan(y)) {
-          counts.Add(y, this->Predicted(probabilities[i * n_labels + j]), weights[i]);
+          counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]), in.weights[i]);
         }
       }
       f1[j] = {counts.F1Numerator(), counts.F1Denominator()};

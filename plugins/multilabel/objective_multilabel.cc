@@ -6,13 +6,16 @@
  * unknown: its gradient and Hessian are 0. The objective asks XGBoost for trees with vector leaves
  * and for our updaters, so that naming it is all that a user has to do.
  */
-#include <array>    // for array
-#include <atomic>   // for atomic
-#include <cmath>    // for isnan
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t
-#include <string>   // for string
-#include <vector>   // for vector
+#include <algorithm>  // for max
+#include <array>      // for array
+#include <atomic>     // for atomic
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
+#include <limits>     // for numeric_limits
+#include <string>     // for string
+#include <utility>    // for move
+#include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"       // for GlobalSum, SafeColl
 #include "../../src/common/math.h"                 // for Sigmoid

@@ -10,18 +10,19 @@
  * histogram, scans it and forgets it, so that threads need not wait for each other within a level
  * and memory stays small. With external memory a group of tasks shares one pass over the pages.
  */
-#include <algorithm>  // for any_of, lower_bound, max, transform
+#include <algorithm>  // for copy, lower_bound, max, min, none_of, transform
 #include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
 #include <memory>     // for make_shared, shared_ptr
 #include <numeric>    // for accumulate
 #include <string>     // for string
-#include <utility>    // for move
+#include <utility>    // for as_const, move
 #include <vector>     // for vector
 
 #include "../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../src/common/linalg_op.h"             // for begin, cbegin, cend
 #include "../../src/common/random.h"                // for ColumnSampler
 #include "../../src/common/threading_utils.h"       // for ParallelFor, Sched
-#include "../../src/common/timer.h"                 // for Monitor
 #include "../../src/data/gradient_index.h"          // for GHistIndexMatrix
 #include "../../src/tree/common_row_partitioner.h"  // for CommonRowPartitioner
 #include "../../src/tree/constraints.h"             // for FeatureInteractionConstraintHost

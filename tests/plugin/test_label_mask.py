@@ -82,36 +82,16 @@ def test_named_explicitly_before_stocks_own_updater():
 
 
 @pytest.mark.parametrize("kind", ["quantile", "external"])
-def test_other_matrices(kind, tmp_path):
+def test_other_matrices(kind, in_batches):
     X, Y, _ = chain_data()
     params = {"objective": "multilabel:maxGain", "label_feature_begin": N_FEATURES}
     if kind == "quantile":
         matrix = xgb.QuantileDMatrix(X, Y)
     else:
-        matrix = xgb.ExtMemQuantileDMatrix(Batches(X, Y, 3, tmp_path))
+        matrix = xgb.ExtMemQuantileDMatrix(in_batches(X, Y))
     expected = xgb.train(params, xgb.QuantileDMatrix(X, Y), 5)
     model = xgb.train(params, matrix, 5)
     assert model.get_dump() == expected.get_dump()
-
-
-class Batches(xgb.DataIter):
-    def __init__(self, X, Y, n_batches, folder):
-        self.parts = list(
-            zip(np.array_split(X, n_batches), np.array_split(Y, n_batches), strict=True)
-        )
-        self.position = 0
-        super().__init__(cache_prefix=str(folder / "cache"))
-
-    def next(self, input_data):
-        if self.position == len(self.parts):
-            return False
-        X, Y = self.parts[self.position]
-        input_data(data=X, label=Y)
-        self.position += 1
-        return True
-
-    def reset(self):
-        self.position = 0
 
 
 @pytest.mark.parametrize(

@@ -240,26 +240,8 @@ def test_base_score_is_a_probability_estimated_per_label(data, matrix):
         xgb.train(PARAMS | {"base_score": 1.5}, matrix, 1)
 
 
-class Batches(xgb.DataIter):
-    def __init__(self, X, Y, folder):
-        self.parts = list(zip(np.array_split(X, 3), np.array_split(Y, 3), strict=True))
-        self.position = 0
-        super().__init__(cache_prefix=str(folder / "cache"))
-
-    def next(self, input_data):
-        if self.position == len(self.parts):
-            return False
-        X, Y = self.parts[self.position]
-        input_data(data=X, label=Y)
-        self.position += 1
-        return True
-
-    def reset(self):
-        self.position = 0
-
-
 @pytest.mark.parametrize("params", [{}, {"grow_policy": "lossguide", "subsample": 0.7, "seed": 1}])
-def test_kinds_of_matrix(data, tmp_path, params):
+def test_kinds_of_matrix(data, in_batches, params):
     X, Y = data
     params = PARAMS | {"max_bin": 512} | params  # more bins than rows: the same cuts for all
     expected = xgb.train(params, xgb.DMatrix(X, Y), 5).get_dump()
@@ -268,8 +250,8 @@ def test_kinds_of_matrix(data, tmp_path, params):
     matrices = {
         "csr": xgb.DMatrix(sparse, Y),
         "quantile": xgb.QuantileDMatrix(X, Y, max_bin=512),
-        "external": xgb.DMatrix(Batches(X, Y, tmp_path)),
-        "external quantile": xgb.ExtMemQuantileDMatrix(Batches(X, Y, tmp_path), max_bin=512),
+        "external": xgb.DMatrix(in_batches(X, Y)),
+        "external quantile": xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=512),
     }
     for kind, matrix in matrices.items():
         assert xgb.train(params, matrix, 5).get_dump() == expected, kind
