@@ -30,25 +30,24 @@ def differences(table, params):
 
 @pytest.mark.parametrize("name", ["emotions", "flags", "medical"])
 def test_their_results_are_reached(name):
-    difference = differences(TABLE[TABLE.dataset == name], benchmark.RARE_LABELS)
+    difference = differences(TABLE[TABLE.dataset == name], benchmark.AUTHORS)
     assert (difference[MEASURES] >= -0.03).all(axis=None), difference
-    assert (difference[MEASURES].mean() >= 0).all(), difference
 
 
 def test_their_results_are_reproduced_on_medical():
-    difference = differences(TABLE[TABLE.dataset == "medical"], benchmark.AUTHORS)
+    difference = differences(TABLE[TABLE.dataset == "medical"], benchmark.EXACT)
     assert (difference[MEASURES].abs() <= 0.0006).all(axis=None), difference
 
 
 @pytest.mark.slow
 def test_every_data_set_and_on_average():
-    difference = differences(TABLE, benchmark.RARE_LABELS)
+    difference = differences(TABLE, benchmark.AUTHORS)
     assert (difference[MEASURES] >= -0.03).all(axis=None), difference
     assert (difference[MEASURES].mean() >= 0).all(), difference
 
 
 @pytest.mark.slow
 def test_every_data_set_is_reproduced():
-    difference = differences(TABLE, benchmark.AUTHORS)
+    difference = differences(TABLE, benchmark.EXACT)
     assert (difference[MEASURES].abs() <= 0.03).all(axis=None), difference
     assert (difference[MEASURES].mean().abs() <= 0.001).all(), difference

@@ -94,6 +94,7 @@ def test_other_matrices(kind, in_batches):
     assert model.get_dump() == expected.get_dump()
 
 
+@pytest.mark.filterwarnings("ignore:.*manually specified the `updater`")
 @pytest.mark.parametrize(
     ("params", "message"),
     [
