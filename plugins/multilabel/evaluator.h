@@ -1,22 +1,27 @@
 /**
  * @brief Finds the best split of a node on one feature, from the feature's histogram.
  *
- * The bins are scanned upwards, with missing values on the right; where the node has missing
- * values of the feature they are scanned downwards as well, with missing values on the left. Only
- * bins that hold rows are candidates: a bin without rows repeats the split before it. The split
- * value is the upper bound of the last bin on the left, as in XGBoost's own updaters, and so is
- * the order of preference among equal gains: the feature with the lower index, missing values on
- * the right, then the split that the scan meets first.
+ * The bins that hold rows are scanned upwards, with missing values on the right; where the node has
+ * missing values of the feature they are scanned downwards as well, with missing values on the
+ * left. A bin without rows would repeat the split before it. A feature with a default bin has no
+ * missing values; its bins are scanned upwards to the default bin and downwards to it, so that the
+ * default bin's own sums are never needed. The split value is the upper bound of the last bin on
+ * the left, as in XGBoost's own updaters, and so is the order of preference among equal gains: the
+ * feature with the lower index, missing values on the right, then the lower value (the higher one
+ * with missing values on the left).
  */
 #ifndef XDCC_MULTILABEL_EVALUATOR_H_
 #define XDCC_MULTILABEL_EVALUATOR_H_
 
-#include <algorithm>  // for fill
-#include <cstddef>    // for size_t
-#include <limits>     // for numeric_limits
-#include <vector>     // for vector
+#include <algorithm>   // for fill, lower_bound, max, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint32_t
+#include <functional>  // for minus
+#include <limits>      // for numeric_limits
+#include <vector>      // for vector
 
 #include "../../src/common/hist_util.h"  // for HistogramCuts
+#include "bin_index.h"                   // for BinIndex
 #include "histogram.h"                   // for BlockHistogram
 #include "split_score.h"                 // for ScoreNode, Regularisation
 #include "xgboost/base.h"                // for bst_feature_t, bst_bin_t, bst_idx_t
@@ -41,13 +46,6 @@ struct BestSplit {
   Split split;
   /** @brief Sums of the left child, gradients then Hessians. */
   std::vector<double> left_sums;
-
-  void Update(Split const& candidate, std::vector<double> const& candidate_left_sums) {
-    if (candidate.Beats(split)) {
-      split = candidate;
-      left_sums = candidate_left_sums;
-    }
-  }
 };
 
 /** @brief What is known of a node. */
@@ -61,85 +59,135 @@ struct NodeStats {
   std::vector<double> left_sums;
 };
 
+/** @brief A feature's histogram, with what is needed to read it. */
+struct FeatureHistogram {
+  BlockHistogram const& block;
+  common::HistogramCuts const& cuts;
+  bst_feature_t feature;
+  /** @brief First bin of the block, and of the feature, and one past its last. */
+  std::uint32_t origin, begin, end;
+  /** @brief The bin that is not in the histogram, `BinIndex::kNoBin` if all are. */
+  bst_bin_t default_bin;
+};
+
 /** @brief Working memory of one thread. */
 class SplitScanner {
   Regularisation reg_;
   std::size_t n_labels_;
-  std::vector<double> scanned_;  // sums of the bins passed so far
-  std::vector<double> rest_;     // sums of the node's other rows
+  std::vector<double> scanned_;      // sums of the bins passed so far
+  std::vector<double> rest_;         // sums of the node's other rows
+  std::vector<std::uint32_t> bins_;  // bins of the feature that hold rows, ascending
+  BestSplit from_above_;             // best split above the default bin
 
   template <SplitMethod kMethod, bool kPlain>
-  void ScanImpl(BlockHistogram const& hist, common::HistogramCuts const& cuts,
-                bst_bin_t block_begin, bst_feature_t fidx, NodeStats const& node, BestSplit* best) {
-    auto const& ptrs = cuts.Ptrs();
-    auto const& values = cuts.Values();
-    auto const begin = static_cast<bst_bin_t>(ptrs[fidx]);
-    auto const end = static_cast<bst_bin_t>(ptrs[fidx + 1]);
-
-    bst_idx_t n_present{0};
-    this->Restart();
-    for (auto bin = begin; bin != end; ++bin) {
-      auto const count = hist.Count(bin - block_begin);
-      if (count == 0) {
-        continue;
-      }
-      n_present += count;
-      if (n_present == node.n_active) {
-        return;  // nothing is left for the other child, and nothing is missing
-      }
-      this->Pass(hist.Sums(bin - block_begin), node);
-      auto gain = this->Gain<kMethod, kPlain>(node);
-      best->Update({gain, fidx, values[bin], false}, scanned_);
+  void ScanImpl(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+    auto const& ptrs = hist.cuts.Ptrs();
+    auto const& values = hist.cuts.Values();
+    hist.block.Touched(hist.begin - hist.origin, hist.end - hist.origin, &bins_);
+    bst_idx_t n_stored{0};
+    for (auto bin : bins_) {
+      n_stored += hist.block.Count(bin);
     }
-    if (n_present == 0) {
-      return;
+    bool const others = n_stored != node.n_active;  // missing, or in the default bin
+    bool const has_default = others && hist.default_bin != BinIndex::kNoBin;
+    std::size_t n_below{bins_.size()};
+    if (has_default) {
+      auto const it = std::lower_bound(bins_.cbegin(), bins_.cend(),
+                                       static_cast<std::uint32_t>(hist.default_bin) - hist.origin);
+      n_below = it - bins_.cbegin();
+    } else if (!others && n_below > 0) {
+      --n_below;  // nothing would be left for the other child
     }
 
     this->Restart();
-    for (auto bin = end - 1; bin != begin - 1; --bin) {
-      if (hist.Count(bin - block_begin) == 0) {
-        continue;
+    for (std::size_t k = 0; k < n_below; ++k) {
+      auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+      Split const split{gain, hist.feature, values[hist.origin + bins_[k]], false};
+      if (split.Beats(best->split) && this->Allowed(node)) {
+        *best = {split, scanned_};
       }
-      this->Pass(hist.Sums(bin - block_begin), node);
-      auto gain = this->Gain<kMethod, kPlain>(node);
-      auto value = common::HistogramCuts::NumericBinLowerBound(ptrs, values, fidx, bin);
-      best->Update({gain, fidx, value, true}, rest_);
+    }
+    if (has_default) {
+      this->Restart();
+      from_above_.split = {};
+      for (std::size_t k = bins_.size(); k-- > n_below;) {
+        auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+        auto const below = k == n_below ? hist.default_bin : bst_bin_t(hist.origin + bins_[k - 1]);
+        // At equal gains the lower value, which comes later here.
+        if (gain > 0.0f && gain >= from_above_.split.gain && this->Allowed(node)) {
+          from_above_ = {{gain, hist.feature, values[below], false}, rest_};
+        }
+      }
+      if (from_above_.split.Beats(best->split)) {
+        *best = from_above_;
+      }
+    } else if (others) {
+      this->Restart();
+      for (std::size_t k = bins_.size(); k-- > 0;) {
+        auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+        auto const value = common::HistogramCuts::NumericBinLowerBound(
+            ptrs, values, hist.feature, static_cast<bst_bin_t>(hist.origin + bins_[k]));
+        Split const split{gain, hist.feature, value, true};
+        if (split.Beats(best->split) && this->Allowed(node)) {
+          *best = {split, rest_};
+        }
+      }
     }
   }
 
   void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
 
-  void Pass(double const* bin_sums, NodeStats const& node) {
-    for (std::size_t k = 0; k < scanned_.size(); ++k) {
-      scanned_[k] += bin_sums[k];
-      rest_[k] = node.sums[k] - scanned_[k];
+  /** @brief Pass a bin, and return what the node gains if it is split there. */
+  template <SplitMethod kMethod, bool kPlain>
+  [[nodiscard]] float Pass(double const* bin, NodeStats const& node) {
+    auto const n = n_labels_;
+    double* scanned = scanned_.data();
+    double const* total = node.sums.data();
+    if constexpr (!kPlain) {
+      for (std::size_t k = 0; k < 2 * n; ++k) {
+        scanned[k] += bin[k];
+        rest_[k] = total[k] - scanned[k];
+      }
+      return static_cast<float>(ScoreNode<kMethod, kPlain>(reg_, scanned, n) +
+                                ScoreNode<kMethod, kPlain>(reg_, rest_.data(), n) - node.score);
     }
+    using Traits = MethodTraits<kMethod>;
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    double const lambda = reg_.lambda;
+    double sum = 0.0, largest = -kInf, largest_rest = -kInf;
+#pragma omp simd reduction(+ : sum) reduction(max : largest, largest_rest)
+    for (std::size_t j = 0; j < n; ++j) {
+      double const grad = scanned[j] += bin[j];
+      double const hess_sum = scanned[n + j] += bin[n + j];
+      double const hess = hess_sum + lambda;
+      double const rest_hess = (total[n + j] - hess_sum) + lambda;
+      double const rest_grad = Traits::Numerator(total[j] - grad);
+      if constexpr (Traits::kSum) {  // both fractions with one division
+        sum += (Traits::Numerator(grad) * rest_hess + rest_grad * hess) / (hess * rest_hess);
+      } else {
+        largest = std::max(largest, Traits::Numerator(grad) / hess);
+        largest_rest = std::max(largest_rest, rest_grad / rest_hess);
+      }
+    }
+    return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
   }
 
-  template <SplitMethod kMethod, bool kPlain>
-  [[nodiscard]] float Gain(NodeStats const& node) const {
-    auto scanned = ScoreNode<kMethod, kPlain>(reg_, scanned_.data(), n_labels_);
-    auto rest = ScoreNode<kMethod, kPlain>(reg_, rest_.data(), n_labels_);
-    if (!scanned.allowed || !rest.allowed) {
-      return -std::numeric_limits<float>::infinity();
-    }
-    return static_cast<float>(scanned.score + rest.score - node.score);
+  /** @brief Whether both children have enough Hessian; sets `rest_`. */
+  [[nodiscard]] bool Allowed(NodeStats const& node) {
+    std::transform(node.sums.cbegin(), node.sums.cend(), scanned_.cbegin(), rest_.begin(),
+                   std::minus<>{});
+    return EnoughHessian(reg_, scanned_.data(), n_labels_) &&
+           EnoughHessian(reg_, rest_.data(), n_labels_);
   }
 
  public:
   SplitScanner(Regularisation const& reg, std::size_t n_labels)
       : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
 
-  /**
-   * @brief Update the best split with those of one feature.
-   *
-   * @param hist        Histogram of the block that the feature belongs to.
-   * @param block_begin First bin of the block.
-   */
-  using ScanFn = void (SplitScanner::*)(BlockHistogram const& hist,
-                                        common::HistogramCuts const& cuts, bst_bin_t block_begin,
-                                        bst_feature_t fidx, NodeStats const& node, BestSplit* best);
-  using ScoreFn = NodeScore (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
+  /** @brief Update the best split of a node with those of one feature. */
+  using ScanFn = void (SplitScanner::*)(FeatureHistogram const& hist, NodeStats const& node,
+                                        BestSplit* best);
+  using ScoreFn = double (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
 
   /** @brief The loops of one split method. */
   struct Kernels {

@@ -19,10 +19,11 @@
 #ifndef XDCC_MULTILABEL_SPLIT_SCORE_H_
 #define XDCC_MULTILABEL_SPLIT_SCORE_H_
 
-#include <algorithm>  // for max, min
+#include <algorithm>  // for max, max_element, min_element
 #include <cmath>      // for abs, copysign
 #include <cstddef>    // for size_t
 #include <limits>     // for numeric_limits
+#include <numeric>    // for accumulate
 
 #include "../../src/tree/param.h"  // for TrainParam, ThresholdL1
 #include "param.h"                 // for MultiLabelTrainParam, MinChildWeightScope
@@ -44,11 +45,13 @@ struct Regularisation {
         min_child_weight{m.min_child_weight},
         scope{static_cast<MinChildWeightScope>(m.min_child_weight_scope)} {}
 
-  /** @brief Neither alpha nor max_delta_step is set: the formulas lose two branches. */
-  [[nodiscard]] bool Plain() const { return alpha == 0.0 && max_delta_step == 0.0; }
   /** @brief The Hessian that a single label must reach to count. */
   [[nodiscard]] double LabelFloor() const {
     return scope == kMeanOfLabels ? 0.0 : min_child_weight;
+  }
+  /** @brief The defaults: every label counts (one without Hessian adds 0), none is clipped. */
+  [[nodiscard]] bool Plain() const {
+    return alpha == 0.0 && max_delta_step == 0.0 && this->LabelFloor() == 0.0 && lambda > 0.0;
   }
 };
 
@@ -64,74 +67,67 @@ inline double LabelWeight(Regularisation const& r, double grad, double hess) {
   return w;
 }
 
-/**
- * @brief What one label that counts adds to the score.
- *
- * @tparam kPlain No alpha and no max_delta_step.
- */
-template <SplitMethod kMethod, bool kPlain>
-inline double LabelScore(Regularisation const& r, double grad, double hess) {
-  constexpr bool kGain = kMethod == SplitMethod::kSumGain || kMethod == SplitMethod::kMaxGain;
-  constexpr bool kWeight = kMethod == SplitMethod::kSumWeight || kMethod == SplitMethod::kMaxWeight;
-  if constexpr (kPlain) {
-    double const numerator = kGain ? grad * grad : kWeight ? -grad : std::abs(grad);
-    return numerator / (hess + r.lambda);
-  } else {
+/** @brief What a split method takes from a label, and how it combines the labels. */
+template <SplitMethod kMethod>
+struct MethodTraits {
+  static constexpr bool kGain =
+      kMethod == SplitMethod::kSumGain || kMethod == SplitMethod::kMaxGain;
+  static constexpr bool kWeight =
+      kMethod == SplitMethod::kSumWeight || kMethod == SplitMethod::kMaxWeight;
+  static constexpr bool kSum = kMethod == SplitMethod::kSumGain ||
+                               kMethod == SplitMethod::kSumWeight ||
+                               kMethod == SplitMethod::kSumAbsG;
+
+  /** @brief The score of a label times H_j + lambda, if nothing clips its weight. */
+  static double Numerator(double grad) {
+    return kGain ? grad * grad : kWeight ? -grad : std::abs(grad);
+  }
+  /** @brief The score of a label. */
+  static double LabelScore(Regularisation const& r, double grad, double hess) {
     double const w = LabelWeight(r, grad, hess);
     if constexpr (kGain) {
       return -(2.0 * grad * w + (hess + r.lambda) * w * w + 2.0 * r.alpha * std::abs(w));
     }
     return kWeight ? w : std::abs(w);
   }
-}
-
-struct NodeScore {
-  double score;
-  /** @brief Whether the node has enough Hessian to be the child of a split. */
-  bool allowed;
 };
 
 /**
  * @brief Score of a node.
  *
- * @param sums     Sums over the node's rows, gradients then Hessians. [2 * n_labels]
+ * @tparam kPlain `Regularisation::Plain()`, which saves branches.
+ * @param sums    Sums over the node's rows, gradients then Hessians. [2 * n_labels]
  */
 template <SplitMethod kMethod, bool kPlain>
-inline NodeScore ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
-  constexpr bool kSum = kMethod == SplitMethod::kSumGain || kMethod == SplitMethod::kSumWeight ||
-                        kMethod == SplitMethod::kSumAbsG;
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  double const* grad = sums;
-  double const* hess = sums + n_labels;
-  double const floor = r.LabelFloor();
-
-  double sum = 0.0, largest = -kInf;
-  double sum_hess = 0.0, min_hess = kInf, max_hess = 0.0;
-#pragma omp simd reduction(+ : sum, sum_hess) reduction(max : largest, max_hess) \
-    reduction(min : min_hess)
+inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
+  using Traits = MethodTraits<kMethod>;
+  double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
+#pragma omp simd reduction(+ : sum) reduction(max : largest)
   for (std::size_t j = 0; j < n_labels; ++j) {
-    double const h = hess[j];
-    bool const counts = h > 0.0 && h >= floor;
-    // A label that does not count may have h + lambda = 0.
-    double const s = LabelScore<kMethod, kPlain>(r, grad[j], counts ? h : 1.0);
-    double const s_j = counts ? s : 0.0;
-    if constexpr (kSum) {
-      sum += s_j;
-    } else {
-      largest = std::max(largest, s_j);
-    }
-    sum_hess += h;
-    min_hess = std::min(min_hess, h);
-    max_hess = std::max(max_hess, h);
+    double const grad = sums[j], hess = sums[n_labels + j];
+    double const score =
+        kPlain ? Traits::Numerator(grad) / (hess + r.lambda) : Traits::LabelScore(r, grad, hess);
+    sum += score;
+    largest = std::max(largest, score);
   }
+  return Traits::kSum ? sum : largest;
+}
 
-  double reached{max_hess};
+/**
+ * @brief Whether a node has enough Hessian to be the child of a split.
+ *
+ * @param sums Sums over the node's rows, gradients then Hessians. [2 * n_labels]
+ */
+inline bool EnoughHessian(Regularisation const& r, double const* sums, std::size_t n_labels) {
+  double const *begin = sums + n_labels, *end = begin + n_labels;
+  double const largest = *std::max_element(begin, end);
+  double reached{largest};
   if (r.scope == kAllLabels) {
-    reached = min_hess;
+    reached = *std::min_element(begin, end);
   } else if (r.scope == kMeanOfLabels) {
-    reached = sum_hess / static_cast<double>(n_labels);
+    reached = std::accumulate(begin, end, 0.0) / static_cast<double>(n_labels);
   }
-  return {kSum ? sum : largest, max_hess > 0.0 && reached >= r.min_child_weight};
+  return largest > 0.0 && reached >= r.min_child_weight;
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_SPLIT_SCORE_H_

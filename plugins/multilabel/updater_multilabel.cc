@@ -3,17 +3,18 @@
  *
  * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
  * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
- * interaction constraints. Ours are the gradients' layout (`gradient_matrix.h`), the histograms
- * (`histogram.h`), the split scores (`split_score.h`) and the scan (`evaluator.h`).
+ * interaction constraints. Ours are the layout of gradients and bins (`gradient_matrix.h`,
+ * `bin_index.h`), the histograms (`histogram.h`), the split scores (`split_score.h`) and the scan
+ * (`evaluator.h`).
  *
  * The unit of work is a task: one node and one block of neighbouring features. A task fills its
  * histogram, scans it and forgets it, so that threads need not wait for each other within a level
  * and memory stays small. With external memory a group of tasks shares one pass over the pages.
  */
-#include <algorithm>  // for copy, lower_bound, max, min, none_of, transform
+#include <algorithm>  // for copy, fill, lower_bound, max, min, none_of, transform
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t
-#include <memory>     // for make_shared, shared_ptr
+#include <cstdint>    // for int32_t, uint8_t
+#include <memory>     // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
 #include <numeric>    // for accumulate
 #include <string>     // for string
 #include <utility>    // for as_const, move
@@ -29,9 +30,10 @@
 #include "../../src/tree/driver.h"                  // for Driver
 #include "../../src/tree/hist/sampler.h"            // for Sampler
 #include "../../src/tree/param.h"                   // for TrainParam
+#include "bin_index.h"                              // for BinIndex, MakeFeatureBlocks
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
-#include "histogram.h"                              // for BlockHistogram, MakeFeatureBlocks
+#include "histogram.h"                              // for BlockHistogram
 #include "param.h"                                  // for MultiLabelTrainParam
 #include "split_score.h"                            // for LabelWeight, Regularisation
 #include "xgboost/base.h"                           // for GradientPair, bst_node_t
@@ -74,16 +76,33 @@ struct Task {
   std::size_t block;  // position among the feature blocks
 };
 
+/** @brief The index of the matrix that was trained on last, if that was in memory. */
+struct IndexCache {
+  std::weak_ptr<GHistIndexMatrix const> page;
+  std::size_t width{0};
+  std::unique_ptr<BinIndex> index;
+
+  void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page,
+              std::vector<FeatureBlock> const& blocks, std::size_t new_width) {
+    if (!index || page.lock() != new_page || width != new_width) {
+      index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true);
+      page = new_page;
+      width = new_width;
+    }
+  }
+};
+
 class TreeGrower {
  public:
   TreeGrower(Context const* ctx, TrainParam const* param, MultiLabelTrainParam const& ml_param,
-             std::shared_ptr<common::ColumnSampler> column_sampler)
+             std::shared_ptr<common::ColumnSampler> column_sampler, IndexCache* cache)
       : ctx_{ctx},
         param_{param},
         batch_{param->max_bin, param->sparse_threshold},
         reg_{*param, ml_param},
         kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Plain())},
-        column_sampler_{std::move(column_sampler)} {}
+        column_sampler_{std::move(column_sampler)},
+        cache_{cache} {}
 
   /**
    * @brief Grow one tree.
@@ -142,16 +161,23 @@ class TreeGrower {
   void Init(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
     gradients_.Assign(ctx_, gpair);
     std::size_t page_id{0};
-    for (auto const& page : this->Pages(p_fmat)) {
+    std::shared_ptr<GHistIndexMatrix const> only_page;
+    auto pages = this->Pages(p_fmat);
+    for (auto it = pages.begin(); !it.AtEnd(); ++it) {
+      auto const& page = *it;
       if (page_id == partitioners_.size()) {
         partitioners_.emplace_back();
       }
       partitioners_[page_id++].Reset(ctx_, page.Size(), page.base_rowid);
       if (page_id == 1) {
         blocks_ = MakeFeatureBlocks(page.cut, gradients_.Width(), kBlockBytes);
+        only_page = it.Page();
       }
     }
     partitioners_.resize(page_id);
+    if (page_id == 1) {
+      cache_->Update(ctx_, only_page, blocks_, gradients_.Width());
+    }
 
     auto const& info = p_fmat->Info();
     interactions_.Reset();
@@ -183,7 +209,7 @@ class TreeGrower {
 
   void AddNode(bst_node_t nidx, std::vector<double> sums) {
     stats_.resize(std::max(stats_.size(), static_cast<std::size_t>(nidx) + 1));
-    stats_[nidx].score = kernels_.score(reg_, sums.data(), gradients_.NumLabels()).score;
+    stats_[nidx].score = kernels_.score(reg_, sums.data(), gradients_.NumLabels());
     stats_[nidx].sums = std::move(sums);
   }
 
@@ -266,24 +292,27 @@ class TreeGrower {
     }
     auto const n_threads = ctx_->Threads();
     std::vector<BestSplit> best(nodes.size() * n_threads);
-    auto fill = [&](GHistIndexMatrix const& page, std::size_t page_id, Task const& task,
-                    BlockHistogram* hist) {
-      auto block = blocks_[task.block];
-      auto const& ptrs = page.cut.Ptrs();
-      hist->Resize(ptrs[block.end] - ptrs[block.begin], gradients_.Width());
-      hist->Add(page, block, FeaturesOf(features[task.node], block),
-                this->Rows(page_id, nodes[task.node].nid), gradients_);
+    wanted_.resize(n_threads);
+    auto fill = [&](BinIndex const& index, common::HistogramCuts const& cuts, std::size_t page_id,
+                    Task const& task, BlockHistogram* hist) {
+      auto const& block = blocks_[task.block];
+      auto* wanted = &wanted_[omp_get_thread_num()];
+      MarkWanted(cuts, block, FeaturesOf(features[task.node], block), wanted);
+      hist->Resize(block.n_bins, gradients_.Width());
+      hist->Add(index, task.block, this->Rows(page_id, nodes[task.node].nid), gradients_, *wanted);
     };
-    auto scan = [&](common::HistogramCuts const& cuts, Task const& task, BlockHistogram* hist) {
+    auto scan = [&](BinIndex const& index, common::HistogramCuts const& cuts, Task const& task,
+                    BlockHistogram* hist) {
       auto const tid = omp_get_thread_num();
-      auto const block = blocks_[task.block];
+      auto const& block = blocks_[task.block];
       auto const& ptrs = cuts.Ptrs();
-      auto const block_begin = ptrs[block.begin];
       for (auto f : FeaturesOf(features[task.node], block)) {
-        (scanners_[tid].*kernels_.scan)(*hist, cuts, block_begin, f, stats_[nodes[task.node].nid],
+        FeatureHistogram const of_feature{
+            *hist, cuts, f, block.first_bin, ptrs[f], ptrs[f + 1], index.DefaultBin(f)};
+        (scanners_[tid].*kernels_.scan)(of_feature, stats_[nodes[task.node].nid],
                                         &best[task.node * n_threads + tid]);
       }
-      hist->Clear(0, ptrs[block.end] - block_begin);
+      hist->Clear();
     };
 
     if (partitioners_.size() == 1) {
@@ -291,8 +320,8 @@ class TreeGrower {
       for (auto const& page : this->Pages(p_fmat)) {
         common::ParallelFor(tasks.size(), n_threads, common::Sched::Dyn(1), [&](auto i) {
           auto* hist = &histograms_[omp_get_thread_num()];
-          fill(page, 0, tasks[i], hist);
-          scan(page.cut, tasks[i], hist);
+          fill(*cache_->index, page.cut, 0, tasks[i], hist);
+          scan(*cache_->index, page.cut, tasks[i], hist);
         });
       }
     } else {
@@ -303,12 +332,14 @@ class TreeGrower {
         auto const n = std::min(group_size, tasks.size() - begin);
         std::size_t page_id{0};
         for (auto const& page : this->Pages(p_fmat)) {
+          BinIndex const index{ctx_, page, blocks_, false};
           common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
-            fill(page, page_id, tasks[begin + i], &histograms_[i]);
+            fill(index, page.cut, page_id, tasks[begin + i], &histograms_[i]);
           });
           if (++page_id == partitioners_.size()) {
-            common::ParallelFor(n, n_threads, common::Sched::Dyn(1),
-                                [&](auto i) { scan(page.cut, tasks[begin + i], &histograms_[i]); });
+            common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
+              scan(index, page.cut, tasks[begin + i], &histograms_[i]);
+            });
           }
         }
       }
@@ -347,6 +378,22 @@ class TreeGrower {
     return {features.data() + (begin - features.cbegin()), static_cast<std::size_t>(end - begin)};
   }
 
+  /** @brief Mark the bins of a block's features; leave `out` empty if all features are wanted. */
+  static void MarkWanted(common::HistogramCuts const& cuts, FeatureBlock const& block,
+                         common::Span<bst_feature_t const> features,
+                         std::vector<std::uint8_t>* out) {
+    out->clear();
+    if (features.size() == block.end - block.begin) {
+      return;
+    }
+    out->resize(block.n_bins, 0);
+    auto const& ptrs = cuts.Ptrs();
+    for (auto f : features) {
+      std::fill(out->begin() + (ptrs[f] - block.first_bin),
+                out->begin() + (ptrs[f + 1] - block.first_bin), std::uint8_t{1});
+    }
+  }
+
   /** @brief Count the rows of each node that carry a gradient. */
   void CountActive(std::vector<ExpandEntry> const& nodes) {
     common::ParallelFor(nodes.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
@@ -368,6 +415,7 @@ class TreeGrower {
   SplitScanner::Kernels kernels_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   FeatureInteractionConstraintHost interactions_;
+  IndexCache* cache_;
 
   GradientMatrix gradients_;
   std::vector<FeatureBlock> blocks_;
@@ -375,6 +423,7 @@ class TreeGrower {
   std::vector<NodeStats> stats_;                          // by node index
   std::vector<SplitScanner> scanners_;                    // one per thread
   std::vector<BlockHistogram> histograms_;                // one per thread, or per task of a group
+  std::vector<std::vector<std::uint8_t>> wanted_;         // one per thread
 };
 
 class MultiLabelHistMaker : public TreeUpdater {
@@ -398,7 +447,7 @@ class MultiLabelHistMaker : public TreeUpdater {
               std::vector<RegTree*> const& trees) override {
     this->CheckSupported(*param, *in_gpair, p_fmat->Info());
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
-    TreeGrower grower{ctx_, param, ml_param_, column_sampler_};
+    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &cache_};
     tree::cpu_impl::Sampler sampler{*param};
     linalg::Matrix<GradientPair> sampled;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -433,6 +482,7 @@ class MultiLabelHistMaker : public TreeUpdater {
 
   MultiLabelTrainParam ml_param_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
+  IndexCache cache_;
 };
 }  // namespace
 

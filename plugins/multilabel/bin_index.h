@@ -1,0 +1,160 @@
+/**
+ * @brief The bins of a page, cut into blocks of neighbouring features.
+ *
+ * A block keeps its own rows, one behind the other, so that filling its histogram reads memory in
+ * order. It leaves out what need not be added up: where a feature has no missing values and at
+ * least half of the page's rows fall into one bin (the zeros of a sparse feature, say), that
+ * *default bin* is not stored. Its sums are the node's sums less those of the other bins, exactly,
+ * since sums are exact (see `gradient_matrix.h`).
+ */
+#ifndef XDCC_MULTILABEL_BIN_INDEX_H_
+#define XDCC_MULTILABEL_BIN_INDEX_H_
+
+#include <algorithm>  // for lower_bound, max, max_element
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t
+#include <limits>     // for numeric_limits
+#include <vector>     // for vector
+
+#include "../../src/common/hist_util.h"        // for HistogramCuts, DispatchBinType
+#include "../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../../src/data/gradient_index.h"     // for GHistIndexMatrix
+#include "xgboost/base.h"                      // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/context.h"                   // for Context
+#include "xgboost/logging.h"                   // for CHECK
+#include "xgboost/span.h"                      // for Span
+
+namespace xgboost::multilabel {
+/** @brief Neighbouring features [begin, end) and their bins [first_bin, first_bin + n_bins). */
+struct FeatureBlock {
+  bst_feature_t begin;
+  bst_feature_t end;
+  std::uint32_t first_bin;
+  std::uint32_t n_bins;
+};
+
+/**
+ * @brief Cut the features into blocks whose histograms have about `max_bytes`.
+ *
+ * A block has at least one feature.
+ *
+ * @param width Length of a row of the gradient matrix.
+ */
+inline std::vector<FeatureBlock> MakeFeatureBlocks(common::HistogramCuts const& cuts,
+                                                   std::size_t width, std::size_t max_bytes) {
+  auto const& ptrs = cuts.Ptrs();
+  auto const max_bins = std::max<std::size_t>(1, max_bytes / (width * sizeof(double)));
+  std::vector<FeatureBlock> blocks;
+  for (bst_feature_t f = 0, n = cuts.NumFeatures(); f < n; ++f) {
+    if (blocks.empty() || ptrs[f + 1] - blocks.back().first_bin > max_bins) {
+      blocks.push_back({f, f, ptrs[f], 0});
+    }
+    blocks.back().end = f + 1;
+    blocks.back().n_bins = ptrs[f + 1] - blocks.back().first_bin;
+  }
+  return blocks;
+}
+
+class BinIndex {
+ public:
+  static constexpr bst_bin_t kNoBin = -1;
+
+  /**
+   * @brief Read a page.
+   *
+   * @param default_bins Whether to leave out default bins. Only where the page is all of the data:
+   *                     other pages may have other ones.
+   */
+  BinIndex(Context const* ctx, GHistIndexMatrix const& page,
+           std::vector<FeatureBlock> const& blocks, bool default_bins)
+      : base_rowid_{page.base_rowid},
+        default_bin_(page.Features(), bst_bin_t{kNoBin}),
+        blocks_(blocks.size()) {
+    if (default_bins && page.IsDense()) {
+      this->FindDefaultBins(page);
+    }
+    common::ParallelFor(blocks.size(), ctx->Threads(), common::Sched::Dyn(1), [&](auto b) {
+      common::DispatchBinType(page.index.GetBinTypeSize(), [&](auto t) {
+        using BinT = decltype(t);
+        if (page.IsDense()) {
+          this->ReadDense<BinT>(page, blocks[b], &blocks_[b]);
+        } else {
+          this->ReadSparse<BinT>(page, blocks[b], &blocks_[b]);
+        }
+      });
+    });
+  }
+
+  /** @brief Bins of a row in a block, ascending, counted from the block's first one. */
+  [[nodiscard]] common::Span<std::uint32_t const> Bins(std::size_t block, bst_idx_t ridx) const {
+    auto const& rows = blocks_[block];
+    auto const local = ridx - base_rowid_;
+    auto const begin = rows.row_ptr[local];
+    return {rows.bins.data() + begin, rows.row_ptr[local + 1] - begin};
+  }
+  /** @brief The bin of a feature that is not stored, `kNoBin` if all are. */
+  [[nodiscard]] bst_bin_t DefaultBin(bst_feature_t fidx) const { return default_bin_[fidx]; }
+
+ private:
+  struct BlockRows {
+    std::vector<std::uint32_t> row_ptr;
+    std::vector<std::uint32_t> bins;
+
+    void EndRow() {
+      CHECK_LE(bins.size(), std::numeric_limits<std::uint32_t>::max())
+          << "A block of features has too many entries. Use external memory.";
+      row_ptr.push_back(static_cast<std::uint32_t>(bins.size()));
+    }
+  };
+
+  void FindDefaultBins(GHistIndexMatrix const& page) {
+    auto const& ptrs = page.cut.Ptrs();
+    for (bst_feature_t f = 0; f < page.Features(); ++f) {
+      auto const begin = page.hit_count.begin() + ptrs[f],
+                 end = page.hit_count.begin() + ptrs[f + 1];
+      auto const largest = std::max_element(begin, end);
+      if (largest != end && *largest >= page.Size() - page.Size() / 2) {
+        default_bin_[f] = static_cast<bst_bin_t>(ptrs[f] + (largest - begin));
+      }
+    }
+  }
+
+  template <typename BinT>
+  void ReadDense(GHistIndexMatrix const& page, FeatureBlock const& block, BlockRows* out) const {
+    auto const& ptrs = page.cut.Ptrs();
+    auto const* row = page.index.data<BinT>();
+    out->row_ptr.reserve(page.Size() + 1);
+    out->row_ptr.push_back(0);
+    for (bst_idx_t i = 0; i < page.Size(); ++i, row += page.Features()) {
+      for (auto f = block.begin; f < block.end; ++f) {
+        auto const bin = ptrs[f] + row[f];  // dense pages store the bin within its feature
+        if (static_cast<bst_bin_t>(bin) != default_bin_[f]) {
+          out->bins.push_back(bin - block.first_bin);
+        }
+      }
+      out->EndRow();
+    }
+  }
+
+  template <typename BinT>
+  void ReadSparse(GHistIndexMatrix const& page, FeatureBlock const& block, BlockRows* out) const {
+    auto const* index = page.index.data<BinT>();
+    auto const last_bin = block.first_bin + block.n_bins;
+    out->row_ptr.reserve(page.Size() + 1);
+    out->row_ptr.push_back(0);
+    for (bst_idx_t i = 0; i < page.Size(); ++i) {
+      auto const* end = index + page.row_ptr[i + 1];
+      auto const* entry = std::lower_bound(index + page.row_ptr[i], end, block.first_bin);
+      for (; entry != end && *entry < last_bin; ++entry) {
+        out->bins.push_back(*entry - block.first_bin);
+      }
+      out->EndRow();
+    }
+  }
+
+  bst_idx_t base_rowid_;
+  std::vector<bst_bin_t> default_bin_;  // by feature
+  std::vector<BlockRows> blocks_;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_BIN_INDEX_H_
