@@ -22,7 +22,6 @@
 #include "xgboost/base.h"                      // for bst_bin_t, bst_feature_t, bst_idx_t
 #include "xgboost/context.h"                   // for Context
 #include "xgboost/logging.h"                   // for CHECK
-#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief Neighbouring features [begin, end) and their bins [first_bin, first_bin + n_bins). */
@@ -55,6 +54,14 @@ inline std::vector<FeatureBlock> MakeFeatureBlocks(common::HistogramCuts const& 
   return blocks;
 }
 
+/** @brief The rows of a block: row r has the bins [row_ptr[r - base_rowid], next). */
+struct BlockRowsView {
+  std::uint32_t const* row_ptr;
+  /** @brief Ascending within a row, counted from the block's first bin. */
+  std::uint32_t const* bins;
+  bst_idx_t base_rowid;
+};
+
 class BinIndex {
  public:
   static constexpr bst_bin_t kNoBin = -1;
@@ -85,12 +92,8 @@ class BinIndex {
     });
   }
 
-  /** @brief Bins of a row in a block, ascending, counted from the block's first one. */
-  [[nodiscard]] common::Span<std::uint32_t const> Bins(std::size_t block, bst_idx_t ridx) const {
-    auto const& rows = blocks_[block];
-    auto const local = ridx - base_rowid_;
-    auto const begin = rows.row_ptr[local];
-    return {rows.bins.data() + begin, rows.row_ptr[local + 1] - begin};
+  [[nodiscard]] BlockRowsView Rows(std::size_t block) const {
+    return {blocks_[block].row_ptr.data(), blocks_[block].bins.data(), base_rowid_};
   }
   /** @brief The bin of a feature that is not stored, `kNoBin` if all are. */
   [[nodiscard]] bst_bin_t DefaultBin(bst_feature_t fidx) const { return default_bin_[fidx]; }

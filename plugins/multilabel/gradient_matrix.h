@@ -29,6 +29,15 @@
 #include "xgboost/logging.h"                   // for CHECK
 
 namespace xgboost::multilabel {
+/** @brief Where the rows of a `GradientMatrix` lie. */
+struct GradientView {
+  /** @brief A row's gradients, then its Hessians. [n_rows, width] */
+  float const* values;
+  /** @brief Whether any label of the row carries a gradient. [n_rows] */
+  std::uint8_t const* active;
+  std::size_t width;
+};
+
 class GradientMatrix {
  public:
   /**
@@ -78,7 +87,7 @@ class GradientMatrix {
   [[nodiscard]] std::vector<double> Sum() const {
     std::vector<double> sum(this->Width(), 0.0);
     for (bst_idx_t i = 0; i < n_rows_; ++i) {
-      float const* row = this->Row(i);
+      float const* row = values_.data() + i * this->Width();
       for (std::size_t k = 0; k < sum.size(); ++k) {
         sum[k] += row[k];
       }
@@ -89,8 +98,8 @@ class GradientMatrix {
   [[nodiscard]] std::size_t NumLabels() const { return n_labels_; }
   /** @brief Length of a row: gradients and Hessians. */
   [[nodiscard]] std::size_t Width() const { return 2 * n_labels_; }
-  [[nodiscard]] float const* Row(bst_idx_t ridx) const {
-    return values_.data() + ridx * this->Width();
+  [[nodiscard]] GradientView View() const {
+    return {values_.data(), active_.data(), this->Width()};
   }
   /** @brief Whether any label of the row carries a gradient; other rows add nothing anywhere. */
   [[nodiscard]] bool Active(bst_idx_t ridx) const { return active_[ridx]; }

@@ -24,7 +24,49 @@
 #include "xgboost/base.h"               // for bst_idx_t
 #include "xgboost/span.h"               // for Span
 
+// One portable library that uses wide vectors where the machine has them. Only sums are compiled
+// so: they are exact, so every version gives the same model.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+#define XDCC_TARGET_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define XDCC_TARGET_CLONES
+#endif
+
 namespace xgboost::multilabel {
+/** @brief Where a histogram's sums, counts and bits lie. */
+struct HistogramView {
+  double* sums;
+  std::uint32_t* counts;
+  std::uint32_t* touched;
+};
+
+/** @brief The loops of `BlockHistogram::Add`. */
+XDCC_TARGET_CLONES static void AddRows(BlockRowsView index, bst_idx_t const* rows,
+                                       std::size_t n_rows, GradientView gradients,
+                                       std::uint8_t const* wanted, HistogramView out) {
+  auto const width = gradients.width;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    auto const ridx = rows[i];
+    if (!gradients.active[ridx]) {
+      continue;
+    }
+    float const* row = gradients.values + ridx * width;
+    auto const* row_ptr = index.row_ptr + (ridx - index.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      auto const bin = index.bins[e];
+      if (wanted && !wanted[bin]) {
+        continue;
+      }
+      double* sums = out.sums + bin * width;
+      for (std::size_t k = 0; k < width; ++k) {
+        sums[k] += row[k];
+      }
+      ++out.counts[bin];
+      out.touched[bin / 32] |= std::uint32_t{1} << (bin % 32);
+    }
+  }
+}
+
 class BlockHistogram {
  public:
   /**
@@ -56,17 +98,9 @@ class BlockHistogram {
    */
   void Add(BinIndex const& index, std::size_t block, common::Span<bst_idx_t const> rows,
            GradientMatrix const& gradients, std::vector<std::uint8_t> const& wanted) {
-    for (auto ridx : rows) {
-      if (!gradients.Active(ridx)) {
-        continue;
-      }
-      auto const* row = gradients.Row(ridx);
-      for (auto bin : index.Bins(block, ridx)) {
-        if (wanted.empty() || wanted[bin]) {
-          this->AddRow(bin, row);
-        }
-      }
-    }
+    AddRows(index.Rows(block), rows.data(), rows.size(), gradients.View(),
+            wanted.empty() ? nullptr : wanted.data(),
+            {sums_.data(), counts_.data(), touched_.data()});
   }
 
   /** @brief Number of rows in a bin, counted from the block's first one. */
@@ -99,16 +133,7 @@ class BlockHistogram {
   }
 
  private:
-  static constexpr std::size_t kWordBits = 32;
-
-  void AddRow(std::size_t bin, float const* row) {
-    double* sums = sums_.data() + bin * width_;
-    for (std::size_t k = 0; k < width_; ++k) {
-      sums[k] += row[k];
-    }
-    ++counts_[bin];
-    touched_[bin / kWordBits] |= std::uint32_t{1} << (bin % kWordBits);
-  }
+  static constexpr std::size_t kWordBits = 32;  // as in `AddRows`
 
   std::size_t width_{0};
   std::vector<double> sums_;            // [n_bins, width]

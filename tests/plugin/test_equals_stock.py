@@ -31,9 +31,23 @@ def random_data(seed=0):
     return X, Y
 
 
+def mostly_zeros(seed=0):
+    """Dense; zero is the bin in the middle of a feature, its lowest, its highest, or all of it."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(500, 16))
+    values[:, 5:10] = np.abs(values[:, 5:10])
+    values[:, 10:15] = -np.abs(values[:, 10:15]).round()
+    values[:, 15] = 0
+    X = np.where(rng.random(values.shape) < rng.uniform(0.05, 0.6, 16), values, 0)
+    Y = (X @ rng.normal(size=(16, 5)) + 0.5 * rng.normal(size=(500, 5)) > 0.4).astype(float)
+    return X, Y
+
+
 def load(name):
     if name == "random with missing values":
         return random_data()
+    if name == "random, mostly zeros":
+        return mostly_zeros()
     try:
         data = load_dataset(name, split="train")
     except FileNotFoundError as missing:
@@ -90,7 +104,15 @@ def assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight):
 @pytest.mark.parametrize("min_child_weight", [0.0, 1.0])
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 @pytest.mark.parametrize(
-    "name", ["emotions", "scene", "yeast", "enron", "random with missing values"]
+    "name",
+    [
+        "emotions",
+        "scene",
+        "yeast",
+        "enron",
+        "random with missing values",
+        "random, mostly zeros",
+    ],
 )
 def test_same_trees_as_stock(name, policy, min_child_weight):
     X, Y = load(name)
@@ -117,8 +139,9 @@ def test_same_trees_as_stock(name, policy, min_child_weight):
     ids=lambda params: next(iter(params)),
 )
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
-def test_same_predictions_under_every_parameter(params, weighted):
-    X, Y = random_data(seed=1)
+@pytest.mark.parametrize("data", [random_data, mostly_zeros])
+def test_same_predictions_under_every_parameter(data, params, weighted):
+    X, Y = data(seed=1)
     weight = np.random.default_rng(2).uniform(0.2, 3.0, len(X)) if weighted else None
     ours, stock, matrix = train_both(X, Y, {"min_child_weight": 0.0, **params}, weight)
     plain, _, _ = train_both(X, Y, {"min_child_weight": 0.0}, weight)
@@ -138,3 +161,15 @@ def test_one_label_equals_binary_logistic():
     ours = xgb.train(OURS | {"min_child_weight": 1}, matrix, N_ROUNDS)
     stock = xgb.train({"objective": "binary:logistic"}, matrix, N_ROUNDS)
     np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("data", [random_data, mostly_zeros])
+def test_going_on_with_another_matrix(data):
+    boosters = []
+    for params in (OURS, STOCK | {"min_child_weight": 0}):
+        first, second = (xgb.DMatrix(*data(seed)) for seed in (1, 2))
+        booster = xgb.Booster(params, [first, second])
+        for round_, matrix in enumerate([first, second, second, first]):
+            booster.update(matrix, round_)
+        boosters.append(booster.predict(first))
+    np.testing.assert_allclose(*boosters, rtol=0, atol=1e-5)
