@@ -10,6 +10,8 @@
  * The unit of work is a task: one node and one block of neighbouring features. A task fills its
  * histogram, scans it and forgets it, so that threads need not wait for each other within a level
  * and memory stays small. With external memory a group of tasks shares one pass over the pages.
+ *
+ * More than 300 lines, so that the steps of growing a tree stand together, in their order.
  */
 #include <algorithm>  // for copy, fill, lower_bound, max, min, none_of, transform
 #include <cstddef>    // for size_t
