@@ -79,7 +79,7 @@ class SplitScanner {
   std::vector<std::uint32_t> bins_;  // bins of the feature that hold rows, ascending
   BestSplit from_above_;             // best split above the default bin
 
-  template <SplitMethod kMethod, bool kPlain>
+  template <SplitMethod kMethod, LabelRule kRule>
   void ScanImpl(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
     auto const& ptrs = hist.cuts.Ptrs();
     auto const& values = hist.cuts.Values();
@@ -101,7 +101,7 @@ class SplitScanner {
 
     this->Restart();
     for (std::size_t k = 0; k < n_below; ++k) {
-      auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+      auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
       Split const split{gain, hist.feature, values[hist.origin + bins_[k]], false};
       if (split.Beats(best->split) && this->Allowed(node)) {
         *best = {split, scanned_};
@@ -111,7 +111,7 @@ class SplitScanner {
       this->Restart();
       from_above_.split = {};
       for (std::size_t k = bins_.size(); k-- > n_below;) {
-        auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+        auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
         auto const below = k == n_below ? hist.default_bin : bst_bin_t(hist.origin + bins_[k - 1]);
         // At equal gains the lower value, which comes later here.
         if (gain > 0.0f && gain >= from_above_.split.gain && this->Allowed(node)) {
@@ -124,7 +124,7 @@ class SplitScanner {
     } else if (others) {
       this->Restart();
       for (std::size_t k = bins_.size(); k-- > 0;) {
-        auto const gain = this->Pass<kMethod, kPlain>(hist.block.Sums(bins_[k]), node);
+        auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
         auto const value = common::HistogramCuts::NumericBinLowerBound(
             ptrs, values, hist.feature, static_cast<bst_bin_t>(hist.origin + bins_[k]));
         Split const split{gain, hist.feature, value, true};
@@ -138,35 +138,36 @@ class SplitScanner {
   void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
 
   /** @brief Pass a bin, and return what the node gains if it is split there. */
-  template <SplitMethod kMethod, bool kPlain>
+  template <SplitMethod kMethod, LabelRule kRule>
   [[nodiscard]] float Pass(double const* bin, NodeStats const& node) {
     auto const n = n_labels_;
     double* scanned = scanned_.data();
     double const* total = node.sums.data();
-    if constexpr (!kPlain) {
+    if constexpr (kRule == LabelRule::kClipped) {
       for (std::size_t k = 0; k < 2 * n; ++k) {
         scanned[k] += bin[k];
         rest_[k] = total[k] - scanned[k];
       }
-      return static_cast<float>(ScoreNode<kMethod, kPlain>(reg_, scanned, n) +
-                                ScoreNode<kMethod, kPlain>(reg_, rest_.data(), n) - node.score);
+      return static_cast<float>(ScoreNode<kMethod, kRule>(reg_, scanned, n) +
+                                ScoreNode<kMethod, kRule>(reg_, rest_.data(), n) - node.score);
     }
     using Traits = MethodTraits<kMethod>;
     constexpr double kInf = std::numeric_limits<double>::infinity();
-    double const lambda = reg_.lambda;
+    double const lambda = reg_.lambda, floor = reg_.LabelFloor();
     double sum = 0.0, largest = -kInf, largest_rest = -kInf;
 #pragma omp simd reduction(+ : sum) reduction(max : largest, largest_rest)
     for (std::size_t j = 0; j < n; ++j) {
       double const grad = scanned[j] += bin[j];
-      double const hess_sum = scanned[n + j] += bin[n + j];
-      double const hess = hess_sum + lambda;
-      double const rest_hess = (total[n + j] - hess_sum) + lambda;
-      double const rest_grad = Traits::Numerator(total[j] - grad);
+      double const hess = scanned[n + j] += bin[n + j];
+      auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
+      auto const r =
+          LabelFraction<kMethod, kRule>(lambda, floor, total[j] - grad, total[n + j] - hess);
       if constexpr (Traits::kSum) {  // both fractions with one division
-        sum += (Traits::Numerator(grad) * rest_hess + rest_grad * hess) / (hess * rest_hess);
+        sum += (f.numerator * r.denominator + r.numerator * f.denominator) /
+               (f.denominator * r.denominator);
       } else {
-        largest = std::max(largest, Traits::Numerator(grad) / hess);
-        largest_rest = std::max(largest_rest, rest_grad / rest_hess);
+        largest = std::max(largest, f.numerator / f.denominator);
+        largest_rest = std::max(largest_rest, r.numerator / r.denominator);
       }
     }
     return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
@@ -196,20 +197,20 @@ class SplitScanner {
   };
 
   /** @brief Choose the loops once, outside of them. */
-  static Kernels Choose(SplitMethod method, bool plain) {
+  static Kernels Choose(SplitMethod method, LabelRule rule) {
     switch (method) {
       case SplitMethod::kSumGain:
-        return MakeKernels<SplitMethod::kSumGain>(plain);
+        return MakeKernels<SplitMethod::kSumGain>(rule);
       case SplitMethod::kMaxGain:
-        return MakeKernels<SplitMethod::kMaxGain>(plain);
+        return MakeKernels<SplitMethod::kMaxGain>(rule);
       case SplitMethod::kSumWeight:
-        return MakeKernels<SplitMethod::kSumWeight>(plain);
+        return MakeKernels<SplitMethod::kSumWeight>(rule);
       case SplitMethod::kMaxWeight:
-        return MakeKernels<SplitMethod::kMaxWeight>(plain);
+        return MakeKernels<SplitMethod::kMaxWeight>(rule);
       case SplitMethod::kSumAbsG:
-        return MakeKernels<SplitMethod::kSumAbsG>(plain);
+        return MakeKernels<SplitMethod::kSumAbsG>(rule);
       case SplitMethod::kMaxAbsG:
-        return MakeKernels<SplitMethod::kMaxAbsG>(plain);
+        return MakeKernels<SplitMethod::kMaxAbsG>(rule);
     }
     LOG(FATAL) << "Unreachable";
     return {};
@@ -217,9 +218,21 @@ class SplitScanner {
 
  private:
   template <SplitMethod kMethod>
-  static Kernels MakeKernels(bool plain) {
-    return plain ? Kernels{&SplitScanner::ScanImpl<kMethod, true>, &ScoreNode<kMethod, true>}
-                 : Kernels{&SplitScanner::ScanImpl<kMethod, false>, &ScoreNode<kMethod, false>};
+  static Kernels MakeKernels(LabelRule rule) {
+    switch (rule) {
+      case LabelRule::kPlain:
+        return MakeKernels<kMethod, LabelRule::kPlain>();
+      case LabelRule::kFloored:
+        return MakeKernels<kMethod, LabelRule::kFloored>();
+      case LabelRule::kClipped:
+        return MakeKernels<kMethod, LabelRule::kClipped>();
+    }
+    LOG(FATAL) << "Unreachable";
+    return {};
+  }
+  template <SplitMethod kMethod, LabelRule kRule>
+  static Kernels MakeKernels() {
+    return {&SplitScanner::ScanImpl<kMethod, kRule>, &ScoreNode<kMethod, kRule>};
   }
 };
 }  // namespace xgboost::multilabel

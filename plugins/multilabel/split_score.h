@@ -30,6 +30,13 @@
 #include "split_method.h"          // for SplitMethod
 
 namespace xgboost::multilabel {
+/** @brief What the loops over labels must look out for; each rule has loops of its own. */
+enum class LabelRule {
+  kPlain,    // nothing: a label without Hessian has no gradient and adds 0
+  kFloored,  // labels that do not count
+  kClipped,  // weights that alpha or max_delta_step change, too
+};
+
 /** @brief What shrinks a label's weight, in the precision of the sums. */
 struct Regularisation {
   double lambda;
@@ -49,9 +56,12 @@ struct Regularisation {
   [[nodiscard]] double LabelFloor() const {
     return scope == kMeanOfLabels ? 0.0 : min_child_weight;
   }
-  /** @brief The defaults: every label counts (one without Hessian adds 0), none is clipped. */
-  [[nodiscard]] bool Plain() const {
-    return alpha == 0.0 && max_delta_step == 0.0 && this->LabelFloor() == 0.0 && lambda > 0.0;
+  /** @brief Which loops these parameters need. */
+  [[nodiscard]] LabelRule Rule() const {
+    if (alpha != 0.0 || max_delta_step != 0.0) {
+      return LabelRule::kClipped;
+    }
+    return this->LabelFloor() > 0.0 || lambda == 0.0 ? LabelRule::kFloored : LabelRule::kPlain;
   }
 };
 
@@ -92,21 +102,38 @@ struct MethodTraits {
   }
 };
 
+/** @brief The score of a label as a fraction; not for `LabelRule::kClipped`. */
+struct Fraction {
+  double numerator;
+  double denominator;
+};
+
+template <SplitMethod kMethod, LabelRule kRule>
+inline Fraction LabelFraction(double lambda, double floor, double grad, double hess) {
+  bool const counts = kRule == LabelRule::kPlain || (hess > 0.0 && hess >= floor);
+  return {counts ? MethodTraits<kMethod>::Numerator(grad) : 0.0, counts ? hess + lambda : 1.0};
+}
+
 /**
  * @brief Score of a node.
  *
- * @tparam kPlain `Regularisation::Plain()`, which saves branches.
- * @param sums    Sums over the node's rows, gradients then Hessians. [2 * n_labels]
+ * @param sums Sums over the node's rows, gradients then Hessians. [2 * n_labels]
  */
-template <SplitMethod kMethod, bool kPlain>
+template <SplitMethod kMethod, LabelRule kRule>
 inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
   using Traits = MethodTraits<kMethod>;
+  double const lambda = r.lambda, floor = r.LabelFloor();
   double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
   for (std::size_t j = 0; j < n_labels; ++j) {
     double const grad = sums[j], hess = sums[n_labels + j];
-    double const score =
-        kPlain ? Traits::Numerator(grad) / (hess + r.lambda) : Traits::LabelScore(r, grad, hess);
+    double score;
+    if constexpr (kRule == LabelRule::kClipped) {
+      score = Traits::LabelScore(r, grad, hess);
+    } else {
+      auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
+      score = f.numerator / f.denominator;
+    }
     sum += score;
     largest = std::max(largest, score);
   }

@@ -102,7 +102,7 @@ class TreeGrower {
         param_{param},
         batch_{param->max_bin, param->sparse_threshold},
         reg_{*param, ml_param},
-        kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Plain())},
+        kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Rule())},
         column_sampler_{std::move(column_sampler)},
         cache_{cache} {}
 
