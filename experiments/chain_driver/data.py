@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OrdinalEncoder
 
 from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
+from xdcc.data.registry import DATASETS
 
 TEST_SHARE = 1 / 3
 """Share of the rows to evaluate on, where a data set is published in one file."""
@@ -62,9 +63,10 @@ def _load_split(options: Namespace) -> Parts:
             for part in ("train", "test")
         )
         return train, test
-    try:
+    info = DATASETS.get(name.lower())
+    if info is None or info.n_test:
         train, test = load_dataset(name, "train"), load_dataset(name, "test")
-    except ValueError:  # published in one file: a part of our own
+    else:  # published in one file: a part of our own
         data = load_dataset(name)
         parts = train_test_split(
             np.arange(len(data)), test_size=TEST_SHARE, random_state=options.seed

@@ -65,6 +65,11 @@ class Trainer:
     callback : callable
         Called after each round of a dynamic chain with its number, the number of rounds and the
         seconds that it took.
+
+    Raises
+    ------
+    ValueError
+        If the further parameters hold one that has an option of its own.
     """
 
     def __init__(
@@ -78,13 +83,18 @@ class Trainer:
         self.train = train
         self.evaluation = evaluation
         self.callback = callback
-        self.booster_params = {
+        own_options = {
             "n_estimators": options.num_rounds,
             "max_depth": options.max_depth,
             "random_state": options.seed,
-            **options.parameters,
         }
-        if "eta" in self.booster_params:
+        if twice := own_options.keys() & options.parameters.keys():
+            raise ValueError(
+                f"--parameters holds {', '.join(sorted(twice))}, which have options of their own: "
+                "--num_rounds, --max_depth, --seed"
+            )
+        self.booster_params = own_options | options.parameters
+        if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
             self.booster_params["learning_rate"] = self.booster_params.pop("eta")
         self._chain: tuple[DynamicChainClassifier, float] | None = None
 

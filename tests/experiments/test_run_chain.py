@@ -1,6 +1,7 @@
 """The chain driver, run as a user runs it."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -96,14 +97,17 @@ def test_models_without_rounds_alone(run_script, tmp_path):
     assert (tmp_path / "here" / "rounds.png").exists()
 
 
-@pytest.mark.parametrize("features", ["colour", "colour,size"])
-def test_files_and_transformed_features(run_script, toys, features):
+@pytest.mark.parametrize(
+    ("features", "accuracy"),
+    [("colour", 0.9), ("colour,size", 0.7)],  # new sizes have no rank: only one label is learned
+)
+def test_files_and_transformed_features(run_script, toys, features, accuracy):
     args = ("-f", "toys", "-l", 2, "--data-dir", toys, "-t", features, "-m", "sxgb,dcc")
     done = run_script("run_chain.py", *args)
     assert done.returncode == 0, done.stderr
     assert "toys: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
     measures = record(toys / "results" / "toys", "sxgb")["measures"]["sxgb"]
-    assert measures["hamming_accuracy"] > 0.9 if features == "colour" else True
+    assert measures["hamming_accuracy"] > accuracy
 
 
 @pytest.mark.parametrize(
@@ -113,6 +117,8 @@ def test_files_and_transformed_features(run_script, toys, features):
         (["-s", "7"], "'7' is no split method; it is one of 1 (maxGain)"),
         (["-p", "eta=1"], "'eta=1' is no Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}"], "etta"),
+        (["-p", "{'eta': 1, 'learning_rate': 0.5}"], "learning_rate"),
+        (["-p", "{'max_depth': 3}"], "--parameters holds max_depth"),
         (["-v", "100"], "'100' is no whole number from 0 to 99"),
         (["-d", "-1"], "max_depth"),
         (["-c", "0"], "chain_length"),
@@ -127,3 +133,11 @@ def test_bad_options_end_with_one_message(run_script, args, message):
     assert done.returncode != 0
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_data_set_in_one_file_is_split_by_the_seed(run_script, tmp_path):
+    if "XDCC_DATA" not in os.environ:
+        pytest.skip("the benchmark files are missing (set XDCC_DATA)")
+    done = run_script("run_chain.py", *FAST, "-f", "langlog", "-m", "br", "--out", "here")
+    assert done.returncode == 0, done.stderr
+    assert "langlog: 973 rows to train on, 487 to evaluate on" in done.stdout
