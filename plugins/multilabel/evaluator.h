@@ -135,6 +135,14 @@ class SplitScanner {
     }
   }
 
+  /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  float GainImpl(std::vector<double> const& passed, NodeStats const& node) {
+    this->Restart();
+    auto const gain = this->Pass<kMethod, kRule>(passed.data(), node);
+    return this->Allowed(node) ? gain : 0.0f;
+  }
+
   void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
 
   /** @brief Pass a bin, and return what the node gains if it is split there. */
@@ -188,11 +196,14 @@ class SplitScanner {
   /** @brief Update the best split of a node with those of one feature. */
   using ScanFn = void (SplitScanner::*)(FeatureHistogram const& hist, NodeStats const& node,
                                         BestSplit* best);
+  /** @brief The gain of one split. */
+  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node);
   using ScoreFn = double (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
 
   /** @brief The loops of one split method. */
   struct Kernels {
     ScanFn scan;
+    GainFn gain;
     ScoreFn score;
   };
 
@@ -232,7 +243,8 @@ class SplitScanner {
   }
   template <SplitMethod kMethod, LabelRule kRule>
   static Kernels MakeKernels() {
-    return {&SplitScanner::ScanImpl<kMethod, kRule>, &ScoreNode<kMethod, kRule>};
+    return {&SplitScanner::ScanImpl<kMethod, kRule>, &SplitScanner::GainImpl<kMethod, kRule>,
+            &ScoreNode<kMethod, kRule>};
   }
 };
 }  // namespace xgboost::multilabel

@@ -21,16 +21,9 @@
 #include "../../src/common/bitfield.h"  // for TrailingZeroBits
 #include "bin_index.h"                  // for BinIndex
 #include "gradient_matrix.h"            // for GradientMatrix
+#include "vectorised.h"                 // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"               // for bst_idx_t
 #include "xgboost/span.h"               // for Span
-
-// One portable library that uses wide vectors where the machine has them. Only sums are compiled
-// so: they are exact, so every version gives the same model.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-#define XDCC_TARGET_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define XDCC_TARGET_CLONES
-#endif
 
 namespace xgboost::multilabel {
 /** @brief Where a histogram's sums, counts and bits lie. */

@@ -21,6 +21,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   // trees early where labels are rare, and a default cannot be told from a value in TrainParam.
   float min_child_weight;
   int min_child_weight_scope;
+  int max_list_rows;
 
   DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
     DMLC_DECLARE_FIELD(split_method)
@@ -36,6 +37,10 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .add_enum("mean", kMeanOfLabels)
         .set_default(kAnyLabel)
         .describe("Whether any label, all labels or their mean must reach min_child_weight.");
+    DMLC_DECLARE_FIELD(max_list_rows)
+        .set_range(0, 1 << 16)
+        .set_default(4096)
+        .describe("Nodes with at most so many rows use sorted row lists, larger ones histograms.");
   }
 
   /** @brief Update from the user's arguments, the objective's name (short form) included. */

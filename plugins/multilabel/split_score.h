@@ -39,12 +39,13 @@ enum class LabelRule {
 
 /** @brief What shrinks a label's weight, in the precision of the sums. */
 struct Regularisation {
-  double lambda;
-  double alpha;
-  double max_delta_step;
-  double min_child_weight;
-  MinChildWeightScope scope;
+  double lambda{1.0};
+  double alpha{0.0};
+  double max_delta_step{0.0};
+  double min_child_weight{0.0};
+  MinChildWeightScope scope{kAnyLabel};
 
+  Regularisation() = default;
   Regularisation(tree::TrainParam const& p, MultiLabelTrainParam const& m)
       : lambda{p.reg_lambda},
         alpha{p.reg_alpha},

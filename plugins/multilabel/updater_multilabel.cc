@@ -36,6 +36,7 @@
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
 #include "histogram.h"                              // for BlockHistogram
+#include "list_evaluator.h"                         // for ListEvaluator
 #include "param.h"                                  // for MultiLabelTrainParam
 #include "split_score.h"                            // for LabelWeight, Regularisation
 #include "xgboost/base.h"                           // for GradientPair, bst_node_t
@@ -63,10 +64,12 @@ constexpr std::size_t kPassBytes = std::size_t{1} << 28;
 struct ExpandEntry {
   bst_node_t nid{RegTree::kRoot};
   bst_node_t depth{0};
+  bst_node_t parent{RegTree::kInvalidNodeId};
   Split split;
 
   ExpandEntry() = default;
-  ExpandEntry(bst_node_t nid, bst_node_t depth) : nid{nid}, depth{depth} {}
+  ExpandEntry(bst_node_t nid, bst_node_t depth, bst_node_t parent)
+      : nid{nid}, depth{depth}, parent{parent} {}
 
   [[nodiscard]] float GetLossChange() const { return split.gain; }
   [[nodiscard]] bst_node_t GetNodeId() const { return nid; }
@@ -83,11 +86,13 @@ struct IndexCache {
   std::weak_ptr<GHistIndexMatrix const> page;
   std::size_t width{0};
   std::unique_ptr<BinIndex> index;
+  RootLists root_lists;
 
   void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page,
               std::vector<FeatureBlock> const& blocks, std::size_t new_width) {
     if (!index || page.lock() != new_page || width != new_width) {
       index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true);
+      root_lists = {};
       page = new_page;
       width = new_width;
     }
@@ -97,14 +102,18 @@ struct IndexCache {
 class TreeGrower {
  public:
   TreeGrower(Context const* ctx, TrainParam const* param, MultiLabelTrainParam const& ml_param,
-             std::shared_ptr<common::ColumnSampler> column_sampler, IndexCache* cache)
+             std::shared_ptr<common::ColumnSampler> column_sampler, IndexCache* cache,
+             ListEvaluator* lists)
       : ctx_{ctx},
         param_{param},
         batch_{param->max_bin, param->sparse_threshold},
         reg_{*param, ml_param},
         kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Rule())},
         column_sampler_{std::move(column_sampler)},
-        cache_{cache} {}
+        cache_{cache},
+        lists_{lists},
+        method_{ml_param.Method()},
+        max_list_rows_{ml_param.max_list_rows} {}
 
   /**
    * @brief Grow one tree.
@@ -124,8 +133,8 @@ class TreeGrower {
       for (auto const& entry : to_apply) {
         this->ApplySplit(entry, p_tree);
         if (driver.IsChildValid(entry)) {
-          children.emplace_back(p_tree->LeftChild(entry.nid), entry.depth + 1);
-          children.emplace_back(p_tree->RightChild(entry.nid), entry.depth + 1);
+          children.emplace_back(p_tree->LeftChild(entry.nid), entry.depth + 1, entry.nid);
+          children.emplace_back(p_tree->RightChild(entry.nid), entry.depth + 1, entry.nid);
         }
       }
       this->UpdatePosition(p_fmat, *p_tree, to_apply);
@@ -188,6 +197,10 @@ class TreeGrower {
                           param_->colsample_bylevel, param_->colsample_bytree);
     scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
     stats_.clear();
+    lists_->Reset(ctx_, reg_, method_, blocks_.size(), gpair.Shape(0), gradients_.NumLabels());
+    // Lists know neither pages nor rules that look at single labels.
+    use_lists_ = partitioners_.size() == 1 && reg_.Rule() == LabelRule::kPlain &&
+                 reg_.min_child_weight == 0.0 && param_->max_bin <= 1 << 16;
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
@@ -283,9 +296,13 @@ class TreeGrower {
     auto& nodes = *p_nodes;
     auto const features = this->SampleFeatures(nodes);
     this->CountActive(nodes);
+    std::vector<std::uint8_t> const by_list = this->EvaluateLists(p_fmat, features, &nodes);
 
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (by_list[i]) {
+        continue;
+      }
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
         if (!FeaturesOf(features[i], blocks_[b]).empty()) {
           tasks.push_back({i, b});
@@ -358,6 +375,45 @@ class TreeGrower {
     }
   }
 
+  /** @brief Find the best split of the small nodes; says which these are. */
+  std::vector<std::uint8_t> EvaluateLists(DMatrix* p_fmat,
+                                          std::vector<std::vector<bst_feature_t>> const& features,
+                                          std::vector<ExpandEntry>* p_nodes) {
+    auto& nodes = *p_nodes;
+    std::vector<std::uint8_t> by_list(nodes.size(), 0);
+    if (!use_lists_) {
+      return by_list;
+    }
+    auto const n_features = blocks_.back().end;
+    std::vector<std::vector<std::uint8_t>> allowed(nodes.size());
+    std::vector<ListEvaluator::Request> requests;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      auto const nid = nodes[i].nid;
+      auto const parent = nodes[i].parent;
+      bool const inherits = parent != RegTree::kInvalidNodeId && lists_->Holds(parent);
+      if (!inherits && stats_[nid].n_active > static_cast<bst_idx_t>(max_list_rows_)) {
+        continue;
+      }
+      by_list[i] = 1;
+      if (features[i].size() < n_features) {
+        allowed[i].resize(n_features, 0);
+        for (auto f : features[i]) {
+          allowed[i][f] = 1;
+        }
+      }
+      requests.push_back({nid, inherits ? parent : RegTree::kInvalidNodeId, this->Rows(0, nid),
+                          allowed[i].empty() ? nullptr : allowed[i].data(), &stats_[nid],
+                          &nodes[i].split});
+    }
+    if (!requests.empty()) {
+      for (auto const& page : this->Pages(p_fmat)) {
+        lists_->Evaluate(*cache_->index, page.cut, blocks_, gradients_, requests, &scanners_,
+                         kernels_, &cache_->root_lists);
+      }
+    }
+    return by_list;
+  }
+
   /** @brief The features that each node may split on, ascending. */
   [[nodiscard]] std::vector<std::vector<bst_feature_t>> SampleFeatures(
       std::vector<ExpandEntry> const& nodes) {
@@ -418,6 +474,10 @@ class TreeGrower {
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   FeatureInteractionConstraintHost interactions_;
   IndexCache* cache_;
+  ListEvaluator* lists_;
+  SplitMethod method_;
+  int max_list_rows_;
+  bool use_lists_{false};
 
   GradientMatrix gradients_;
   std::vector<FeatureBlock> blocks_;
@@ -449,7 +509,7 @@ class MultiLabelHistMaker : public TreeUpdater {
               std::vector<RegTree*> const& trees) override {
     this->CheckSupported(*param, *in_gpair, p_fmat->Info());
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
-    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &cache_};
+    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &cache_, &lists_};
     tree::cpu_impl::Sampler sampler{*param};
     linalg::Matrix<GradientPair> sampled;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -485,6 +545,7 @@ class MultiLabelHistMaker : public TreeUpdater {
   MultiLabelTrainParam ml_param_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   IndexCache cache_;
+  ListEvaluator lists_;
 };
 }  // namespace
 

@@ -1,0 +1,178 @@
+/**
+ * @brief The rows of a small node, numbered from 0, with their gradients as integers.
+ *
+ * A node with few rows becomes a cluster; all of its descendants work on the cluster's rows. For
+ * each label that carries a gradient there, gradients and Hessians are scaled by powers of two so
+ * that the sum of absolute values is below 2^30, and rounded to integers: sums are exact, whatever
+ * their order, and the rounding is 2^-31 of that sum for an entry. Other labels are left out.
+ *
+ * Labels stand in chunks of at most 64, padded to the width of vectors. A chunk holds all rows
+ * before the next chunk begins.
+ */
+#ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
+#define XDCC_MULTILABEL_ROW_CLUSTER_H_
+
+#include <algorithm>  // for min
+#include <cmath>      // for abs, ilogb, ldexp
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint16_t, uint32_t
+#include <utility>    // for move
+#include <vector>     // for vector
+
+#include "gradient_matrix.h"  // for GradientMatrix
+#include "list_scan.h"        // for ChunkView
+#include "vectorised.h"       // for XDCC_TARGET_CLONES
+#include "xgboost/base.h"     // for bst_idx_t
+
+namespace xgboost::multilabel {
+/** @brief An array of numbers that begins at a cache line. */
+template <typename T>
+class AlignedArray {
+  static constexpr std::size_t kPerLine = 64 / sizeof(T);
+  struct alignas(64) Line {
+    T values[kPerLine];
+  };
+  std::vector<Line> lines_;
+
+ public:
+  void Assign(std::size_t n, T value) {
+    Line line;
+    std::fill_n(line.values, kPerLine, value);
+    lines_.assign((n + kPerLine - 1) / kPerLine, line);
+  }
+  [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
+  [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
+};
+
+/** @brief Neighbouring labels of a cluster. */
+struct LabelChunk {
+  /** @brief Position of the first among the cluster's labels; the same, paddings counted. */
+  std::size_t begin, padded_begin;
+  /** @brief Number of labels without and with padding. */
+  std::size_t n_labels, width;
+};
+
+class RowCluster {
+ public:
+  /** @param rows Global indices of the rows; those without gradient are left out. */
+  template <typename Rows>
+  RowCluster(GradientMatrix const& gradients, Rows const& rows);
+
+  [[nodiscard]] std::size_t NumRows() const { return rows_.size(); }
+  /** @brief Global index of a row. */
+  [[nodiscard]] bst_idx_t GlobalRow(std::size_t row) const { return rows_[row]; }
+  [[nodiscard]] std::vector<bst_idx_t> const& GlobalRows() const { return rows_; }
+  /** @brief Labels that carry a gradient, ascending. */
+  [[nodiscard]] std::vector<std::uint32_t> const& Labels() const { return labels_; }
+  [[nodiscard]] std::vector<LabelChunk> const& Chunks() const { return chunks_; }
+  /** @brief Number of labels with paddings. */
+  [[nodiscard]] std::size_t PaddedLabels() const { return n_padded_; }
+  /** @brief Gradients, then Hessians, of each row. [n_rows, 2 * width] */
+  [[nodiscard]] std::int32_t const* Values(LabelChunk const& chunk) const {
+    return values_.Data() + 2 * chunk.padded_begin * rows_.size();
+  }
+  /** @brief What an integer counts, by padded label; 0 for paddings. */
+  [[nodiscard]] float const* GradScale() const { return grad_scale_.Data(); }
+  [[nodiscard]] float const* HessScale() const { return hess_scale_.Data(); }
+
+ private:
+  /** @brief Widths that `ScanList` is compiled for. */
+  static std::size_t Width(std::size_t n_labels) {
+    for (std::size_t width : {8, 16, 24, 32, 48}) {
+      if (n_labels <= width) {
+        return width;
+      }
+    }
+    return 64;
+  }
+
+  std::vector<bst_idx_t> rows_;
+  std::vector<std::uint32_t> labels_;
+  std::vector<LabelChunk> chunks_;
+  std::size_t n_padded_{0};
+  AlignedArray<std::int32_t> values_;
+  AlignedArray<float> grad_scale_, hess_scale_;
+};
+
+/** @brief Sums of absolute values over rows. [n_rows, width] -> [width] */
+XDCC_TARGET_CLONES static void SumAbsolute(GradientView gradients, bst_idx_t const* rows,
+                                           std::size_t n_rows, double* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    float const* row = gradients.values + rows[i] * gradients.width;
+    for (std::size_t k = 0; k < gradients.width; ++k) {
+      out[k] += std::abs(row[k]);
+    }
+  }
+}
+
+/** @brief Scale and round one chunk of labels. */
+XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const* rows,
+                                         std::size_t n_rows, std::uint32_t const* labels,
+                                         LabelChunk chunk, float const* grad_factor,
+                                         float const* hess_factor, std::int32_t* out) {
+  auto const n_labels = gradients.width / 2;
+  bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
+  for (std::size_t i = 0; i < n_rows; ++i, out += 2 * chunk.width) {
+    float const* grad = gradients.values + rows[i] * gradients.width;
+    float const* hess = grad + n_labels;
+    if (together) {
+      grad += labels[0];
+      hess += labels[0];
+    }
+    for (std::size_t j = 0; j < chunk.n_labels; ++j) {
+      auto const from = together ? j : labels[j];
+      float const g = grad[from] * grad_factor[j], h = hess[from] * hess_factor[j];
+      out[j] = static_cast<std::int32_t>(g + (g < 0.0f ? -0.5f : 0.5f));
+      out[chunk.width + j] = static_cast<std::int32_t>(h + (h < 0.0f ? -0.5f : 0.5f));
+    }
+  }
+}
+
+template <typename Rows>
+RowCluster::RowCluster(GradientMatrix const& gradients, Rows const& rows) {
+  rows_.reserve(rows.size());
+  for (auto row : rows) {
+    if (gradients.Active(row)) {
+      rows_.push_back(row);
+    }
+  }
+  auto const n_labels = gradients.NumLabels();
+  std::vector<double> sums(2 * n_labels, 0.0);
+  SumAbsolute(gradients.View(), rows_.data(), rows_.size(), sums.data());
+  for (std::size_t j = 0; j < n_labels; ++j) {
+    if (sums[j] != 0.0 || sums[n_labels + j] != 0.0) {
+      labels_.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+  for (std::size_t begin = 0; begin < labels_.size();) {
+    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin)};
+    chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
+    begin += chunk.n_labels;
+    n_padded_ += chunk.width;
+    chunks_.push_back(chunk);
+  }
+
+  values_.Assign(2 * n_padded_ * rows_.size(), 0);
+  grad_scale_.Assign(n_padded_, 0.0f);
+  hess_scale_.Assign(n_padded_, 0.0f);
+  auto factor = [](double sum) {  // a float, and so is its inverse
+    return sum > 0.0 ? static_cast<float>(std::ldexp(1.0, std::min(29 - std::ilogb(sum), 120)))
+                     : 0.0f;
+  };
+  for (auto const& chunk : chunks_) {
+    std::vector<float> grad_factor(chunk.n_labels), hess_factor(chunk.n_labels);
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const j = labels_[chunk.begin + k];
+      grad_factor[k] = factor(sums[j]);
+      hess_factor[k] = factor(sums[n_labels + j]);
+      auto scale = [](float f) { return f > 0.0f ? 1.0f / f : 0.0f; };
+      grad_scale_.Data()[chunk.padded_begin + k] = scale(grad_factor[k]);
+      hess_scale_.Data()[chunk.padded_begin + k] = scale(hess_factor[k]);
+    }
+    ScaleRows(gradients.View(), rows_.data(), rows_.size(), labels_.data() + chunk.begin, chunk,
+              grad_factor.data(), hess_factor.data(),
+              values_.Data() + 2 * chunk.padded_begin * rows_.size());
+  }
+}
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_ROW_CLUSTER_H_

@@ -1,0 +1,41 @@
+/**
+ * @brief One portable library that uses wide vectors where the machine has them.
+ *
+ * `XDCC_TARGET_CLONES` compiles a function several times and chooses when the library is loaded.
+ * Only for functions whose result does not depend on the choice: exact sums, and scores that are
+ * recomputed in double precision before they decide.
+ */
+#ifndef XDCC_MULTILABEL_VECTORISED_H_
+#define XDCC_MULTILABEL_VECTORISED_H_
+
+#include <cstdint>  // for int32_t
+
+#if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && \
+    defined(__GLIBC__)
+#define XDCC_TARGET_CLONES \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define XDCC_TARGET_CLONES
+#endif
+
+namespace xgboost::multilabel {
+typedef std::int32_t Int8 __attribute__((vector_size(32)));
+typedef std::int32_t Int16 __attribute__((vector_size(64)));
+typedef float Float8 __attribute__((vector_size(32)));
+typedef float Float16 __attribute__((vector_size(64)));
+
+/** @brief The vector types of so many lanes, and the permutations that fold them in half. */
+template <int kLanes>
+struct Lanes;
+template <>
+struct Lanes<8> {
+  using Ints = Int8;
+  using Floats = Float8;
+};
+template <>
+struct Lanes<16> {
+  using Ints = Int16;
+  using Floats = Float16;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_VECTORISED_H_
