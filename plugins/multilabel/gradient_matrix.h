@@ -15,14 +15,14 @@
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
-#include <algorithm>  // for max, max_element
-#include <atomic>     // for atomic
-#include <cmath>      // for abs, ilogb, isfinite, ldexp
+#include <algorithm>  // for max, min
+#include <cmath>      // for abs, ilogb, isnan, ldexp
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint8_t
 #include <vector>     // for vector
 
 #include "../../src/common/threading_utils.h"  // for ParallelFor
+#include "vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"                      // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                   // for Context
 #include "xgboost/linalg.h"                    // for MatrixView
@@ -38,6 +38,69 @@ struct GradientView {
   std::size_t width;
 };
 
+/** @brief Rounds to the grid by adding and subtracting a number of the right magnitude. */
+class GridRounding {
+  double shift_{0.0};
+
+ public:
+  GridRounding(float max_abs, bst_idx_t n_rows) {
+    auto const bound = static_cast<double>(max_abs) * static_cast<double>(n_rows);
+    if (bound > 0.0) {
+      auto const e = std::ilogb(bound) + 1;  // bound < 2^e
+      shift_ = std::ldexp(1.5, e);           // its last bit has the value 2^(e - 52)
+    }
+  }
+  float operator()(float v) const {
+    // XGBoost is compiled without -ffast-math, so this is not simplified to v.
+    return static_cast<float>((static_cast<double>(v) + shift_) - shift_);
+  }
+};
+
+/** @brief The largest absolute gradient and Hessian; NaN or infinite values make `probe` NaN. */
+struct GradientRange {
+  float grad{0.0f}, hess{0.0f}, probe{0.0f};
+};
+
+XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::size_t n) {
+  auto const* values = reinterpret_cast<float const*>(gpair);
+  float grad{0.0f}, hess{0.0f}, probe{0.0f};
+#pragma omp simd reduction(max : grad, hess) reduction(+ : probe)
+  for (std::size_t i = 0; i < n; ++i) {
+    float const g = std::abs(values[2 * i]), h = std::abs(values[2 * i + 1]);
+    grad = g > grad ? g : grad;
+    hess = h > hess ? h : hess;
+    probe += 0.0f * g + 0.0f * h;
+  }
+  return {grad, hess, probe};
+}
+
+/** @brief Lay out and round one row. Returns whether any entry is not zero. */
+XDCC_TARGET_CLONES static bool AssignRow(GradientPair const* gpair, std::size_t n_labels,
+                                         GridRounding grad_rounding, GridRounding hess_rounding,
+                                         float* row) {
+  auto const* values = reinterpret_cast<float const*>(gpair);
+  float largest{0.0f};
+#pragma omp simd reduction(max : largest)
+  for (std::size_t j = 0; j < n_labels; ++j) {
+    float const g = grad_rounding(values[2 * j]), h = hess_rounding(values[2 * j + 1]);
+    row[j] = g;
+    row[n_labels + j] = h;
+    float const size = std::abs(g) + std::abs(h);
+    largest = size > largest ? size : largest;
+  }
+  return largest > 0.0f;
+}
+
+/** @brief Sum of rows. [n_rows, width] -> [width] */
+XDCC_TARGET_CLONES static void SumRows(float const* values, std::size_t n_rows, std::size_t width,
+                                       double* out) {
+  for (std::size_t i = 0; i < n_rows; ++i, values += width) {
+    for (std::size_t k = 0; k < width; ++k) {
+      out[k] += values[k];
+    }
+  }
+}
+
 class GradientMatrix {
  public:
   /**
@@ -46,52 +109,44 @@ class GradientMatrix {
    * @param gpair Gradients after masks and sampling. [n_rows, n_labels]
    */
   void Assign(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+    CHECK(gpair.CContiguous());
     n_rows_ = gpair.Shape(0);
     n_labels_ = gpair.Shape(1);
     auto const n_threads = ctx->Threads();
+    auto const* pairs = gpair.Values().data();
 
-    std::atomic<bool> finite{true};
-    std::vector<float> max_grad(n_threads, 0.0f), max_hess(n_threads, 0.0f);
-    common::ParallelFor(n_rows_, n_threads, [&](auto i) {
-      auto tid = omp_get_thread_num();
-      for (std::size_t j = 0; j < n_labels_; ++j) {
-        auto const& g = gpair(i, j);
-        max_grad[tid] = std::max(max_grad[tid], std::abs(g.GetGrad()));
-        max_hess[tid] = std::max(max_hess[tid], std::abs(g.GetHess()));
-        if (!std::isfinite(g.GetGrad()) || !std::isfinite(g.GetHess())) {
-          finite = false;
-        }
-      }
+    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
+    std::vector<GradientRange> ranges(n_runs);
+    common::ParallelFor(n_runs, n_threads, [&](auto r) {
+      auto const n = std::min<std::size_t>(kRun, n_rows_ - r * kRun);
+      ranges[r] = RangeOf(pairs + r * kRun * n_labels_, n * n_labels_);
     });
-    CHECK(finite) << "A gradient is infinite or not a number. Are sample weights, base_margin and "
-                     "base_score finite?";
-    Rounding const grad_rounding{*std::max_element(max_grad.cbegin(), max_grad.cend()), n_rows_};
-    Rounding const hess_rounding{*std::max_element(max_hess.cbegin(), max_hess.cend()), n_rows_};
+    GradientRange all;
+    for (auto const& range : ranges) {
+      all.grad = std::max(all.grad, range.grad);
+      all.hess = std::max(all.hess, range.hess);
+      all.probe += range.probe;
+    }
+    CHECK(!std::isnan(all.probe))
+        << "A gradient is infinite or not a number. Are sample weights, base_margin and "
+           "base_score finite?";
+    GridRounding const grad_rounding{all.grad, n_rows_}, hess_rounding{all.hess, n_rows_};
 
     values_.resize(n_rows_ * this->Width());
     active_.resize(n_rows_);
-    common::ParallelFor(n_rows_, n_threads, [&](auto i) {
-      float* row = values_.data() + i * this->Width();
-      bool active{false};
-      for (std::size_t j = 0; j < n_labels_; ++j) {
-        auto const& g = gpair(i, j);
-        row[j] = grad_rounding(g.GetGrad());
-        row[n_labels_ + j] = hess_rounding(g.GetHess());
-        active = active || row[j] != 0.0f || row[n_labels_ + j] != 0.0f;
+    common::ParallelFor(n_runs, n_threads, [&](auto r) {
+      auto const end = std::min<std::size_t>(n_rows_, (r + 1) * kRun);
+      for (std::size_t i = r * kRun; i < end; ++i) {
+        active_[i] = AssignRow(pairs + i * n_labels_, n_labels_, grad_rounding, hess_rounding,
+                               values_.data() + i * this->Width());
       }
-      active_[i] = active;
     });
   }
 
   /** @brief Sums over all rows, gradients then Hessians. [2 * n_labels] */
   [[nodiscard]] std::vector<double> Sum() const {
     std::vector<double> sum(this->Width(), 0.0);
-    for (bst_idx_t i = 0; i < n_rows_; ++i) {
-      float const* row = values_.data() + i * this->Width();
-      for (std::size_t k = 0; k < sum.size(); ++k) {
-        sum[k] += row[k];
-      }
-    }
+    SumRows(values_.data(), n_rows_, sum.size(), sum.data());
     return sum;
   }
 
@@ -105,23 +160,8 @@ class GradientMatrix {
   [[nodiscard]] bool Active(bst_idx_t ridx) const { return active_[ridx]; }
 
  private:
-  /** @brief Rounds to the grid by adding and subtracting a number of the right magnitude. */
-  class Rounding {
-    double shift_{0.0};
-
-   public:
-    Rounding(float max_abs, bst_idx_t n_rows) {
-      auto const bound = static_cast<double>(max_abs) * static_cast<double>(n_rows);
-      if (bound > 0.0) {
-        auto const e = std::ilogb(bound) + 1;  // bound < 2^e
-        shift_ = std::ldexp(1.5, e);           // its last bit has the value 2^(e - 52)
-      }
-    }
-    float operator()(float v) const {
-      // XGBoost is compiled without -ffast-math, so this is not simplified to v.
-      return static_cast<float>((static_cast<double>(v) + shift_) - shift_);
-    }
-  };
+  /** @brief Number of rows that a thread takes at a time. */
+  static constexpr std::size_t kRun = 1024;
 
   bst_idx_t n_rows_{0};
   std::size_t n_labels_{0};

@@ -22,6 +22,7 @@
 #include <cstdint>    // for uint8_t, uint16_t, uint32_t
 #include <limits>     // for numeric_limits
 #include <memory>     // for make_shared, shared_ptr
+#include <mutex>      // for lock_guard, mutex
 #include <tuple>      // for make_tuple
 #include <utility>    // for move
 #include <vector>     // for vector
@@ -126,6 +127,13 @@ class ListEvaluator {
     reg_ = reg;
     method_ = method;
     n_labels_ = n_labels;
+    spare_.clear();
+    for (auto& node : nodes_) {
+      if (node.cluster && node.cluster.use_count() == 1) {
+        spare_.push_back(node.cluster->rows.Release());
+      }
+      node = {};
+    }
     nodes_.clear();
     local_rows_.resize(n_rows);
     if (!root_children_ || root_children_->size() != n_blocks) {
@@ -296,7 +304,16 @@ class ListEvaluator {
 
   std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients,
                                        common::Span<bst_idx_t const> all_rows) {
-    auto cluster = std::make_shared<Cluster>(Cluster{RowCluster{gradients, all_rows}, {}, {}, {}});
+    AlignedArray<std::int32_t> memory;
+    {
+      std::lock_guard<std::mutex> guard{spare_lock_};
+      if (!spare_.empty()) {
+        memory = std::move(spare_.back());
+        spare_.pop_back();
+      }
+    }
+    auto cluster = std::make_shared<Cluster>(
+        Cluster{RowCluster{gradients, all_rows, std::move(memory)}, {}, {}, {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       local_rows_[rows[i]] = static_cast<std::uint16_t>(i);
@@ -429,11 +446,13 @@ class ListEvaluator {
     }
 
     bool const is_sum = IsSum(method_);
-    buffer->passed.resize(std::max(buffer->passed.size(), n_scores));
-    buffer->rest.resize(is_sum ? 0 : buffer->passed.size());
     auto const& rows = node.cluster->rows;
+    auto const n_all = n_scores * rows.Chunks().size();
+    buffer->passed.resize(std::max(buffer->passed.size(), n_all));
+    buffer->rest.resize(buffer->passed.size());
     std::vector<std::uint32_t> n_candidates(ranges.size());
-    for (auto const& chunk : rows.Chunks()) {
+    for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
+      auto const& chunk = rows.Chunks()[c];
       auto const scan = ChooseListScan(method_, chunk.width);
       auto const at = chunk.padded_begin;
       ChunkView const view{rows.Values(chunk),
@@ -444,11 +463,19 @@ class ListEvaluator {
                            node.mean.Data() + at,
                            node.total.Data() + at,
                            node.cluster->padding.Data() + at};
+      auto* passed = buffer->passed.data() + c * n_scores;
+      auto* rest = buffer->rest.data() + c * n_scores;
       for (std::size_t r = 0; r < ranges.size(); ++r) {
         auto const offset = ranges[r].offset;
-        n_candidates[r] = scan(ranges[r].list, view,
-                               {buffer->passed.data() + offset, buffer->rest.data() + offset,
-                                chunk.begin > 0});
+        n_candidates[r] = scan(ranges[r].list, view, {passed + offset, rest + offset});
+      }
+      for (std::size_t k = 0; c > 0 && k < n_scores; ++k) {
+        if (is_sum) {
+          buffer->passed[k] += passed[k];
+        } else {
+          buffer->passed[k] = std::max(buffer->passed[k], passed[k]);
+          buffer->rest[k] = std::max(buffer->rest[k], rest[k]);
+        }
       }
     }
 
@@ -594,6 +621,8 @@ class ListEvaluator {
   std::vector<Node> nodes_;                // by node index
   std::vector<std::uint16_t> local_rows_;  // by global row: its number in its cluster
   std::shared_ptr<BlockEntries> root_children_;
+  std::vector<AlignedArray<std::int32_t>> spare_;  // memory of the last tree's clusters
+  std::mutex spare_lock_;
   std::vector<Buffer> buffers_;  // one per thread
 };
 }  // namespace xgboost::multilabel

@@ -62,12 +62,10 @@ struct ChunkView {
 
 /** @brief Where scores go, one per candidate, in the order of the range. */
 struct ScanOutput {
-  /** @brief The sum over labels; with a maximum, that of the rows passed. */
+  /** @brief The sum over the chunk's labels; with a maximum, that of the rows passed. */
   float* passed;
   /** @brief With a maximum: that of the other rows. */
   float* rest;
-  /** @brief Whether to combine with what is there: the scores of other chunks. */
-  bool combine;
 };
 
 /**
@@ -83,19 +81,22 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
   using Floats = typename Lanes<kLanes>::Floats;
   using Traits = MethodTraits<kMethod>;
   constexpr std::size_t kWidth = kLanes * kVectors;
-  auto const* totals = reinterpret_cast<Ints const*>(chunk.totals);
-  auto const* grad_scale = reinterpret_cast<Floats const*>(chunk.grad_scale);
-  auto const* hess_scale = reinterpret_cast<Floats const*>(chunk.hess_scale);
-  auto const* lambda = reinterpret_cast<Floats const*>(chunk.lambda);
-  auto const* mean = reinterpret_cast<Floats const*>(chunk.mean);
-  auto const* total = reinterpret_cast<Floats const*>(chunk.total);
-  auto const* padding = reinterpret_cast<Floats const*>(chunk.padding);
-
-  Ints grad[kVectors], hess[kVectors];
+  constexpr Ints kIndex = Lanes<kLanes>::kIndex;
+  // Copies, because the compiler must take it that writing a score may change what is pointed to.
+  Ints totals[2 * kVectors], grad[kVectors], hess[kVectors];
+  Floats grad_scale[kVectors], hess_scale[kVectors], lambda[kVectors], mean[kVectors],
+      total[kVectors], padding[kVectors];
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
-    grad[v] = Ints{};
-    hess[v] = Ints{};
+    grad[v] = hess[v] = Ints{};
+    totals[v] = reinterpret_cast<Ints const*>(chunk.totals)[v];
+    totals[kVectors + v] = reinterpret_cast<Ints const*>(chunk.totals)[kVectors + v];
+    grad_scale[v] = reinterpret_cast<Floats const*>(chunk.grad_scale)[v];
+    hess_scale[v] = reinterpret_cast<Floats const*>(chunk.hess_scale)[v];
+    lambda[v] = reinterpret_cast<Floats const*>(chunk.lambda)[v];
+    mean[v] = reinterpret_cast<Floats const*>(chunk.mean)[v];
+    total[v] = reinterpret_cast<Floats const*>(chunk.total)[v];
+    padding[v] = reinterpret_cast<Floats const*>(chunk.padding)[v];
   }
   std::uint32_t n_candidates{0};
   auto const* it = range.first;
@@ -141,21 +142,11 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
           sum += grad_scale[v] * (p * b + q * a) / (a * b);
         }
       }
-      if constexpr (kLanes == 16) {
-        sum += __builtin_shuffle(
-            sum, Int16{8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
-        sum += __builtin_shuffle(
-            sum, Int16{4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
-        sum += __builtin_shuffle(
-            sum, Int16{2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
-        sum += __builtin_shuffle(
-            sum, Int16{1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14});
-      } else {
-        sum += __builtin_shuffle(sum, Int8{4, 5, 6, 7, 0, 1, 2, 3});
-        sum += __builtin_shuffle(sum, Int8{2, 3, 0, 1, 6, 7, 4, 5});
-        sum += __builtin_shuffle(sum, Int8{1, 0, 3, 2, 5, 4, 7, 6});
+#pragma GCC unroll 4
+      for (int lane = kLanes / 2; lane > 0; lane /= 2) {
+        sum += __builtin_shuffle(sum, kIndex ^ lane);
       }
-      out.passed[n_candidates] = out.combine ? out.passed[n_candidates] + sum[0] : sum[0];
+      out.passed[n_candidates] = sum[0];
     } else {
       constexpr float kInf = std::numeric_limits<float>::infinity();
       Floats largest = Floats{} - kInf, largest_rest = Floats{} - kInf;
@@ -175,18 +166,15 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
         largest = p > largest ? p : largest;
         largest_rest = q > largest_rest ? q : largest_rest;
       }
-      float passed = largest[0], rest = largest_rest[0];
-      for (int l = 1; l < kLanes; ++l) {
-        passed = passed > largest[l] ? passed : largest[l];
-        rest = rest > largest_rest[l] ? rest : largest_rest[l];
+#pragma GCC unroll 4
+      for (int lane = kLanes / 2; lane > 0; lane /= 2) {
+        Floats const p = __builtin_shuffle(largest, kIndex ^ lane);
+        Floats const q = __builtin_shuffle(largest_rest, kIndex ^ lane);
+        largest = p > largest ? p : largest;
+        largest_rest = q > largest_rest ? q : largest_rest;
       }
-      if (out.combine) {
-        auto const p = out.passed[n_candidates], q = out.rest[n_candidates];
-        passed = passed > p ? passed : p;
-        rest = rest > q ? rest : q;
-      }
-      out.passed[n_candidates] = passed;
-      out.rest[n_candidates] = rest;
+      out.passed[n_candidates] = largest[0];
+      out.rest[n_candidates] = largest_rest[0];
     }
     ++n_candidates;
   }

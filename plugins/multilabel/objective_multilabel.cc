@@ -6,24 +6,23 @@
  * unknown: its gradient and Hessian are 0. The objective asks XGBoost for trees with vector leaves
  * and for our updaters, so that naming it is all that a user has to do.
  */
-#include <algorithm>  // for max
+#include <algorithm>  // for find_if, max, min
 #include <array>      // for array
 #include <atomic>     // for atomic
 #include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
-#include <limits>     // for numeric_limits
 #include <string>     // for string
 #include <utility>    // for move
 #include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"       // for GlobalSum, SafeColl
-#include "../../src/common/math.h"                 // for Sigmoid
 #include "../../src/common/optional_weight.h"      // for OptionalWeights
 #include "../../src/common/threading_utils.h"      // for ParallelFor
 #include "../../src/objective/init_estimation.h"   // for CheckInitInputs
 #include "../../src/objective/regression_loss.h"   // for LogisticRegression
 #include "../../src/objective/regression_param.h"  // for RegLossParam
+#include "logistic.h"                              // for ApplyLogistic, LogisticGradients
 #include "param.h"                                 // for LabelFeatureParam
 #include "split_method.h"                          // for kObjectivePrefix, SplitMethodName
 #include "xgboost/base.h"                          // for Args, GradientPair, bst_target_t
@@ -74,29 +73,34 @@ class MultiLabelLogistic : public ObjFunction {
     auto const n_labels = this->Targets(info);
     out_gpair->SetDevice(DeviceOrd::CPU());
     out_gpair->Reshape(info.num_row_, n_labels);
-    auto gpair = out_gpair->HostView();
-    auto const labels = info.labels.HostView();
-    auto const margins = preds.ConstHostSpan();
+    auto* gpair = out_gpair->Data()->HostPointer();
+    auto const* margins = preds.ConstHostPointer();
+    auto const* labels = info.labels.Data()->ConstHostPointer();
     common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
+    auto const positive = loss_param_.scale_pos_weight;
 
-    std::atomic<bst_idx_t> bad_row{kNoRow};
-    common::ParallelFor(info.num_row_, ctx_->Threads(), [&](auto i) {
-      for (std::size_t j = 0; j < n_labels; ++j) {
-        auto const y = labels(i, j);
-        if (std::isnan(y)) {
-          gpair(i, j) = {};
-          continue;
+    // Rows of different weights are done one by one, others in runs.
+    std::size_t const n_rows = info.num_row_, run = weights.Empty() ? kRun : 1;
+    std::atomic<bool> valid{true};
+    common::ParallelFor((n_rows + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
+      auto const end = std::min(n_rows, (r + 1) * kRun);
+      for (std::size_t i = r * kRun; i < end; i += run) {
+        auto const at = i * n_labels;
+        auto const w = weights[i];
+        if (LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels, w,
+                              w * positive, gpair + at) != 0) {
+          valid = false;
         }
-        if (y != 0.0f && y != 1.0f) {
-          bad_row = i;
-        }
-        auto const p = common::Sigmoid(margins[i * n_labels + j]);
-        auto const w = weights[i] * (y == 1.0f ? loss_param_.scale_pos_weight : 1.0f);
-        gpair(i, j) = {Loss::FirstOrderGradient(p, y) * w, Loss::SecondOrderGradient(p, y) * w};
       }
     });
-    CHECK_EQ(bad_row, kNoRow) << "A label of `" << name_ << "` is 0, 1, or NaN where it is unknown;"
-                              << " row " << bad_row << " holds another value.";
+    if (!valid) {
+      auto const* end = labels + n_rows * n_labels;
+      auto const* bad = std::find_if(labels, end, [](float y) {
+        return !std::isnan(y) && y != 0.0f && y != 1.0f;
+      });
+      LOG(FATAL) << "A label of `" << name_ << "` is 0, 1, or NaN where it is unknown; row "
+                 << (bad - labels) / n_labels << " holds another value.";
+    }
   }
 
   [[nodiscard]] char const* DefaultEvalMetric() const override { return "logloss"; }
@@ -167,12 +171,14 @@ class MultiLabelLogistic : public ObjFunction {
   }
 
  private:
-  static constexpr auto kNoRow = std::numeric_limits<bst_idx_t>::max();
+  /** @brief Number of rows, or of predictions, that a thread takes at a time. */
+  static constexpr std::size_t kRun = 1024;
 
   void ToProbability(HostDeviceVector<float>* io_preds) const {
     auto& preds = io_preds->HostVector();
-    common::ParallelFor(preds.size(), ctx_->Threads(),
-                        [&](auto i) { preds[i] = common::Sigmoid(preds[i]); });
+    common::ParallelFor((preds.size() + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
+      ApplyLogistic(preds.data() + r * kRun, std::min(kRun, preds.size() - r * kRun));
+    });
   }
 
   std::string name_;

@@ -39,7 +39,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .describe("Whether any label, all labels or their mean must reach min_child_weight.");
     DMLC_DECLARE_FIELD(max_list_rows)
         .set_range(0, 1 << 16)
-        .set_default(4096)
+        .set_default(1 << 16)
         .describe("Nodes with at most so many rows use sorted row lists, larger ones histograms.");
   }
 

@@ -23,6 +23,7 @@
 #include "list_scan.h"        // for ChunkView
 #include "vectorised.h"       // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"     // for bst_idx_t
+#include "xgboost/span.h"     // for Span
 
 namespace xgboost::multilabel {
 /** @brief An array of numbers that begins at a cache line. */
@@ -40,6 +41,8 @@ class AlignedArray {
     std::fill_n(line.values, kPerLine, value);
     lines_.assign((n + kPerLine - 1) / kPerLine, line);
   }
+  /** @brief Make room; what is there already stays. */
+  void Resize(std::size_t n) { lines_.resize((n + kPerLine - 1) / kPerLine); }
   [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
   [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
 };
@@ -54,9 +57,14 @@ struct LabelChunk {
 
 class RowCluster {
  public:
-  /** @param rows Global indices of the rows; those without gradient are left out. */
-  template <typename Rows>
-  RowCluster(GradientMatrix const& gradients, Rows const& rows);
+  /**
+   * @param rows   Global indices of the rows; those without gradient are left out.
+   * @param memory Room for the integers; may have been used before.
+   */
+  RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows,
+             AlignedArray<std::int32_t> memory);
+  /** @brief Take the room back. */
+  [[nodiscard]] AlignedArray<std::int32_t> Release() { return std::move(values_); }
 
   [[nodiscard]] std::size_t NumRows() const { return rows_.size(); }
   /** @brief Global index of a row. */
@@ -125,11 +133,15 @@ XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const
       out[j] = static_cast<std::int32_t>(g + (g < 0.0f ? -0.5f : 0.5f));
       out[chunk.width + j] = static_cast<std::int32_t>(h + (h < 0.0f ? -0.5f : 0.5f));
     }
+    for (auto j = chunk.n_labels; j < chunk.width; ++j) {
+      out[j] = out[chunk.width + j] = 0;
+    }
   }
 }
 
-template <typename Rows>
-RowCluster::RowCluster(GradientMatrix const& gradients, Rows const& rows) {
+inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows,
+                              AlignedArray<std::int32_t> memory)
+    : values_{std::move(memory)} {
   rows_.reserve(rows.size());
   for (auto row : rows) {
     if (gradients.Active(row)) {
@@ -152,7 +164,7 @@ RowCluster::RowCluster(GradientMatrix const& gradients, Rows const& rows) {
     chunks_.push_back(chunk);
   }
 
-  values_.Assign(2 * n_padded_ * rows_.size(), 0);
+  values_.Resize(2 * n_padded_ * rows_.size());
   grad_scale_.Assign(n_padded_, 0.0f);
   hess_scale_.Assign(n_padded_, 0.0f);
   auto factor = [](double sum) {  // a float, and so is its inverse

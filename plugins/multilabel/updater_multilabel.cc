@@ -13,9 +13,10 @@
  *
  * More than 300 lines, so that the steps of growing a tree stand together, in their order.
  */
-#include <algorithm>  // for copy, fill, lower_bound, max, min, none_of, transform
+#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, min, none_of, transform
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t
+#include <iterator>   // for back_inserter
 #include <memory>     // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
 #include <numeric>    // for accumulate
 #include <string>     // for string
@@ -99,21 +100,61 @@ struct IndexCache {
   }
 };
 
+/** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
+struct Workspace {
+  IndexCache index;
+  ListEvaluator lists;
+  GradientMatrix gradients;
+  std::vector<tree::CommonRowPartitioner> partitioners;  // one per page
+  std::vector<BlockHistogram> histograms;                // one per thread, or per task of a group
+};
+
+/** @brief The features that a node may be split on, ascending. */
+class NodeFeatures {
+  std::shared_ptr<HostDeviceVector<bst_feature_t> const> sampled_;
+  std::vector<bst_feature_t> chosen_;  // of the sampled ones, if `restricted_`
+  bool restricted_;
+
+ public:
+  NodeFeatures(std::shared_ptr<HostDeviceVector<bst_feature_t> const> sampled,
+               FeatureInteractionConstraintHost const& interactions, bool restricted,
+               bst_node_t nidx)
+      : sampled_{std::move(sampled)}, restricted_{restricted} {
+    if (restricted_) {
+      auto const all = sampled_->ConstHostSpan();
+      std::copy_if(all.cbegin(), all.cend(), std::back_inserter(chosen_),
+                   [&](bst_feature_t f) { return interactions.Query(nidx, f); });
+    }
+  }
+  [[nodiscard]] common::Span<bst_feature_t const> All() const {
+    return restricted_ ? common::Span<bst_feature_t const>{chosen_} : sampled_->ConstHostSpan();
+  }
+  /** @brief Those of a block. */
+  [[nodiscard]] common::Span<bst_feature_t const> Of(FeatureBlock const& block) const {
+    auto const all = this->All();
+    auto const* begin = std::lower_bound(all.data(), all.data() + all.size(), block.begin);
+    auto const* end = std::lower_bound(begin, all.data() + all.size(), block.end);
+    return {begin, static_cast<std::size_t>(end - begin)};
+  }
+};
+
 class TreeGrower {
  public:
   TreeGrower(Context const* ctx, TrainParam const* param, MultiLabelTrainParam const& ml_param,
-             std::shared_ptr<common::ColumnSampler> column_sampler, IndexCache* cache,
-             ListEvaluator* lists)
+             std::shared_ptr<common::ColumnSampler> column_sampler, Workspace* workspace)
       : ctx_{ctx},
         param_{param},
         batch_{param->max_bin, param->sparse_threshold},
         reg_{*param, ml_param},
         kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Rule())},
         column_sampler_{std::move(column_sampler)},
-        cache_{cache},
-        lists_{lists},
         method_{ml_param.Method()},
-        max_list_rows_{ml_param.max_list_rows} {}
+        max_list_rows_{static_cast<bst_idx_t>(ml_param.max_list_rows)},
+        cache_{&workspace->index},
+        lists_{&workspace->lists},
+        gradients_{workspace->gradients},
+        partitioners_{workspace->partitioners},
+        histograms_{workspace->histograms} {}
 
   /**
    * @brief Grow one tree.
@@ -304,7 +345,7 @@ class TreeGrower {
         continue;
       }
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
-        if (!FeaturesOf(features[i], blocks_[b]).empty()) {
+        if (!features[i].Of(blocks_[b]).empty()) {
           tasks.push_back({i, b});
         }
       }
@@ -316,7 +357,7 @@ class TreeGrower {
                     Task const& task, BlockHistogram* hist) {
       auto const& block = blocks_[task.block];
       auto* wanted = &wanted_[omp_get_thread_num()];
-      MarkWanted(cuts, block, FeaturesOf(features[task.node], block), wanted);
+      MarkWanted(cuts, block, features[task.node].Of(block), wanted);
       hist->Resize(block.n_bins, gradients_.Width());
       hist->Add(index, task.block, this->Rows(page_id, nodes[task.node].nid), gradients_, *wanted);
     };
@@ -325,7 +366,7 @@ class TreeGrower {
       auto const tid = omp_get_thread_num();
       auto const& block = blocks_[task.block];
       auto const& ptrs = cuts.Ptrs();
-      for (auto f : FeaturesOf(features[task.node], block)) {
+      for (auto f : features[task.node].Of(block)) {
         FeatureHistogram const of_feature{
             *hist, cuts, f, block.first_bin, ptrs[f], ptrs[f + 1], index.DefaultBin(f)};
         (scanners_[tid].*kernels_.scan)(of_feature, stats_[nodes[task.node].nid],
@@ -377,7 +418,7 @@ class TreeGrower {
 
   /** @brief Find the best split of the small nodes; says which these are. */
   std::vector<std::uint8_t> EvaluateLists(DMatrix* p_fmat,
-                                          std::vector<std::vector<bst_feature_t>> const& features,
+                                          std::vector<NodeFeatures> const& features,
                                           std::vector<ExpandEntry>* p_nodes) {
     auto& nodes = *p_nodes;
     std::vector<std::uint8_t> by_list(nodes.size(), 0);
@@ -391,13 +432,13 @@ class TreeGrower {
       auto const nid = nodes[i].nid;
       auto const parent = nodes[i].parent;
       bool const inherits = parent != RegTree::kInvalidNodeId && lists_->Holds(parent);
-      if (!inherits && stats_[nid].n_active > static_cast<bst_idx_t>(max_list_rows_)) {
+      if (!inherits && stats_[nid].n_active > max_list_rows_) {
         continue;
       }
       by_list[i] = 1;
-      if (features[i].size() < n_features) {
+      if (auto const chosen = features[i].All(); chosen.size() < n_features) {
         allowed[i].resize(n_features, 0);
-        for (auto f : features[i]) {
+        for (auto f : chosen) {
           allowed[i][f] = 1;
         }
       }
@@ -414,26 +455,14 @@ class TreeGrower {
     return by_list;
   }
 
-  /** @brief The features that each node may split on, ascending. */
-  [[nodiscard]] std::vector<std::vector<bst_feature_t>> SampleFeatures(
-      std::vector<ExpandEntry> const& nodes) {
-    std::vector<std::vector<bst_feature_t>> features(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      auto const sampled = column_sampler_->GetFeatureSet(ctx_, nodes[i].depth);
-      for (auto f : sampled->ConstHostSpan()) {
-        if (interactions_.Query(nodes[i].nid, f)) {
-          features[i].push_back(f);
-        }
-      }
+  [[nodiscard]] std::vector<NodeFeatures> SampleFeatures(std::vector<ExpandEntry> const& nodes) {
+    bool const restricted = !param_->interaction_constraints.empty();
+    std::vector<NodeFeatures> features;
+    for (auto const& node : nodes) {
+      features.emplace_back(column_sampler_->GetFeatureSet(ctx_, node.depth), interactions_,
+                            restricted, node.nid);
     }
     return features;
-  }
-
-  [[nodiscard]] static common::Span<bst_feature_t const> FeaturesOf(
-      std::vector<bst_feature_t> const& features, FeatureBlock block) {
-    auto begin = std::lower_bound(features.cbegin(), features.cend(), block.begin);
-    auto end = std::lower_bound(begin, features.cend(), block.end);
-    return {features.data() + (begin - features.cbegin()), static_cast<std::size_t>(end - begin)};
   }
 
   /** @brief Mark the bins of a block's features; leave `out` empty if all features are wanted. */
@@ -473,19 +502,19 @@ class TreeGrower {
   SplitScanner::Kernels kernels_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   FeatureInteractionConstraintHost interactions_;
-  IndexCache* cache_;
-  ListEvaluator* lists_;
   SplitMethod method_;
-  int max_list_rows_;
+  bst_idx_t max_list_rows_;
   bool use_lists_{false};
 
-  GradientMatrix gradients_;
+  IndexCache* cache_;
+  ListEvaluator* lists_;
+  GradientMatrix& gradients_;
+  std::vector<tree::CommonRowPartitioner>& partitioners_;
+  std::vector<BlockHistogram>& histograms_;
   std::vector<FeatureBlock> blocks_;
-  std::vector<tree::CommonRowPartitioner> partitioners_;  // one per page
-  std::vector<NodeStats> stats_;                          // by node index
-  std::vector<SplitScanner> scanners_;                    // one per thread
-  std::vector<BlockHistogram> histograms_;                // one per thread, or per task of a group
-  std::vector<std::vector<std::uint8_t>> wanted_;         // one per thread
+  std::vector<NodeStats> stats_;                   // by node index
+  std::vector<SplitScanner> scanners_;             // one per thread
+  std::vector<std::vector<std::uint8_t>> wanted_;  // one per thread
 };
 
 class MultiLabelHistMaker : public TreeUpdater {
@@ -509,7 +538,7 @@ class MultiLabelHistMaker : public TreeUpdater {
               std::vector<RegTree*> const& trees) override {
     this->CheckSupported(*param, *in_gpair, p_fmat->Info());
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
-    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &cache_, &lists_};
+    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
     linalg::Matrix<GradientPair> sampled;
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -544,8 +573,7 @@ class MultiLabelHistMaker : public TreeUpdater {
 
   MultiLabelTrainParam ml_param_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
-  IndexCache cache_;
-  ListEvaluator lists_;
+  Workspace workspace_;
 };
 }  // namespace
 

@@ -24,18 +24,20 @@ typedef std::int32_t Int16 __attribute__((vector_size(64)));
 typedef float Float8 __attribute__((vector_size(32)));
 typedef float Float16 __attribute__((vector_size(64)));
 
-/** @brief The vector types of so many lanes, and the permutations that fold them in half. */
+/** @brief The vector types of so many lanes, and the lanes' numbers. */
 template <int kLanes>
 struct Lanes;
 template <>
 struct Lanes<8> {
   using Ints = Int8;
   using Floats = Float8;
+  static constexpr Ints kIndex{0, 1, 2, 3, 4, 5, 6, 7};
 };
 template <>
 struct Lanes<16> {
   using Ints = Int16;
   using Floats = Float16;
+  static constexpr Ints kIndex{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_VECTORISED_H_
