@@ -10,17 +10,20 @@
  * not depend on their order (the same model for any number of threads), a child is exactly its
  * parent minus its sibling, and a label that is masked in all rows of a node sums to exactly 0.
  * The error is below 2^-52 n_rows max per entry, less than single precision loses anyway up to
- * about 2^28 rows.
+ * about 2^28 rows. Workers of a distributed training agree on the grid and so on every sum.
  */
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
 #include <algorithm>  // for max, min
+#include <array>      // for array
 #include <cmath>      // for abs, ilogb, isnan, ldexp
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint8_t
 #include <vector>     // for vector
 
+#include "../../src/collective/aggregator.h"    // for GlobalSum, SafeColl
+#include "../../src/collective/allreduce.h"     // for Allreduce, Op
 #include "../../src/common/threading_utils.h"  // for ParallelFor
 #include "vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"                      // for GradientPair, bst_idx_t
@@ -43,8 +46,8 @@ class GridRounding {
   double shift_{0.0};
 
  public:
-  GridRounding(float max_abs, bst_idx_t n_rows) {
-    auto const bound = static_cast<double>(max_abs) * static_cast<double>(n_rows);
+  GridRounding(float max_abs, double n_rows) {
+    auto const bound = static_cast<double>(max_abs) * n_rows;
     if (bound > 0.0) {
       auto const e = std::ilogb(bound) + 1;  // bound < 2^e
       shift_ = std::ldexp(1.5, e);           // its last bit has the value 2^(e - 52)
@@ -127,10 +130,17 @@ class GradientMatrix {
       all.hess = std::max(all.hess, range.hess);
       all.probe += range.probe;
     }
-    CHECK(!std::isnan(all.probe))
+    // Every worker must round to the same grid.
+    std::array<float, 3> reduced{all.grad, all.hess, std::isnan(all.probe) ? 1.0f : 0.0f};
+    collective::SafeColl(collective::Allreduce(
+        ctx, linalg::MakeVec(reduced.data(), reduced.size()), collective::Op::kMax));
+    auto n_all_rows = static_cast<double>(n_rows_);
+    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
+    CHECK_EQ(reduced[2], 0.0f)
         << "A gradient is infinite or not a number. Are sample weights, base_margin and "
            "base_score finite?";
-    GridRounding const grad_rounding{all.grad, n_rows_}, hess_rounding{all.hess, n_rows_};
+    GridRounding const grad_rounding{reduced[0], n_all_rows};
+    GridRounding const hess_rounding{reduced[1], n_all_rows};
 
     values_.resize(n_rows_ * this->Width());
     active_.resize(n_rows_);
@@ -143,10 +153,12 @@ class GradientMatrix {
     });
   }
 
-  /** @brief Sums over all rows, gradients then Hessians. [2 * n_labels] */
-  [[nodiscard]] std::vector<double> Sum() const {
+  /** @brief Sums over the rows of all workers, gradients then Hessians. [2 * n_labels] */
+  [[nodiscard]] std::vector<double> Sum(Context const* ctx) const {
     std::vector<double> sum(this->Width(), 0.0);
     SumRows(values_.data(), n_rows_, sum.size(), sum.data());
+    collective::SafeColl(
+        collective::GlobalSum(ctx, linalg::MakeVec(sum.data(), sum.size())));
     return sum;
   }
 

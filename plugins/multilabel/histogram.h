@@ -13,7 +13,7 @@
 #ifndef XDCC_MULTILABEL_HISTOGRAM_H_
 #define XDCC_MULTILABEL_HISTOGRAM_H_
 
-#include <algorithm>  // for fill_n
+#include <algorithm>  // for copy_n, fill_n
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint32_t, uint8_t
 #include <vector>     // for vector
@@ -94,6 +94,24 @@ class BlockHistogram {
     AddRows(index.Rows(block), rows.data(), rows.size(), gradients.View(),
             wanted.empty() ? nullptr : wanted.data(),
             {sums_.data(), counts_.data(), touched_.data()});
+  }
+
+  /** @brief Length of what `Write` writes for so many bins. */
+  [[nodiscard]] std::size_t Size(std::size_t n_bins) const { return n_bins * (width_ + 1); }
+  /** @brief Write the sums and counts of the first bins, to be added up over workers. */
+  void Write(std::size_t n_bins, double* out) const {
+    std::copy_n(sums_.data(), n_bins * width_, out);
+    std::copy_n(counts_.data(), n_bins, out + n_bins * width_);
+  }
+  /** @brief Read what `Write` wrote. */
+  void Read(std::size_t n_bins, double const* in) {
+    std::copy_n(in, n_bins * width_, sums_.data());
+    for (std::size_t bin = 0; bin < n_bins; ++bin) {
+      counts_[bin] = static_cast<std::uint32_t>(in[n_bins * width_ + bin]);
+      if (counts_[bin] != 0) {
+        touched_[bin / kWordBits] |= std::uint32_t{1} << (bin % kWordBits);
+      }
+    }
   }
 
   /** @brief Number of rows in a bin, counted from the block's first one. */

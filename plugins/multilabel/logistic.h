@@ -59,12 +59,13 @@ XDCC_TARGET_CLONES static std::int32_t LogisticGradients(float const* margins, f
   constexpr float kMinHessian = 1e-16f;  // as in XGBoost
   auto* pairs = reinterpret_cast<float*>(out);
   std::int32_t n_bad{0};
+#pragma omp simd reduction(+ : n_bad)
   for (std::size_t i = 0; i < n; ++i) {
     float const y = labels[i];
     float const p = Logistic(margins[i]);
     float const w = y == 1.0f ? positive_weight : weight;
     bool const known = y == y;
-    n_bad += known && y != 0.0f && y != 1.0f;
+    n_bad += static_cast<std::int32_t>(known) & (y != 0.0f) & (y != 1.0f);
     pairs[2 * i] = known ? (p - y) * w : 0.0f;
     pairs[2 * i + 1] = known ? std::max(p * (1.0f - p), kMinHessian) * w : 0.0f;
   }

@@ -23,6 +23,7 @@
 #include <utility>    // for as_const, move
 #include <vector>     // for vector
 
+#include "../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../src/common/linalg_op.h"             // for begin, cbegin, cend
 #include "../../src/common/random.h"                // for ColumnSampler
@@ -227,7 +228,8 @@ class TreeGrower {
       }
     }
     partitioners_.resize(page_id);
-    if (page_id == 1) {
+    in_memory_ = page_id == 1 && !collective::IsDistributed();
+    if (in_memory_) {
       cache_->Update(ctx_, only_page, blocks_, gradients_.Width());
     }
 
@@ -239,13 +241,13 @@ class TreeGrower {
     scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
     stats_.clear();
     lists_->Reset(ctx_, reg_, method_, blocks_.size(), gpair.Shape(0), gradients_.NumLabels());
-    // Lists know neither pages nor rules that look at single labels.
-    use_lists_ = partitioners_.size() == 1 && reg_.Rule() == LabelRule::kPlain &&
+    // Lists know neither pages, workers nor rules that look at single labels.
+    use_lists_ = in_memory_ && reg_.Rule() == LabelRule::kPlain &&
                  reg_.min_child_weight == 0.0 && param_->max_bin <= 1 << 16;
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
-    this->AddNode(RegTree::kRoot, gradients_.Sum());
+    this->AddNode(RegTree::kRoot, gradients_.Sum(ctx_));
     auto weight = this->Weights(stats_[RegTree::kRoot].sums);
     auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
     if (p_tree->IsMultiTarget()) {
@@ -375,7 +377,7 @@ class TreeGrower {
       hist->Clear();
     };
 
-    if (partitioners_.size() == 1) {
+    if (in_memory_) {
       histograms_.resize(n_threads);
       for (auto const& page : this->Pages(p_fmat)) {
         common::ParallelFor(tasks.size(), n_threads, common::Sched::Dyn(1), [&](auto i) {
@@ -385,7 +387,7 @@ class TreeGrower {
         });
       }
     } else {
-      // One histogram per task of a group, filled page by page.
+      // One histogram per task of a group, filled page by page, and summed over the workers.
       std::size_t const group_size = std::max<std::size_t>(1, kPassBytes / kBlockBytes);
       histograms_.resize(std::min(group_size, tasks.size()));
       for (std::size_t begin = 0; begin < tasks.size(); begin += group_size) {
@@ -397,6 +399,7 @@ class TreeGrower {
             fill(index, page.cut, page_id, tasks[begin + i], &histograms_[i]);
           });
           if (++page_id == partitioners_.size()) {
+            this->SumOverWorkers(common::Span{tasks}.subspan(begin, n));
             common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
               scan(index, page.cut, tasks[begin + i], &histograms_[i]);
             });
@@ -414,6 +417,26 @@ class TreeGrower {
         }
       }
     }
+  }
+
+  /** @brief Replace the histograms of a group of tasks by their sums over all workers. */
+  void SumOverWorkers(common::Span<Task const> tasks) {
+    if (!collective::IsDistributed()) {
+      return;
+    }
+    std::vector<std::size_t> begin{0};
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      begin.push_back(begin.back() + histograms_[i].Size(blocks_[tasks[i].block].n_bins));
+    }
+    std::vector<double> sums(begin.back());
+    common::ParallelFor(tasks.size(), ctx_->Threads(), [&](auto i) {
+      histograms_[i].Write(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
+    });
+    collective::SafeColl(
+        collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
+    common::ParallelFor(tasks.size(), ctx_->Threads(), [&](auto i) {
+      histograms_[i].Read(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
+    });
   }
 
   /** @brief Find the best split of the small nodes; says which these are. */
@@ -481,18 +504,21 @@ class TreeGrower {
     }
   }
 
-  /** @brief Count the rows of each node that carry a gradient. */
+  /** @brief Count the rows of each node, on all workers, that carry a gradient. */
   void CountActive(std::vector<ExpandEntry> const& nodes) {
+    std::vector<double> n_active(nodes.size(), 0.0);
     common::ParallelFor(nodes.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
-      auto const nidx = nodes[i].nid;
-      bst_idx_t n_active{0};
       for (std::size_t page_id = 0; page_id < partitioners_.size(); ++page_id) {
-        for (auto ridx : this->Rows(page_id, nidx)) {
-          n_active += gradients_.Active(ridx);
+        for (auto ridx : this->Rows(page_id, nodes[i].nid)) {
+          n_active[i] += gradients_.Active(ridx);
         }
       }
-      stats_[nidx].n_active = n_active;
     });
+    collective::SafeColl(
+        collective::GlobalSum(ctx_, linalg::MakeVec(n_active.data(), n_active.size())));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      stats_[nodes[i].nid].n_active = static_cast<bst_idx_t>(n_active[i]);
+    }
   }
 
   Context const* ctx_;
@@ -504,6 +530,8 @@ class TreeGrower {
   FeatureInteractionConstraintHost interactions_;
   SplitMethod method_;
   bst_idx_t max_list_rows_;
+  /** @brief Whether all rows are here, in one page. */
+  bool in_memory_{false};
   bool use_lists_{false};
 
   IndexCache* cache_;
@@ -559,9 +587,6 @@ class MultiLabelHistMaker : public TreeUpdater {
                       MetaInfo const& info) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
-    CHECK(!collective::IsDistributed())
-        << what << "distributed training yet. Train on one machine, or with "
-        << "updater=`grow_quantile_histmaker` (split method sumGain only).";
     CHECK(!gpair.HasValueGrad()) << what << "reduced gradients.";
     CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
     auto const types = info.feature_types.ConstHostSpan();
