@@ -53,6 +53,30 @@ XDCC_TARGET_CLONES static void AddListedRows(GradientView gradients, bst_idx_t c
   }
 }
 
+/** @brief The sum over a list for a chunk of `width` labels. */
+using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
+                           std::int32_t* out);
+
+inline ListSumFn ListSumOfWidth(std::size_t width) {
+  switch (width) {
+    case 8:
+      return &SumList<1>;
+    case 16:
+      return &SumList<2>;
+    case 24:
+      return &SumList<3>;
+    case 32:
+      return &SumList<4>;
+    case 48:
+      return &SumList<6>;
+    case 64:
+      return &SumList<8>;
+    default:
+      LOG(FATAL) << "Unreachable";
+      return nullptr;
+  }
+}
+
 /** @brief The scan of one split method for a chunk of `width` labels. */
 using ListScanFn = std::uint32_t (*)(ListRange range, ChunkView chunk, ScanOutput out);
 
@@ -185,6 +209,7 @@ class ListEvaluator {
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         this->FillLists(index, cuts, blocks[b], b, request, &buffer->lists);
       }
+      this->FillSums(task, request);
       for (std::size_t k = 0; k < task.job.n_nodes; ++k) {
         this->Scan(index, blocks, task, request[k], buffer, &running[i][k]);
       }
@@ -252,21 +277,47 @@ class ListEvaluator {
     std::vector<std::uint8_t> is_right;  // of the last partition, by row
     AlignedArray<float> lambda, padding;  // by padded label
   };
+  /** @brief Sums over the lists with one bin: the only split that such a feature offers. */
+  struct FeatureSums {
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+    std::size_t n{0};
+    std::vector<std::uint32_t> position;  // by list: position among the sums
+    AlignedArray<std::int32_t> values;    // chunk by chunk: [n, 2 * width]
+
+    [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) {
+      return values.Data() + 2 * chunk.padded_begin * n;
+    }
+    [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk) const {
+      return values.Data() + 2 * chunk.padded_begin * n;
+    }
+    [[nodiscard]] bool Has(std::uint32_t list) const {
+      return list < position.size() && position[list] != kNone;
+    }
+  };
   struct Node {
     std::shared_ptr<Cluster> cluster;
     std::size_t n_rows{0};
     std::shared_ptr<BlockEntries> entries;    // of the cluster
     std::vector<std::vector<RowList>> lists;  // by block
+    std::vector<FeatureSums> sums;            // by block
     AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
     AlignedArray<float> mean, total;          // by padded label
     float tolerance{0.0f};                    // of a score, relative to itself and ...
     float tolerated{0.0f};                    // ... in itself
     double rest{0.0};                         // gain - score
   };
+  /** @brief Splits on features with one bin, scored from their sums: [begin, end) of the buffer. */
+  struct BlockSplits {
+    std::size_t block, begin, end;
+  };
   struct Buffer {
     ListBuffer lists;
+    std::vector<BlockSplits> single_blocks;
+    std::vector<ListEntry> single_sums;  // positions of the sums
+    std::vector<Range> singles;          // the lists of these splits
     std::vector<Range> ranges;
-    std::vector<float> passed, rest;
+    std::vector<float> passed, rest;     // scores of the singles, then of the ranges
   };
 
   void Prepare(GradientMatrix const& gradients, std::size_t n_blocks, Request const* requests,
@@ -274,6 +325,7 @@ class ListEvaluator {
     if (n_nodes == 1) {
       auto& node = nodes_[requests->nid];
       node.cluster = this->MakeCluster(gradients, requests->rows);
+      node.sums.resize(n_blocks);
       if (node.cluster->rows.NumRows() == local_rows_.size() && root.entries) {
         node.entries = root.entries;
         node.lists = root.lists;
@@ -290,6 +342,7 @@ class ListEvaluator {
         node.cluster = parent.cluster;
         node.entries = entries;
         node.lists.resize(n_blocks);
+        node.sums.resize(n_blocks);
         for (auto row : requests[k].rows) {
           if (gradients.Active(row)) {
             parent.cluster->is_right[local_rows_[row]] = static_cast<std::uint8_t>(k);
@@ -393,6 +446,7 @@ class ListEvaluator {
         MakeLists(node.cluster->rows, index.Rows(b), block, cuts, buffer, &(*node.entries)[b],
                   &node.lists[b]);
       }
+      this->NumberSums(b, &node);
       return;
     }
     auto& sibling = nodes_[request[1].nid];
@@ -404,47 +458,98 @@ class ListEvaluator {
                               node.cluster->is_right.data(), node.n_rows, sibling.n_rows, buffer);
     node.lists[b] = std::move(siblings.left);
     sibling.lists[b] = std::move(siblings.right);
+    this->NumberSums(b, &node);
+    this->NumberSums(b, &sibling);
+  }
+
+  /** @brief Fill the sums of a group of blocks, a chunk of labels at a time: it stays in cache. */
+  void FillSums(Task const& task, Request const* request) {
+    auto& node = nodes_[request->nid];
+    for (auto const& chunk : node.cluster->rows.Chunks()) {
+      for (auto b = task.block_begin; b < task.block_end; ++b) {
+        if (task.job.n_nodes == 2) {
+          SumSiblings(b, chunk, nodes_[request->parent], &node, &nodes_[request[1].nid]);
+          continue;
+        }
+        for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
+          if (node.sums[b].Has(i)) {
+            SumList(node, b, i, chunk, &node.sums[b]);
+          }
+        }
+      }
+    }
+  }
+
+  /** @brief Give a place to the sums of each list with one bin. */
+  static void NumberSums(std::size_t b, Node* node) {
+    auto const* entries = (*node->entries)[b].data();
+    auto const& lists = node->lists[b];
+    auto& sums = node->sums[b];
+    sums.position.assign(lists.size(), FeatureSums::kNone);
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (HasOneBin(entries, lists[i])) {
+        sums.position[i] = static_cast<std::uint32_t>(sums.n++);
+      }
+    }
+    sums.values.Resize(2 * node->cluster->rows.PaddedLabels() * sums.n);
+  }
+
+  /** @brief Add up the rows of a list with one bin. */
+  static void SumList(Node const& node, std::size_t b, std::uint32_t i, LabelChunk const& chunk,
+                      FeatureSums* sums) {
+    auto const& list = node.lists[b][i];
+    ListSumOfWidth(chunk.width)((*node.entries)[b].data() + list.begin, list.end - list.begin,
+                                node.cluster->rows.Values(chunk),
+                                sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
+  }
+
+  /** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
+  static void SumSiblings(std::size_t b, LabelChunk const& chunk, Node const& parent, Node* left,
+                          Node* right) {
+    auto const &of_left = left->lists[b], &of_right = right->lists[b];
+    auto const& from = parent.sums[b];
+    std::uint32_t l{0}, r{0};
+    while (l < of_left.size() || r < of_right.size()) {
+      auto const origin =
+          std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
+                   r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
+      bool const in_left = l < of_left.size() && of_left[l].origin == origin;
+      bool const in_right = r < of_right.size() && of_right[r].origin == origin;
+      bool const sum_left = in_left && left->sums[b].Has(l);
+      bool const sum_right = in_right && right->sums[b].Has(r);
+      if (sum_left && sum_right && from.Has(origin)) {
+        auto const length = [](RowList const& list) { return list.end - list.begin; };
+        bool const left_is_short = length(of_left[l]) <= length(of_right[r]);
+        auto* node = left_is_short ? left : right;
+        auto* other = left_is_short ? right : left;
+        auto const i = left_is_short ? l : r, other_i = left_is_short ? r : l;
+        SumList(*node, b, i, chunk, &node->sums[b]);
+        auto const size = 2 * chunk.width;
+        auto const* all = from.Of(chunk) + from.position[origin] * size;
+        auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
+        auto* rest = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
+        for (std::size_t k = 0; k < size; ++k) {
+          rest[k] = all[k] - part[k];
+        }
+      } else {
+        if (sum_left) {
+          SumList(*left, b, l, chunk, &left->sums[b]);
+        }
+        if (sum_right) {
+          SumList(*right, b, r, chunk, &right->sums[b]);
+        }
+      }
+      l += in_left;
+      r += in_right;
+    }
   }
 
   /** @brief Score the candidates of one node in a group of blocks. */
   void Scan(BinIndex const& index, std::vector<FeatureBlock> const& blocks, Task const& task, Request const& request,
             Buffer* buffer, Running* running) const {
     auto const& node = nodes_[request.nid];
-    auto& ranges = buffer->ranges;
-    ranges.clear();
-    std::size_t n_scores{0};
-    auto push = [&](ListEntry const* first, std::ptrdiff_t step, std::size_t n, bool with_last,
-                    Direction direction, bst_feature_t feature, std::size_t block) {
-      if (n > 0) {
-        ListRange const list{first, step, static_cast<std::uint32_t>(n), with_last};
-        ranges.push_back({list, direction, feature, block, n_scores});
-        n_scores += n;
-      }
-    };
-    for (auto b = task.block_begin; b < task.block_end; ++b) {
-      auto const* entries = (*node.entries)[b].data();
-      for (auto const& list : node.lists[b]) {
-        if (request.allowed && !request.allowed[list.feature]) {
-          continue;
-        }
-        auto const *begin = entries + list.begin, *end = entries + list.end;
-        auto const n = list.end - list.begin;
-        auto const default_bin = index.DefaultBin(list.feature);
-        if (n == node.n_rows) {
-          push(begin, 1, n, false, kUp, list.feature, b);
-        } else if (default_bin != BinIndex::kNoBin) {
-          auto const bin = static_cast<std::uint32_t>(default_bin) - blocks[b].first_bin;
-          auto const* middle = std::partition_point(
-              begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
-          push(begin, 1, middle - begin, true, kUp, list.feature, b);
-          push(end - 1, -1, end - middle, true, kDown, list.feature, b);
-        } else {
-          push(begin, 1, n, true, kUp, list.feature, b);
-          push(end - 1, -1, n, true, kDownMissing, list.feature, b);
-        }
-      }
-    }
-
+    auto const n_scores = this->MakeRanges(index, blocks, task, request, buffer);
+    auto const& ranges = buffer->ranges;
     bool const is_sum = IsSum(method_);
     auto const& rows = node.cluster->rows;
     auto const n_all = n_scores * rows.Chunks().size();
@@ -465,6 +570,13 @@ class ListEvaluator {
                            node.cluster->padding.Data() + at};
       auto* passed = buffer->passed.data() + c * n_scores;
       auto* rest = buffer->rest.data() + c * n_scores;
+      for (auto const& splits : buffer->single_blocks) {
+        auto of_sums = view;
+        of_sums.rows = node.sums[splits.block].Of(chunk);
+        scan({buffer->single_sums.data() + splits.begin, 1,
+              static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
+             of_sums, {passed + splits.begin, rest + splits.begin});
+      }
       for (std::size_t r = 0; r < ranges.size(); ++r) {
         auto const offset = ranges[r].offset;
         n_candidates[r] = scan(ranges[r].list, view, {passed + offset, rest + offset});
@@ -483,23 +595,103 @@ class ListEvaluator {
     float const floor = rows.Labels().size() < n_labels_
                             ? 0.0f
                             : -std::numeric_limits<float>::infinity();
-    for (std::size_t r = 0; r < ranges.size(); ++r) {
-      auto* scores = buffer->passed.data() + ranges[r].offset;
+    auto combine = [&](std::size_t begin, std::size_t n) {
+      auto* scores = buffer->passed.data() + begin;
       if (!is_sum) {
-        auto const* rest = buffer->rest.data() + ranges[r].offset;
-        for (std::uint32_t k = 0; k < n_candidates[r]; ++k) {
-          scores[k] = std::max(scores[k], floor) + std::max(rest[k], floor);
+        auto const* other = buffer->rest.data() + begin;
+        for (std::size_t k = 0; k < n; ++k) {
+          scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
         }
       }
       float best = -std::numeric_limits<float>::infinity();
-      for (std::uint32_t k = 0; k < n_candidates[r]; ++k) {
+      for (std::size_t k = 0; k < n; ++k) {
         best = std::max(best, scores[k]);
       }
       running->best = std::max(running->best, best);
-      if (auto const threshold = Threshold(node, running->best); best >= threshold) {
-        Collect(ranges[r], scores, threshold, &running->candidates);
+      return best;
+    };
+    auto const n_singles = buffer->singles.size();
+    if (auto const best = combine(0, n_singles);
+        best >= Threshold(node, running->best) && n_singles > 0) {
+      for (std::size_t k = 0; k < n_singles; ++k) {
+        if (buffer->passed[k] >= Threshold(node, running->best)) {
+          auto const& range = buffer->singles[k];
+          running->candidates.push_back({range, range.list.n, buffer->passed[k]});
+        }
       }
     }
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+      auto const best = combine(ranges[r].offset, n_candidates[r]);
+      if (auto const threshold = Threshold(node, running->best); best >= threshold) {
+        Collect(ranges[r], buffer->passed.data() + ranges[r].offset, threshold,
+                &running->candidates);
+      }
+    }
+  }
+
+  /** @brief List the splits of a node in a group of blocks; returns the number of scores. */
+  std::size_t MakeRanges(BinIndex const& index, std::vector<FeatureBlock> const& blocks,
+                         Task const& task, Request const& request, Buffer* buffer) const {
+    auto const& node = nodes_[request.nid];
+    buffer->single_blocks.clear();
+    buffer->single_sums.clear();
+    buffer->singles.clear();
+    buffer->ranges.clear();
+    for (auto b = task.block_begin; b < task.block_end; ++b) {
+      auto const* entries = (*node.entries)[b].data();
+      auto const n_singles = buffer->singles.size();
+      for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
+        auto const& list = node.lists[b][i];
+        auto const feature = list.feature;
+        if (request.allowed && !request.allowed[feature]) {
+          continue;
+        }
+        auto const *begin = entries + list.begin, *end = entries + list.end;
+        auto const default_bin = index.DefaultBin(feature);
+        auto upwards = [&](ListEntry const* to, bool with_last) {
+          return Range{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
+                       kUp, feature, b, 0};
+        };
+        auto downwards = [&](ListEntry const* to, Direction direction) {
+          return Range{{end - 1, -1, static_cast<std::uint32_t>(end - to), true, false},
+                       direction, feature, b, 0};
+        };
+        bool const others = list.end - list.begin != node.n_rows;
+        bool const has_default = others && default_bin != BinIndex::kNoBin;
+        auto const* middle = begin;  // the first entry above the default bin
+        if (has_default) {
+          auto const bin = static_cast<std::uint32_t>(default_bin) - blocks[b].first_bin;
+          middle = std::partition_point(
+              begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
+        }
+        if (node.sums[b].Has(i)) {
+          buffer->single_sums.push_back(node.sums[b].position[i]);
+          buffer->singles.push_back(has_default && middle == begin ? downwards(begin, kDown)
+                                                                   : upwards(end, true));
+        } else if (has_default) {
+          if (middle != begin) {
+            buffer->ranges.push_back(upwards(middle, true));
+          }
+          if (middle != end) {
+            buffer->ranges.push_back(downwards(middle, kDown));
+          }
+        } else {
+          buffer->ranges.push_back(upwards(end, others));
+          if (others) {
+            buffer->ranges.push_back(downwards(begin, kDownMissing));
+          }
+        }
+      }
+      if (buffer->singles.size() > n_singles) {
+        buffer->single_blocks.push_back({b, n_singles, buffer->singles.size()});
+      }
+    }
+    auto n_scores = buffer->singles.size();
+    for (auto& range : buffer->ranges) {
+      range.offset = n_scores;
+      n_scores += range.list.n;
+    }
+    return n_scores;
   }
 
   /** @brief Scores below it cannot be the best, `best` being one. */

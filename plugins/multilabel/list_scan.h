@@ -42,6 +42,8 @@ struct ListRange {
   std::uint32_t n;
   /** @brief Whether rows are left for the other child when all entries are passed. */
   bool with_last;
+  /** @brief Whether each entry is a split of its own: the "rows" are sums over a feature's rows. */
+  bool separate;
 };
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
@@ -116,7 +118,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
     } else {
       next = range.with_last ? ~entry : entry;
     }
-    bool const same_bin = ((next ^ entry) >> kBinShift) == 0;
+    bool const same_bin = ((next ^ entry) >> kBinShift) == 0 && !range.separate;
     entry = next;
     if (same_bin) {
       continue;
@@ -177,8 +179,42 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
       out.rest[n_candidates] = largest_rest[0];
     }
     ++n_candidates;
+    if (range.separate) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        grad[v] = hess[v] = Ints{};
+      }
+    }
   }
   return n_candidates;
+}
+
+/**
+ * @brief Add up the rows of a list.
+ *
+ * @param rows Gradients and Hessians of each row of the cluster. [n_rows, 16 * kVectors]
+ * @param out  The sums. [16 * kVectors]
+ */
+template <int kVectors>
+XDCC_TARGET_CLONES static void SumList(ListEntry const* entries, std::size_t n,
+                                       std::int32_t const* rows, std::int32_t* out) {
+  Int16 sums[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    sums[v] = Int16{};
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const* row =
+        reinterpret_cast<Int16 const*>(rows + (entries[i] & kRowMask) * (16 * kVectors));
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      sums[v] += row[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    reinterpret_cast<Int16*>(out)[v] = sums[v];
+  }
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LIST_SCAN_H_

@@ -26,13 +26,19 @@ namespace xgboost::multilabel {
 struct RowList {
   bst_feature_t feature;
   std::uint32_t begin, end;
+  /** @brief Position among the parent's lists of the block. */
+  std::uint32_t origin;
 };
+
+/** @brief Whether all entries of a list are in one bin. */
+inline bool HasOneBin(ListEntry const* entries, RowList const& list) {
+  return (entries[list.begin] ^ entries[list.end - 1]) >> kBinShift == 0;
+}
 
 /** @brief Whether a list says nothing: no entry, or all `n_rows` rows in one bin. */
 inline bool IsConstant(ListEntry const* entries, RowList const& list, std::size_t n_rows) {
   return list.begin == list.end ||
-         (list.end - list.begin == n_rows &&
-          (entries[list.begin] ^ entries[list.end - 1]) >> kBinShift == 0);
+         (list.end - list.begin == n_rows && HasOneBin(entries, list));
 }
 
 /** @brief Working memory of one thread. */
@@ -65,7 +71,7 @@ inline void MakeLists(RowCluster const& cluster, BlockRowsView rows, FeatureBloc
   std::vector<RowList> all;
   auto const& ptrs = cuts.Ptrs();
   for (auto f = block.begin; f < block.end; ++f) {
-    all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin]});
+    all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0});
   }
   for (std::size_t i = 0; i < cluster.NumRows(); ++i) {
     auto const* row_ptr = rows.row_ptr + (cluster.GlobalRow(i) - rows.base_rowid);
@@ -101,7 +107,8 @@ inline SiblingLists PartLists(std::vector<RowList> const& lists, ListEntry const
   SiblingLists out;
   out.left.reserve(lists.size());
   out.right.reserve(lists.size());
-  for (auto const& list : lists) {
+  for (std::uint32_t origin = 0; origin < lists.size(); ++origin) {
+    auto const& list = lists[origin];
     auto const n = list.end - list.begin;
     if (buffer->entries.size() < n + 1) {
       buffer->entries.resize(n + 1);
@@ -119,8 +126,8 @@ inline SiblingLists PartLists(std::vector<RowList> const& lists, ListEntry const
     }
     auto const middle = static_cast<std::uint32_t>(left - to);
     std::copy(buffer->entries.data(), right, left);
-    RowList const left_list{list.feature, list.begin, middle};
-    RowList const right_list{list.feature, middle, list.end};
+    RowList const left_list{list.feature, list.begin, middle, origin};
+    RowList const right_list{list.feature, middle, list.end, origin};
     if (!IsConstant(to, left_list, n_left)) {
       out.left.push_back(left_list);
     }
