@@ -37,12 +37,12 @@ struct FeatureBlock {
  *
  * A block has at least one feature.
  *
- * @param width Length of a row of the gradient matrix.
+ * @param bin_bytes Size of a bin of these histograms.
  */
 inline std::vector<FeatureBlock> MakeFeatureBlocks(common::HistogramCuts const& cuts,
-                                                   std::size_t width, std::size_t max_bytes) {
+                                                   std::size_t bin_bytes, std::size_t max_bytes) {
   auto const& ptrs = cuts.Ptrs();
-  auto const max_bins = std::max<std::size_t>(1, max_bytes / (width * sizeof(double)));
+  auto const max_bins = std::max<std::size_t>(1, max_bytes / bin_bytes);
   std::vector<FeatureBlock> blocks;
   for (bst_feature_t f = 0, n = cuts.NumFeatures(); f < n; ++f) {
     if (blocks.empty() || ptrs[f + 1] - blocks.back().first_bin > max_bins) {

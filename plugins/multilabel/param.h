@@ -22,6 +22,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   float min_child_weight;
   int min_child_weight_scope;
   int max_list_rows;
+  int max_histogram_mib;
 
   DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
     DMLC_DECLARE_FIELD(split_method)
@@ -41,6 +42,10 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_range(0, 1 << 16)
         .set_default(1 << 16)
         .describe("Nodes with at most so many rows use sorted row lists, larger ones histograms.");
+    DMLC_DECLARE_FIELD(max_histogram_mib)
+        .set_lower_bound(1)
+        .set_default(1024)
+        .describe("Limit on the memory of histograms in MiB (2^20 bytes).");
   }
 
   /** @brief Update from the user's arguments, the objective's name (short form) included. */

@@ -59,10 +59,13 @@ class RowCluster {
  public:
   /**
    * @param rows   Global indices of the rows; those without gradient are left out.
+   * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
-  RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows,
+  RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows, bool narrow,
              AlignedArray<std::int32_t> memory);
+
+  static constexpr std::size_t kNarrow = 16;
   /** @brief Take the room back. */
   [[nodiscard]] AlignedArray<std::int32_t> Release() { return std::move(values_); }
 
@@ -85,9 +88,9 @@ class RowCluster {
 
  private:
   /** @brief Widths that `ScanList` is compiled for. */
-  static std::size_t Width(std::size_t n_labels) {
+  static std::size_t Width(std::size_t n_labels, std::size_t max_width) {
     for (std::size_t width : {8, 16, 24, 32, 48}) {
-      if (n_labels <= width) {
+      if (n_labels <= width || width == max_width) {
         return width;
       }
     }
@@ -140,7 +143,7 @@ XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const
 }
 
 inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows,
-                              AlignedArray<std::int32_t> memory)
+                              bool narrow, AlignedArray<std::int32_t> memory)
     : values_{std::move(memory)} {
   rows_.reserve(rows.size());
   for (auto row : rows) {
@@ -157,7 +160,8 @@ inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_
     }
   }
   for (std::size_t begin = 0; begin < labels_.size();) {
-    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin)};
+    LabelChunk chunk{begin, n_padded_, 0, 
+                     Width(labels_.size() - begin, narrow ? kNarrow : 64)};
     chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
     begin += chunk.n_labels;
     n_padded_ += chunk.width;

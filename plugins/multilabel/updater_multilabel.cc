@@ -38,7 +38,7 @@
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
 #include "histogram.h"                              // for BlockHistogram
-#include "list_evaluator.h"                         // for ListEvaluator
+#include "cluster_evaluator.h"                         // for ClusterEvaluator
 #include "param.h"                                  // for MultiLabelTrainParam
 #include "split_score.h"                            // for LabelWeight, Regularisation
 #include "xgboost/base.h"                           // for GradientPair, bst_node_t
@@ -86,17 +86,17 @@ struct Task {
 /** @brief The index of the matrix that was trained on last, if that was in memory. */
 struct IndexCache {
   std::weak_ptr<GHistIndexMatrix const> page;
-  std::size_t width{0};
+  std::uint32_t block_bins{0};  // of the first block, which tells how blocks were cut
   std::unique_ptr<BinIndex> index;
   RootLists root_lists;
 
   void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page,
-              std::vector<FeatureBlock> const& blocks, std::size_t new_width) {
-    if (!index || page.lock() != new_page || width != new_width) {
+              std::vector<FeatureBlock> const& blocks) {
+    if (!index || page.lock() != new_page || block_bins != blocks.front().n_bins) {
       index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true);
       root_lists = {};
       page = new_page;
-      width = new_width;
+      block_bins = blocks.front().n_bins;
     }
   }
 };
@@ -104,7 +104,7 @@ struct IndexCache {
 /** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
 struct Workspace {
   IndexCache index;
-  ListEvaluator lists;
+  ClusterEvaluator clusters;
   GradientMatrix gradients;
   std::vector<tree::CommonRowPartitioner> partitioners;  // one per page
   std::vector<BlockHistogram> histograms;                // one per thread, or per task of a group
@@ -150,9 +150,10 @@ class TreeGrower {
         kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Rule())},
         column_sampler_{std::move(column_sampler)},
         method_{ml_param.Method()},
-        max_list_rows_{static_cast<bst_idx_t>(ml_param.max_list_rows)},
+        max_list_rows_{static_cast<std::size_t>(ml_param.max_list_rows)},
+        max_bytes_{static_cast<std::size_t>(ml_param.max_histogram_mib) << 20},
         cache_{&workspace->index},
-        lists_{&workspace->lists},
+        clusters_{&workspace->clusters},
         gradients_{workspace->gradients},
         partitioners_{workspace->partitioners},
         histograms_{workspace->histograms} {}
@@ -213,6 +214,10 @@ class TreeGrower {
 
   void Init(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
     gradients_.Assign(ctx_, gpair);
+    // Clusters know neither pages, workers nor rules that look at single labels.
+    use_clusters_ = !collective::IsDistributed() && reg_.Rule() == LabelRule::kPlain &&
+                    reg_.min_child_weight == 0.0 &&
+                    static_cast<std::size_t>(param_->max_bin) < ClusterEvaluator::kMaxListRows;
     std::size_t page_id{0};
     std::shared_ptr<GHistIndexMatrix const> only_page;
     auto pages = this->Pages(p_fmat);
@@ -222,15 +227,22 @@ class TreeGrower {
         partitioners_.emplace_back();
       }
       partitioners_[page_id++].Reset(ctx_, page.Size(), page.base_rowid);
-      if (page_id == 1) {
-        blocks_ = MakeFeatureBlocks(page.cut, gradients_.Width(), kBlockBytes);
+      if (!only_page) {
         only_page = it.Page();
       }
     }
     partitioners_.resize(page_id);
+    use_clusters_ = use_clusters_ && page_id == 1;
+    auto const bin_bytes = use_clusters_ ? 2 * RowCluster::kNarrow * sizeof(std::int32_t)
+                                         : gradients_.Width() * sizeof(double);
+    blocks_ = MakeFeatureBlocks(only_page->cut, bin_bytes, kBlockBytes);
     in_memory_ = page_id == 1 && !collective::IsDistributed();
     if (in_memory_) {
-      cache_->Update(ctx_, only_page, blocks_, gradients_.Width());
+      cache_->Update(ctx_, only_page, blocks_);
+    }
+    if (use_clusters_) {
+      clusters_->Reset(ctx_, {reg_, method_, max_list_rows_, max_bytes_}, blocks_.size(),
+                       gpair.Shape(0), gradients_.NumLabels());
     }
 
     auto const& info = p_fmat->Info();
@@ -240,10 +252,6 @@ class TreeGrower {
                           param_->colsample_bylevel, param_->colsample_bytree);
     scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
     stats_.clear();
-    lists_->Reset(ctx_, reg_, method_, blocks_.size(), gpair.Shape(0), gradients_.NumLabels());
-    // Lists know neither pages, workers nor rules that look at single labels.
-    use_lists_ = in_memory_ && reg_.Rule() == LabelRule::kPlain &&
-                 reg_.min_child_weight == 0.0 && param_->max_bin <= 1 << 16;
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
@@ -339,13 +347,13 @@ class TreeGrower {
     auto& nodes = *p_nodes;
     auto const features = this->SampleFeatures(nodes);
     this->CountActive(nodes);
-    std::vector<std::uint8_t> const by_list = this->EvaluateLists(p_fmat, features, &nodes);
+    if (use_clusters_) {
+      this->EvaluateClusters(p_fmat, features, &nodes);
+      return;
+    }
 
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (by_list[i]) {
-        continue;
-      }
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
         if (!features[i].Of(blocks_[b]).empty()) {
           tasks.push_back({i, b});
@@ -439,43 +447,31 @@ class TreeGrower {
     });
   }
 
-  /** @brief Find the best split of the small nodes; says which these are. */
-  std::vector<std::uint8_t> EvaluateLists(DMatrix* p_fmat,
-                                          std::vector<NodeFeatures> const& features,
-                                          std::vector<ExpandEntry>* p_nodes) {
+  void EvaluateClusters(DMatrix* p_fmat, std::vector<NodeFeatures> const& features,
+                        std::vector<ExpandEntry>* p_nodes) {
     auto& nodes = *p_nodes;
-    std::vector<std::uint8_t> by_list(nodes.size(), 0);
-    if (!use_lists_) {
-      return by_list;
-    }
     auto const n_features = blocks_.back().end;
     std::vector<std::vector<std::uint8_t>> allowed(nodes.size());
-    std::vector<ListEvaluator::Request> requests;
+    std::vector<ClusterEvaluator::Request> requests;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       auto const nid = nodes[i].nid;
-      auto const parent = nodes[i].parent;
-      bool const inherits = parent != RegTree::kInvalidNodeId && lists_->Holds(parent);
-      if (!inherits && stats_[nid].n_active > max_list_rows_) {
-        continue;
-      }
-      by_list[i] = 1;
       if (auto const chosen = features[i].All(); chosen.size() < n_features) {
         allowed[i].resize(n_features, 0);
         for (auto f : chosen) {
           allowed[i][f] = 1;
         }
       }
-      requests.push_back({nid, inherits ? parent : RegTree::kInvalidNodeId, this->Rows(0, nid),
+      requests.push_back({nid, nodes[i].parent, this->Rows(0, nid),
                           allowed[i].empty() ? nullptr : allowed[i].data(), &stats_[nid],
                           &nodes[i].split});
     }
-    if (!requests.empty()) {
-      for (auto const& page : this->Pages(p_fmat)) {
-        lists_->Evaluate(*cache_->index, page.cut, blocks_, gradients_, requests, &scanners_,
-                         kernels_, &cache_->root_lists);
-      }
+    if (requests.empty()) {
+      return;
     }
-    return by_list;
+    for (auto const& page : this->Pages(p_fmat)) {
+      clusters_->Evaluate({*cache_->index, page.cut, blocks_, gradients_, kernels_}, requests,
+                          &scanners_, &cache_->root_lists);
+    }
   }
 
   [[nodiscard]] std::vector<NodeFeatures> SampleFeatures(std::vector<ExpandEntry> const& nodes) {
@@ -529,13 +525,13 @@ class TreeGrower {
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   FeatureInteractionConstraintHost interactions_;
   SplitMethod method_;
-  bst_idx_t max_list_rows_;
+  std::size_t max_list_rows_, max_bytes_;
   /** @brief Whether all rows are here, in one page. */
   bool in_memory_{false};
-  bool use_lists_{false};
+  bool use_clusters_{false};
 
   IndexCache* cache_;
-  ListEvaluator* lists_;
+  ClusterEvaluator* clusters_;
   GradientMatrix& gradients_;
   std::vector<tree::CommonRowPartitioner>& partitioners_;
   std::vector<BlockHistogram>& histograms_;
