@@ -555,7 +555,7 @@ class ClusterEvaluator {
                                                std::vector<std::uint32_t> const& rows) {
     IntegerHistogram histogram{context.blocks[b].n_bins, cluster.rows.PaddedLabels(),
                                histogram_memory_.Take()};
-    histogram.Add(cluster.rows, context.index.Rows(b), rows);
+    histogram.Add(cluster.rows, context.index, b, context.blocks[b], rows);
     return histogram;
   }
 
@@ -617,8 +617,8 @@ class ClusterEvaluator {
     auto& node = nodes_[request->nid];
     if (is_new) {
       if (node.lists[b].empty() && (*node.entries)[b].empty()) {
-        MakeLists(node.cluster->rows, context.index.Rows(b), context.blocks[b], context.cuts,
-                  buffer, &(*node.entries)[b], &node.lists[b]);
+        MakeLists(node.cluster->rows, context.index, b, context.blocks[b], context.cuts, buffer,
+                  &(*node.entries)[b], &node.lists[b]);
       }
       this->NumberSums(b, &node);
       return;

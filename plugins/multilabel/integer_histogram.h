@@ -8,16 +8,16 @@
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 #define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 
+#include <algorithm>  // for min
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t, uint32_t
 #include <utility>  // for move
 #include <vector>   // for vector
 
-#include "bin_index.h"      // for BlockRowsView
+#include "bin_index.h"      // for BinIndex, BlockRowsView, FeatureBlock
 #include "row_cluster.h"    // for RowCluster, LabelChunk, AlignedArray
 #include "vectorised.h"     // for XDCC_TARGET_CLONES, Int16
 #include "xgboost/base.h"   // for bst_idx_t
-#include "xgboost/logging.h"  // for LOG
 
 namespace xgboost::multilabel {
 /** @brief Add rows to the histogram of one chunk. [n_bins, 16 * kVectors] */
@@ -39,6 +39,23 @@ XDCC_TARGET_CLONES static void AddToBins(BlockRowsView index, bst_idx_t const* g
       for (int v = 0; v < kVectors; ++v) {
         bin[v] += sums[v];
       }
+    }
+  }
+}
+
+/** @brief Add rows to the histogram of one chunk and one feature, whose bins are a column. */
+template <int kVectors>
+XDCC_TARGET_CLONES static void AddColumnToBins(std::uint16_t const* column,
+                                               bst_idx_t const* global_rows,
+                                               std::uint32_t const* rows, std::size_t n_rows,
+                                               std::int32_t const* values, std::int32_t* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    auto const* row = reinterpret_cast<Int16 const*>(values + rows[i] * (16ul * kVectors));
+    auto* bin =
+        reinterpret_cast<Int16*>(out + column[global_rows[rows[i]]] * (16ul * kVectors));
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      bin[v] += row[v];
     }
   }
 }
@@ -66,20 +83,23 @@ class IntegerHistogram {
   }
 
   /** @param rows Rows of the cluster. */
-  void Add(RowCluster const& cluster, BlockRowsView index,
-           std::vector<std::uint32_t> const& rows) {
+  void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+           FeatureBlock const& block, std::vector<std::uint32_t> const& rows) {
     auto const* global = cluster.GlobalRows().data();
+    if (index.HasColumns(block_id)) {
+      this->AddColumns(cluster, index, block_id, block.end - block.begin, rows);
+      return;
+    }
+    auto const view = index.Rows(block_id);
     for (auto row : rows) {
-      auto const* row_ptr = index.row_ptr + (global[row] - index.base_rowid);
+      auto const* row_ptr = view.row_ptr + (global[row] - view.base_rowid);
       for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-        ++counts_[index.bins[e]];
+        ++counts_[view.bins[e]];
       }
     }
     for (auto const& chunk : cluster.Chunks()) {
-      CHECK_LE(chunk.width, RowCluster::kNarrow);
       auto const add = chunk.width == 8 ? &AddToBins<1> : &AddToBins<2>;
-      add(index, global, rows.data(), rows.size(), cluster.Values(chunk),
-          sums_.Data() + 2 * chunk.padded_begin * counts_.size());
+      add(view, global, rows.data(), rows.size(), cluster.Values(chunk), this->Of(chunk));
     }
   }
   /** @brief Take away another histogram of the same block. */
@@ -103,6 +123,34 @@ class IntegerHistogram {
   }
 
  private:
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) {
+    return sums_.Data() + 2 * chunk.padded_begin * counts_.size();
+  }
+
+  void AddColumns(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                  std::size_t n_features, std::vector<std::uint32_t> const& rows) {
+    auto const* global = cluster.GlobalRows().data();
+    for (std::size_t f = 0; f < n_features; ++f) {
+      auto const* column = index.Column(block_id, f);
+      for (auto row : rows) {
+        ++counts_[column[global[row]]];
+      }
+    }
+    for (auto const& chunk : cluster.Chunks()) {
+      auto const add = chunk.width == 8 ? &AddColumnToBins<1> : &AddColumnToBins<2>;
+      for (std::size_t begin = 0; begin < rows.size(); begin += kTileRows) {
+        auto const n = std::min(kTileRows, rows.size() - begin);
+        for (std::size_t f = 0; f < n_features; ++f) {
+          add(index.Column(block_id, f), global, rows.data() + begin, n, cluster.Values(chunk),
+              this->Of(chunk));
+        }
+      }
+    }
+  }
+
+  /** @brief Rows whose values of one chunk stay in the second-level cache. */
+  static constexpr std::size_t kTileRows = 2048;
+
   AlignedArray<std::int32_t> sums_;
   std::vector<std::uint32_t> counts_;
 };

@@ -8,7 +8,7 @@
 #ifndef XDCC_MULTILABEL_LOGISTIC_H_
 #define XDCC_MULTILABEL_LOGISTIC_H_
 
-#include <algorithm>  // for max, min
+#include <algorithm>  // for max
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
 #include <cstring>    // for memcpy
@@ -17,9 +17,10 @@
 #include "xgboost/base.h"  // for GradientPair
 
 namespace xgboost::multilabel {
-/** @brief e^x; x is brought into [-87, 88]. */
+/** @brief e^x; x is brought into [-87, 88], and NaN stays NaN. */
 inline float Exp(float x) {
-  x = std::max(-87.0f, std::min(x, 88.0f));
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   float const n = (x * 1.44269504f + kRound) - kRound;
   // ln 2 in two parts, the first with few bits, so that n times it is exact.

@@ -47,23 +47,43 @@ struct ListBuffer {
   std::vector<ListEntry> entries;
 };
 
+/** @brief Call `fn(row, bin)` for all entries of a block, the rows of a bin in their order. */
+template <typename Fn>
+void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                FeatureBlock const& block, Fn&& fn) {
+  auto const& global = cluster.GlobalRows();
+  if (index.HasColumns(block_id)) {
+    for (std::size_t f = 0; f < block.end - block.begin; ++f) {
+      auto const* column = index.Column(block_id, f);
+      for (std::size_t i = 0; i < global.size(); ++i) {
+        fn(i, column[global[i]]);
+      }
+    }
+    return;
+  }
+  auto const rows = index.Rows(block_id);
+  for (std::size_t i = 0; i < global.size(); ++i) {
+    auto const* row_ptr = rows.row_ptr + (global[i] - rows.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      fn(i, rows.bins[e]);
+    }
+  }
+}
+
 /**
  * @brief Make the lists of a block for all rows of a cluster.
  *
  * @param entries The entries. Bins are counted from the block's first one.
  * @param lists   Where each feature's entries are; constant features are left out.
  */
-inline void MakeLists(RowCluster const& cluster, BlockRowsView rows, FeatureBlock const& block,
-                      common::HistogramCuts const& cuts, ListBuffer* buffer,
-                      std::vector<ListEntry>* entries, std::vector<RowList>* lists) {
+inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                      FeatureBlock const& block, common::HistogramCuts const& cuts,
+                      ListBuffer* buffer, std::vector<ListEntry>* entries,
+                      std::vector<RowList>* lists) {
   auto& ends = buffer->ends;
   ends.assign(block.n_bins + 1, 0);
-  for (auto row : cluster.GlobalRows()) {
-    auto const* row_ptr = rows.row_ptr + (row - rows.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      ++ends[rows.bins[e] + 1];
-    }
-  }
+  ForEachBin(cluster, index, block_id, block,
+             [&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
   for (std::size_t bin = 0; bin < block.n_bins; ++bin) {
     ends[bin + 1] += ends[bin];
   }
@@ -73,16 +93,13 @@ inline void MakeLists(RowCluster const& cluster, BlockRowsView rows, FeatureBloc
   for (auto f = block.begin; f < block.end; ++f) {
     all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0});
   }
-  for (std::size_t i = 0; i < cluster.NumRows(); ++i) {
-    auto const* row_ptr = rows.row_ptr + (cluster.GlobalRow(i) - rows.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      auto const bin = rows.bins[e];
-      (*entries)[ends[bin]++] = static_cast<ListEntry>(i | bin << kBinShift);
-    }
-  }
+  auto* out = entries->data();
+  ForEachBin(cluster, index, block_id, block, [&](std::size_t row, std::uint32_t bin) {
+    out[ends[bin]++] = static_cast<ListEntry>(row | bin << kBinShift);
+  });
   lists->clear();
   for (auto const& list : all) {
-    if (!IsConstant(entries->data(), list, cluster.NumRows())) {
+    if (!IsConstant(out, list, cluster.NumRows())) {
       lists->push_back(list);
     }
   }

@@ -102,12 +102,22 @@ struct CandidateContext {
 inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
                        std::vector<std::uint32_t> const& rows, Candidate const& c,
                        std::vector<bst_idx_t>* out) {
-  auto const view = ctx.index.Rows(c.block);
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
   auto const begin = ptrs[c.feature] - origin, end = ptrs[c.feature + 1] - origin;
   bool const up = c.direction == Direction::kUp;
   auto const low = up ? begin : c.bin, high = up ? c.bin + 1 : end;
+  if (ctx.index.HasColumns(c.block)) {
+    auto const* column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+    for (auto row : rows) {
+      auto const global = cluster.GlobalRow(row);
+      if (column[global] >= low && column[global] < high) {
+        out->push_back(global);
+      }
+    }
+    return;
+  }
+  auto const view = ctx.index.Rows(c.block);
   for (auto row : rows) {
     auto const global = cluster.GlobalRow(row);
     auto const* row_ptr = view.row_ptr + (global - view.base_rowid);

@@ -87,16 +87,19 @@ struct Task {
 struct IndexCache {
   std::weak_ptr<GHistIndexMatrix const> page;
   std::uint32_t block_bins{0};  // of the first block, which tells how blocks were cut
+  bool columns{false};
   std::unique_ptr<BinIndex> index;
   RootLists root_lists;
 
   void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page,
-              std::vector<FeatureBlock> const& blocks) {
-    if (!index || page.lock() != new_page || block_bins != blocks.front().n_bins) {
-      index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true);
+              std::vector<FeatureBlock> const& blocks, bool new_columns) {
+    if (!index || page.lock() != new_page || block_bins != blocks.front().n_bins ||
+        columns != new_columns) {
+      index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true, new_columns);
       root_lists = {};
       page = new_page;
       block_bins = blocks.front().n_bins;
+      columns = new_columns;
     }
   }
 };
@@ -238,7 +241,7 @@ class TreeGrower {
     blocks_ = MakeFeatureBlocks(only_page->cut, bin_bytes, kBlockBytes);
     in_memory_ = page_id == 1 && !collective::IsDistributed();
     if (in_memory_) {
-      cache_->Update(ctx_, only_page, blocks_);
+      cache_->Update(ctx_, only_page, blocks_, use_clusters_);
     }
     if (use_clusters_) {
       clusters_->Reset(ctx_, {reg_, method_, max_list_rows_, max_bytes_}, blocks_.size(),
@@ -402,7 +405,7 @@ class TreeGrower {
         auto const n = std::min(group_size, tasks.size() - begin);
         std::size_t page_id{0};
         for (auto const& page : this->Pages(p_fmat)) {
-          BinIndex const index{ctx_, page, blocks_, false};
+          BinIndex const index{ctx_, page, blocks_, false, false};
           common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
             fill(index, page.cut, page_id, tasks[begin + i], &histograms_[i]);
           });
