@@ -1,55 +1,124 @@
-"""The matrix [X | P]: dense in place, sparse with every known value stored."""
+"""The matrix [X | P] of a trained chain: values in place, each known value once."""
 
 import numpy as np
+import pytest
+import xgboost as xgb
+from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.chain.label_features import LabelFeatures
+from xdcc.chain.propagation import NO_LABEL, Candidates, propagate
 
 NAN = np.nan
 X = np.array([[1, 0, 2], [0, 0, 3], [NAN, 0, 0]], dtype=np.float32)
 
 
-def test_dense_shows_what_is_written_to_P() -> None:
-    features = LabelFeatures(X, 2)
-    joined = features.joined()
+def _entries(matrix: sparse.csr_matrix) -> dict[tuple[int, int], float]:
+    """Entries that are not NaN; none of them may be there twice."""
+    coo = matrix.tocoo(copy=True)
+    known = ~np.isnan(coo.data)
+    places = list(zip(coo.row[known].tolist(), coo.col[known].tolist(), strict=True))
+    assert len(places) == len(set(places))
+    return dict(zip(places, coo.data[known].tolist(), strict=True))
+
+
+def test_dense_ends_in_P() -> None:
+    features = LabelFeatures(X, 2, n_rounds=1)
+    joined = features.joined
     np.testing.assert_array_equal(joined, np.hstack((X, np.full((3, 2), NAN))))
-    features.P[1, 0] = 0.25
-    assert joined[1, 3] == 0.25
-    assert features.joined() is joined
+    Y_proba = np.array([[0.9, 0.1], [0.2, 0.25], [0.3, 0.0]], dtype=np.float32)
+    np.testing.assert_array_equal(features.propagate(Y_proba, "open"), [0, 0, 1])
+    expected = np.array([[0.9, NAN], [0.2, NAN], [NAN, 0]], dtype=np.float32)
+    np.testing.assert_array_equal(features.P, expected)
+    np.testing.assert_array_equal(joined[:, 3:], expected)
+    assert features.joined is joined
     assert joined.flags.c_contiguous
 
 
 def test_dense_leaves_X_alone() -> None:
     before = X.copy()
-    LabelFeatures(X, 2).P[:] = 1
+    LabelFeatures(X, 2, n_rounds=1).propagate(np.ones((3, 2), dtype=np.float32), "open")
     np.testing.assert_array_equal(X, before)
 
 
-def test_sparse_stores_known_labels_even_if_zero_and_nothing_else() -> None:
+def test_sparse_fills_a_slot_per_round() -> None:
     stored = sparse.csr_matrix(X)
-    features = LabelFeatures(stored, 2)
-    assert features.joined().nnz == stored.nnz
-    assert features.joined().shape == (3, 5)
-    features.P[0, 1] = 0
-    features.P[2, 0] = 0.75
-    joined = features.joined()
-    assert isinstance(joined, sparse.csr_matrix)
-    entries = {(int(i), int(j)): float(v) for i, j, v in zip(*sparse.find(stored), strict=True)}
-    coo = joined.tocoo()
-    found = dict(
-        zip(zip(coo.row.tolist(), coo.col.tolist(), strict=True), coo.data.tolist(), strict=True)
-    )
-    assert found.keys() == entries.keys() | {(0, 4), (2, 3)}
-    assert found[0, 4] == 0
-    assert found[2, 3] == 0.75
-    assert joined.has_sorted_indices
+    features = LabelFeatures(stored, 2, n_rounds=2)
+    joined, of_X = features.joined, _entries(stored)
+    assert joined.shape == (3, 5)
     assert joined.dtype == features.P.dtype == np.float32
+    assert joined.nnz == stored.nnz + 3 * 2
+    assert _entries(joined) == of_X
+
+    Y_proba = np.array([[0.75, 0.125], [0.25, 0.5], [0.25, 0.0]], dtype=np.float32)
+    features.propagate(Y_proba, "open")
+    first = {(0, 3): 0.75, (1, 4): 0.5, (2, 4): 0.0}  # a zero is a value
+    assert _entries(joined) == of_X | first
+    features.propagate(np.full((3, 2), 0.625, dtype=np.float32), "open")
+    assert _entries(joined) == of_X | first | {(0, 4): 0.625, (1, 3): 0.625, (2, 3): 0.625}
+    assert features.joined is joined
+    assert _entries(stored) == of_X
 
 
 def test_sparse_keeps_stored_zeros_of_X() -> None:
     with_zero = sparse.csr_matrix(
         (np.zeros(1, dtype=np.float32), np.array([1]), np.array([0, 1])), shape=(1, 2)
     )
-    features = LabelFeatures(with_zero, 1)
-    features.P[0, 0] = 0.5
-    np.testing.assert_array_equal(features.joined().indices, [1, 2])
+    features = LabelFeatures(with_zero, 1, n_rounds=1)
+    features.propagate(np.full((1, 1), 0.5, dtype=np.float32), "open")
+    assert _entries(features.joined) == {(0, 1): 0.0, (0, 2): 0.5}
+
+
+def test_sparse_leaves_out_what_X_has_allocated_beyond_its_entries() -> None:
+    stored = sparse.csr_matrix(X)
+    stored.indices = np.append(stored.indices, np.zeros(2, dtype=stored.indices.dtype))
+    stored.data = np.append(stored.data, np.ones(2, dtype=np.float32))
+    features = LabelFeatures(stored, 2, n_rounds=1)
+    assert _entries(features.joined) == _entries(sparse.csr_matrix(X))
+
+
+def test_sparse_changes_a_label_that_is_propagated_again() -> None:
+    features = LabelFeatures(sparse.csr_matrix((2, 1), dtype=np.float32), 2, n_rounds=3)
+    rounds = [[[0.75, 0.5], [0.25, 0.5]], [[0.875, 0.5], [0.0, 0.25]], [[0.5, 0.625], [0.5, 0.25]]]
+    labels = [
+        features.propagate(np.array(Y_proba, dtype=np.float32), "all").tolist()
+        for Y_proba in rounds
+    ]
+    assert labels == [[0, 1], [NO_LABEL, 0], [1, NO_LABEL]]
+    assert _entries(features.joined) == {(0, 1): 0.875, (0, 2): 0.625, (1, 2): 0.5, (1, 1): 0.0}
+
+
+def _random_rounds(n_rounds: int) -> list[NDArray[np.float32]]:
+    rng = np.random.default_rng(0)
+    return [rng.random((50, 4)).astype(np.float32).round(1) for _ in range(n_rounds)]
+
+
+@pytest.mark.parametrize("candidates", ["open", "all"])
+@pytest.mark.parametrize("density", [0.0, 0.3, 1.0])
+def test_sparse_holds_what_P_holds(candidates: Candidates, density: float) -> None:
+    stored = sparse.random(50, 6, density=density, format="csr", dtype=np.float32, rng=1)
+    features = LabelFeatures(stored, 4, n_rounds=4)
+    P = np.full((50, 4), NAN, dtype=np.float32)
+    for Y_proba in _random_rounds(4):
+        label = propagate(P, Y_proba, candidates)
+        np.testing.assert_array_equal(features.propagate(Y_proba, candidates), label)
+        np.testing.assert_array_equal(features.P, P)
+        known = {(i, 6 + j): float(P[i, j]) for i, j in np.argwhere(~np.isnan(P)).tolist()}
+        assert _entries(features.joined) == _entries(stored) | known
+
+
+def test_boosters_read_free_slots_as_missing() -> None:
+    rng = np.random.default_rng(0)
+    dense = rng.random((50, 6)).astype(np.float32)
+    P = np.where(rng.random((50, 4)) < 0.5, rng.random((50, 4)), NAN)
+    matrix = xgb.DMatrix(np.hstack((dense, P)), label=np.nan_to_num(P[:, 0]) > 0.3)
+    booster = xgb.train({"max_depth": 4, "base_score": 0.5}, matrix, 5)
+    assert "f6" in booster.get_score()
+    features = LabelFeatures(sparse.csr_matrix(dense), 4, n_rounds=4)
+    twin = LabelFeatures(dense, 4, n_rounds=4)
+    for Y_proba in _random_rounds(4):
+        for each in (features, twin):
+            each.propagate(Y_proba, "all")
+        np.testing.assert_array_equal(
+            booster.inplace_predict(features.joined), booster.inplace_predict(twin.joined)
+        )

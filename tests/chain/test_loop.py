@@ -1,12 +1,72 @@
-"""Where a round of the chain starts."""
+"""The chain's loop against a plain one that makes new matrices, and where a round starts."""
+
+from typing import Any
 
 import numpy as np
 import pytest
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy import sparse
 
-from xdcc.chain.loop import open_base_score
-from xdcc.validation import FitData
+from xdcc.chain.loop import open_base_score, run_chain, train_chain
+from xdcc.chain.propagation import Candidates, propagate
+from xdcc.validation import Features, FitData
 
 NAN = np.nan
+N_ROUNDS = 4
+
+
+def _data(kind: str) -> FitData:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6)).astype(np.float32)
+    Y = (X[:, :5] + rng.normal(size=(120, 5)) > 0.3).astype(np.float32)
+    Y[rng.random(Y.shape) < 0.1] = NAN
+    if kind == "missing":
+        X[rng.random(X.shape) < 0.3] = NAN
+    features = sparse.csr_matrix(np.where(X > 0.5, X, 0)) if kind == "csr" else X
+    return FitData(features, Y, rng.random(120).astype(np.float32) if kind == "missing" else None)
+
+
+def _new_matrix(X: Features, P: NDArray[np.float32], **info: Any) -> xgb.DMatrix:
+    if not sparse.issparse(X):
+        return xgb.DMatrix(np.hstack((X, P)), **info)
+    known = ~np.isnan(P)
+    stored = sparse.csr_matrix((P[known], known.nonzero()), shape=P.shape)
+    return xgb.DMatrix(sparse.hstack((X, stored), format="csr"), **info)
+
+
+@pytest.mark.parametrize("separate", [True, False])
+@pytest.mark.parametrize("candidates", ["open", "all"])
+@pytest.mark.parametrize("kind", ["dense", "missing", "csr"])
+def test_agrees_with_new_matrices_in_every_round(
+    kind: str, candidates: Candidates, separate: bool
+) -> None:
+    data = _data(kind)
+    params = {"objective": "multilabel:maxGain", "subsample": 0.8, "seed": 3, "max_bin": 16}
+    boosters = train_chain(
+        data,
+        params,
+        n_rounds=N_ROUNDS,
+        n_estimators=3,
+        candidates=candidates,
+        separate_and_conquer=separate,
+    )
+    states = run_chain(boosters, data.X, data.Y.shape[1], candidates)
+
+    P = np.full(data.Y.shape, NAN, dtype=np.float32)
+    P_new = P.copy()
+    for round_, (booster, state) in enumerate(zip(boosters, states, strict=True)):
+        start = {"label_feature_begin": 6, "base_score": open_base_score(data, P)}
+        matrix = _new_matrix(data.X, P, label=data.Y, weight=data.sample_weight)
+        expected = xgb.train(
+            {**params, **(start if separate else {}), "seed": 3 + round_}, matrix, 3
+        )
+        assert booster.save_raw("ubj") == expected.save_raw("ubj")
+        propagate(P, expected.predict(matrix), candidates)
+        label = propagate(P_new, expected.predict(_new_matrix(data.X, P_new)), candidates)
+        np.testing.assert_array_equal(state.label, label)
+        np.testing.assert_array_equal(state.P, P_new)
+    assert round_ == N_ROUNDS - 1
 
 
 def test_base_score_is_the_mean_of_what_is_known_and_open() -> None:

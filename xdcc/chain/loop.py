@@ -1,9 +1,10 @@
 """The chain's loop: rounds of boosters, each seeing what the rounds before propagated.
 
 :func:`train_chain` trains a booster per round and propagates its predictions on the training
-rows; :func:`run_chain` walks through trained boosters with new rows. Both lay the data out with
-``LabelFeatures`` and decide with ``propagate``, so that a label is propagated in the same way
-in training and in prediction. Section 3.2 of the XDCC paper.
+rows; :func:`run_chain` walks through trained boosters with new rows. Both decide with
+``propagate``, so that a label is propagated in the same way in training and in prediction.
+Boosters are trained on bins (``QuantisedFeatures``) and predict from values
+(``LabelFeatures``). Section 3.2 of the XDCC paper.
 """
 
 import time
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from xdcc.chain.cumulation import accumulate
 from xdcc.chain.label_features import LabelFeatures
 from xdcc.chain.propagation import Candidates, propagate
+from xdcc.chain.quantised import QuantisedFeatures
 from xdcc.label_frequency import label_frequency
 from xdcc.validation import Features, FitData
 
@@ -81,25 +83,26 @@ def train_chain(
     list of xgboost.Booster
         One for each round.
     """
-    n_features, n_labels = data.X.shape[1], data.Y.shape[1]
-    features = LabelFeatures(data.X, n_labels)
+    features = QuantisedFeatures(
+        data, max_bin=params.get("max_bin"), n_threads=params.get("nthread")
+    )
+    P = np.full(data.Y.shape, np.nan, dtype=np.float32)
     boosters = []
     for round_ in range(1, n_rounds + 1):
         begin = time.perf_counter()
         round_params = {**params, "seed": params.get("seed", 0) + round_ - 1}
         if separate_and_conquer:
-            round_params["label_feature_begin"] = n_features
-            round_params.setdefault("base_score", open_base_score(data, features.P))
-        matrix = xgb.DMatrix(
-            features.joined(),
-            label=data.Y,
-            weight=data.sample_weight,
-            nthread=params.get("nthread"),
-        )
-        booster = xgb.train(round_params, matrix, num_boost_round=n_estimators)
-        # On the matrix it was trained with, the booster has its predictions at hand.
-        propagate(features.P, booster.predict(matrix, strict_shape=True), candidates)
-        boosters.append(booster)
+            round_params["label_feature_begin"] = data.X.shape[1]
+            round_params.setdefault("base_score", open_base_score(data, P))
+        matrix = features.joined(P)
+        booster = xgb.Booster(round_params, [matrix])
+        for iteration in range(n_estimators):
+            booster.update(matrix, iteration)
+        # The booster still has its predictions on this matrix at hand. After `xgboost.train`,
+        # which ends with a reset, it would have to walk through its trees.
+        propagate(P, booster.predict(matrix, strict_shape=True), candidates)
+        boosters.append(booster.reset())
+        del matrix  # its memory serves the next one
         if callback is not None:
             callback(round_, n_rounds, time.perf_counter() - begin)
     return boosters
@@ -126,14 +129,14 @@ def run_chain(
     ChainState
         After each round.
     """
-    features = LabelFeatures(X, n_labels)
+    features = LabelFeatures(X, n_labels, len(boosters))
     running = np.zeros(features.P.shape, dtype=np.float32)
     for booster in boosters:
         Y_proba = booster.inplace_predict(
-            features.joined(), validate_features=False, strict_shape=True
+            features.joined, validate_features=False, strict_shape=True
         )
         accumulate(running, Y_proba, np.isnan(features.P))
-        label = propagate(features.P, Y_proba, candidates)
+        label = features.propagate(Y_proba, candidates)
         yield ChainState(features.P, running, label)
 
 

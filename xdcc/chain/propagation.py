@@ -56,10 +56,10 @@ def propagate(
 
 def _propagate_open(P: NDArray[np.floating], Y_proba: NDArray[np.floating]) -> NDArray[np.intp]:
     is_open = np.isnan(P)
-    largest = np.where(is_open, Y_proba, -np.inf).argmax(axis=1)
-    smallest = np.where(is_open, Y_proba, np.inf).argmin(axis=1)
     rows = np.arange(len(P))
-    label = np.where(Y_proba[rows, largest] >= 0.5, largest, smallest)
+    label = np.where(is_open, Y_proba, -np.inf).argmax(axis=1)
+    negative = np.flatnonzero(Y_proba[rows, label] < 0.5)
+    label[negative] = np.where(is_open[negative], Y_proba[negative], np.inf).argmin(axis=1)
 
     some_open = is_open.any(axis=1)
     rows, chosen = rows[some_open], label[some_open]
