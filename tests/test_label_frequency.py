@@ -1,6 +1,8 @@
 """Label frequencies by hand."""
 
 import numpy as np
+import pytest
+from xgboost import collective
 
 from xdcc.label_frequency import label_frequency
 
@@ -20,3 +22,15 @@ def test_weights() -> None:
 def test_only_some_entries_count() -> None:
     where = np.array([[True, False, True], [False, True, True], [True, True, True], [False] * 3])
     np.testing.assert_allclose(label_frequency(Y, where=where, empty=0.25), [1 / 2, 1, 0.25])
+
+
+def test_workers_that_train_together_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = np.array([3.0, 1.0, 0.5, 4.0])
+    sent = []
+    monkeypatch.setattr(collective, "allreduce", lambda sums, op: sent.append(sums) or sums)
+    label_frequency(Y[:1], weight[:1], empty=0)
+    monkeypatch.setattr(collective, "allreduce", lambda sums, op: sums + sent[0])
+    together = label_frequency(Y[1:], weight[1:], empty=0.25)
+    monkeypatch.undo()
+    np.testing.assert_allclose(together, label_frequency(Y, weight, empty=0.25))
+    np.testing.assert_allclose(together, [4 / 8.5, 0.5 / 7.5, 0.25])

@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from xgboost import collective
 
 
 def label_frequency(
@@ -12,6 +13,9 @@ def label_frequency(
     empty: float,
 ) -> NDArray[np.float64]:
     """Average each label over its known entries.
+
+    Workers that train together (:mod:`xgboost.collective`) all get the average over the rows of
+    all of them; each has to call this function.
 
     Parameters
     ----------
@@ -32,6 +36,6 @@ def label_frequency(
     weight = (~np.isnan(Y) & where).astype(np.float64)
     if sample_weight is not None:
         weight *= sample_weight[:, np.newaxis]
-    total = weight.sum(axis=0)
-    positive = (weight * np.nan_to_num(Y)).sum(axis=0)
+    sums = np.stack((weight.sum(axis=0), (weight * np.nan_to_num(Y)).sum(axis=0)))
+    total, positive = collective.allreduce(sums, collective.Op.SUM)
     return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)

@@ -1,0 +1,259 @@
+"""Workers that train together grow the trees of one process that has all rows.
+
+Most tests let two threads be the workers: XGBoost's communicator belongs to a thread. Features
+have few values, so that the workers' merged quantiles are the cuts of a single process.
+"""
+
+from itertools import pairwise
+from threading import Thread
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+from xgboost import collective
+from xgboost.tracker import RabitTracker
+
+from xdcc.boosting import SPLIT_METHODS
+from xdcc.boosting.tree_comparison import read_trees
+
+N_FEATURES, N_LABELS, N_ROUNDS = 6, 4, 4
+PARAMS = {"objective": "multilabel:sumGain", "max_depth": 4, "nthread": 1}
+POLICIES = {
+    "depthwise": {"max_depth": 5},
+    "lossguide": {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 12},
+}
+
+
+class Workers:
+    """Calls a function for every part of the rows, each in a thread with a communicator."""
+
+    def __init__(self, n_workers):
+        self.results = [None] * n_workers
+        self.tracker = RabitTracker(n_workers=n_workers, host_ip="127.0.0.1", sortby="task")
+
+    def run(self, function, parts):
+        self.tracker.start()
+        threads = [
+            Thread(target=self._work, args=(rank, function, part), daemon=True)
+            for rank, part in enumerate(parts)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+        assert not any(thread.is_alive() for thread in threads), "a worker hangs"
+        return self.results
+
+    def _work(self, rank, function, part):
+        arguments = self.tracker.worker_args() | {"dmlc_task_id": str(rank)}
+        try:
+            with collective.CommunicatorContext(**arguments):
+                self.results[rank] = function(*part)
+        except xgb.core.XGBoostError as error:
+            self.results[rank] = error
+
+
+def on_workers(function, *arrays, cuts=(130,)):
+    """Call a function on each part of the arrays' rows; the cuts divide them."""
+    parts = list(zip(*(_split(array, cuts) for array in arrays), strict=True))
+    return Workers(len(parts)).run(function, parts)
+
+
+def _split(array, cuts):
+    if array is None:
+        return [None] * (len(cuts) + 1)
+    bounds = [0, *cuts, array.shape[0]]
+    return [array[begin:end] for begin, end in pairwise(bounds)]
+
+
+def make_data(n=400, seed=0, missing=True, unknown=True, weighted=True):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 25, size=(n, N_FEATURES)).astype(np.float32)
+    score = X[:, :N_LABELS] + 0.5 * X[:, 2:] + rng.normal(scale=6, size=(n, N_LABELS))
+    Y = (score > np.array([16.0, 18, 22, 28])).astype(float)
+    if missing:
+        X[rng.random(X.shape) < 0.15] = np.nan
+        X[: n // 2, -1] = np.nan
+    if unknown:
+        Y[rng.random(Y.shape) < 0.2] = np.nan
+    return X, Y, rng.uniform(0.2, 3, n) if weighted else None
+
+
+def trainer(params=(), n_rounds=N_ROUNDS):
+    def train(X, Y, weight=None):
+        matrix = xgb.DMatrix(X, Y, weight=weight, nthread=1)
+        return xgb.train(PARAMS | dict(params), matrix, n_rounds)
+
+    return train
+
+
+def assert_same_model(boosters, expected):
+    for booster in boosters:
+        if isinstance(booster, Exception):
+            raise booster
+    models = {bytes(booster.save_raw("json")) for booster in boosters}
+    assert len(models) == 1, "the workers end with different models"
+    trees, expected_trees = read_trees(boosters[0]), read_trees(expected)
+    assert sum(len(tree.feature) > 1 for tree in expected_trees) > 1, "there is nothing to compare"
+    for tree, other in zip(trees, expected_trees, strict=True):
+        for field in ("feature", "threshold", "default_left", "left", "right"):
+            np.testing.assert_array_equal(getattr(tree, field), getattr(other, field))
+        np.testing.assert_allclose(tree.leaf_value, other.leaf_value, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_every_split_method(method, policy):
+    data = make_data()
+    train = trainer({"objective": f"multilabel:{method}", **policy})
+    assert_same_model(on_workers(train, *data), train(*data))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"missing": False},
+        {"unknown": False},
+        {"weighted": False},
+        {"missing": False, "unknown": False, "weighted": False},
+    ],
+    ids=lambda options: "no " + ", ".join(options),
+)
+def test_simpler_data(options):
+    data = make_data(**options)
+    assert_same_model(on_workers(trainer(), *data), trainer()(*data))
+
+
+@pytest.mark.parametrize("method", ["sumGain", "maxGain"])
+@pytest.mark.filterwarnings("ignore:.*[Ee]mpty dataset")
+@pytest.mark.parametrize("cuts", [(0,), (1,), (395,), (150, 150), (100, 200, 300)], ids=str)
+def test_uneven_parts(method, cuts):
+    data = make_data(seed=1)
+    train = trainer({"objective": f"multilabel:{method}"})
+    assert_same_model(on_workers(train, *data, cuts=cuts), train(*data))
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+def test_a_worker_with_most_rows_and_one_with_few(policy):
+    data = make_data(n=6000, seed=2)
+    train = trainer(policy)
+    assert_same_model(on_workers(train, *data, cuts=(5900,)), train(*data))
+
+
+def test_a_worker_that_knows_no_label():
+    X, Y, weight = make_data(seed=3)
+    Y[:130] = np.nan
+    assert_same_model(on_workers(trainer(), X, Y, weight), trainer()(X, Y, weight))
+
+
+def test_a_label_that_only_one_worker_knows():
+    X, Y, weight = make_data(seed=3)
+    Y[130:, 1] = np.nan
+    assert_same_model(on_workers(trainer(), X, Y, weight), trainer()(X, Y, weight))
+
+
+@pytest.mark.parametrize("method", ["sumGain", "maxGain"])
+def test_masked_labels(method):
+    X, Y, weight = make_data(seed=4)
+    rng = np.random.default_rng(5)
+    known = rng.random(Y.shape) < 0.4
+    known[:130, 0] = True
+    propagated = np.where(known, rng.choice([0.1, 0.3, 0.6, 0.9], Y.shape), np.nan)
+    X = np.hstack([X, propagated])
+    train = trainer({"objective": f"multilabel:{method}", "label_feature_begin": N_FEATURES})
+    assert_same_model(on_workers(train, X, Y, weight), train(X, Y, weight))
+    unmasked = trainer({"objective": f"multilabel:{method}"})(X, Y, weight)
+    assert unmasked.get_dump() != train(X, Y, weight).get_dump()
+
+
+@pytest.mark.parametrize("nonzero", [0.05, 0.4])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_mostly_zeros(kind, nonzero):
+    X, Y, weight = make_data(seed=6, missing=False)
+    X = np.where(np.random.default_rng(7).random(X.shape) < nonzero, X, 0)
+    X = sp.csr_matrix(X) if kind == "sparse" else X
+    assert_same_model(on_workers(trainer(), X, Y, weight), trainer()(X, Y, weight))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"min_child_weight": 4.0, "min_child_weight_scope": "any"},
+        {"min_child_weight": 4.0, "min_child_weight_scope": "all"},
+        {"min_child_weight": 4.0, "min_child_weight_scope": "mean"},
+        {"gamma": 3.0},
+        {"alpha": 1.0, "lambda": 2.0},
+        {"max_delta_step": 0.2},
+        {"scale_pos_weight": 3.0},
+        {"base_score": 0.3},
+        {"num_parallel_tree": 2, "colsample_bytree": 0.5},
+        {"colsample_bynode": 0.5, "seed": 3},
+        {"interaction_constraints": "[[0, 1, 2], [3, 4, 5]]"},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+def test_other_parameters(params):
+    data = make_data(seed=8)
+    train = trainer(params)
+    assert_same_model(on_workers(train, *data), train(*data))
+    assert trainer()(*data).get_dump() != train(*data).get_dump(), "the parameter does nothing"
+
+
+def test_threads_do_not_change_the_model():
+    data = make_data(n=3000, seed=9)
+    one, *_ = on_workers(trainer(), *data, cuts=(2000,))
+    two, *_ = on_workers(trainer({"nthread": 2}), *data, cuts=(2000,))
+    assert one.get_dump(with_stats=True) == two.get_dump(with_stats=True)
+
+
+def test_metrics_are_of_all_rows():
+    metrics = ["logloss", "hamming_loss", "subset_loss", "example_f1", "micro_f1", "macro_f1"]
+
+    def evaluate(X, Y, weight):
+        results = {}
+        matrix = xgb.DMatrix(X, Y, weight=weight)
+        xgb.train(
+            PARAMS | {"eval_metric": metrics},
+            matrix,
+            N_ROUNDS,
+            evals=[(matrix, "train")],
+            evals_result=results,
+            verbose_eval=False,
+        )
+        return [results["train"][metric] for metric in metrics]
+
+    data = make_data(seed=10)
+    expected = evaluate(*data)
+    for found in on_workers(evaluate, *data):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_bad_label_on_one_worker_stops_all():
+    X, Y, weight = make_data(seed=11)
+    Y[7, 1] = 0.5
+    bad, other = on_workers(trainer(), X, Y, weight)
+    assert isinstance(bad, xgb.core.XGBoostError)
+    assert "row 7 holds another value" in str(bad)
+    assert isinstance(other, xgb.core.XGBoostError)
+
+
+def test_xgboost_dask():
+    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    from xgboost import dask as dxgb
+
+    X, Y, weight = make_data(seed=12)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        parts = [dask_array.from_array(a, chunks=(80, *a.shape[1:])) for a in (X, Y, weight)]
+        matrix = dxgb.DaskDMatrix(client, parts[0], parts[1], weight=parts[2])
+        assert len(matrix.worker_map) == 2
+        output = dxgb.train(client, PARAMS, matrix, num_boost_round=N_ROUNDS)
+        assert_same_model([output["booster"]], trainer()(X, Y, weight))
+        predicted = dxgb.predict(client, output, parts[0]).compute()
+    np.testing.assert_allclose(predicted, trainer()(X, Y, weight).inplace_predict(X), atol=1e-5)

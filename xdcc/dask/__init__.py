@@ -1,0 +1,18 @@
+"""XDCC on Dask: chains trained on several workers, each with its own rows.
+
+Needs the extra ``dask``.
+"""
+
+try:
+    import dask.dataframe  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "xdcc.dask needs Dask with its DataFrames and the distributed scheduler, but "
+        f"{error.name} is not installed: pip install 'xdcc[dask]'"
+    ) from error
+
+from xdcc.dask.classifier import DynamicChainClassifier
+from xdcc.dask.communicator import WorkerLostError
+
+__all__ = ["DynamicChainClassifier", "WorkerLostError"]

@@ -1,0 +1,209 @@
+"""Dask collections as chunks of rows: who trains on which, and what is predicted for each."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+from dask.delayed import Delayed
+from distributed import Client, Future
+from numpy.typing import DTypeLike
+
+from xdcc.dask.communicator import Place
+from xdcc.dask.rows import Summary, WorkerRows, join_chunks
+
+
+def is_collection(data: object) -> bool:
+    """Whether data are a Dask array, DataFrame or Series.
+
+    Parameters
+    ----------
+    data : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether they are.
+    """
+    return isinstance(data, da.Array | dd.DataFrame | dd.Series)
+
+
+def place_rows(
+    client: Client, X: Any, Y: Any, sample_weight: Any
+) -> tuple[dict[Place, list[Future]], list[Summary]]:
+    """Let workers compute and check chunks of rows: the first worker the first chunks, and so on.
+
+    Every worker gets the same number of chunks, or one more. With fewer chunks than workers some
+    get none, and so have no part in what follows; nor has a worker whose chunks are empty.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A synchronous one.
+    X : Dask array or DataFrame of shape (n_samples, n_features)
+        Features, in chunks of rows.
+    Y : Dask array, DataFrame or Series of shape (n_samples, n_labels) or (n_samples,)
+        Labels, in the same chunks.
+    sample_weight : Dask array or Series of shape (n_samples,), or None
+        Weights, in the same chunks.
+
+    Returns
+    -------
+    rows : dict from Place to list of Future
+        The workers, and the `WorkerRows` that each holds: one, or more where the rows of a worker
+        that has ended came to another one.
+    summaries : list of Summary
+        What is to be known of them.
+
+    Raises
+    ------
+    TypeError
+        If one is no Dask collection.
+    ValueError
+        If they are not in the same chunks of rows, or have no row; if a chunk is bad.
+    RuntimeError
+        If there is no worker.
+    """
+    chunks = _aligned_chunks(X, Y, sample_weight)
+    addresses = sorted(client.nthreads())[: len(chunks)]
+    if not addresses:
+        raise RuntimeError("The Dask cluster has no worker to train on.")
+    ends = [len(chunks) * i // len(addresses) for i in range(len(addresses) + 1)]
+    placed = []
+    for address, (begin, end) in zip(addresses, pairwise(ends), strict=True):
+        joined = dask.delayed(join_chunks, pure=False)(chunks[begin:end])
+        # Should the worker end before the training begins, another one takes its rows.
+        placed.append(client.compute(joined, workers=[address], allow_other_workers=True))
+    # One after the other: of several errors the one in the first chunks is reported.
+    summaries = [task.result() for task in client.map(_summary, placed, pure=False)]
+    held: dict[Place, list[Future]] = {}
+    for rows, summary in zip(placed, summaries, strict=True):
+        if summary is not None:
+            held.setdefault(summary.place, []).append(rows)
+    if not held:
+        raise ValueError("X has no rows: all its chunks are empty.")
+    return held, [summary for summary in summaries if summary is not None]
+
+
+def map_rows(
+    function: Callable[[Any, Any], np.ndarray],
+    model: Any,
+    X: Any,
+    *,
+    n_features: int,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+) -> da.Array:
+    """Apply a function to every chunk of rows, lazily.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(model, chunk)`` returns an array of shape (n_rows, *shape).
+    model : object
+        Sent along once.
+    X : Dask array or DataFrame of shape (n_samples, n_features)
+        In chunks of rows.
+    n_features : int
+        Number of columns that X should have.
+    shape : tuple of int
+        Shape of a row's result.
+    dtype : dtype
+        Type of the result.
+
+    Returns
+    -------
+    Dask array of shape (n_samples, *shape)
+        In the chunks of X. Where X does not know their lengths, neither does the result.
+
+    Raises
+    ------
+    ValueError
+        If X is chunked along columns too, or has another number of them.
+    """
+    _require_chunks_of_rows("X", X, (2,))
+    if X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but {n_features} are expected.")
+    sent = dask.delayed(model, pure=False)
+    apply = dask.delayed(_apply, pure=False)
+    return da.concatenate(
+        [
+            da.from_delayed(
+                apply(function, sent, chunk, shape, dtype), shape=(length, *shape), dtype=dtype
+            )
+            for chunk, length in zip(_chunks(X), _lengths(X), strict=True)
+        ],
+        allow_unknown_chunksizes=True,
+    )
+
+
+def _aligned_chunks(
+    X: Any, Y: Any, sample_weight: Any
+) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
+    _require_chunks_of_rows("X", X, (2,))
+    _require_same_rows(X, "Y", Y, (1, 2))
+    weights: Sequence[Delayed | None] = [None] * len(_lengths(X))
+    if sample_weight is not None:
+        _require_same_rows(X, "sample_weight", sample_weight, (1,))
+        weights = _chunks(sample_weight)
+    return list(zip(range(len(weights)), _chunks(X), _chunks(Y), weights, strict=True))
+
+
+def _require_same_rows(X: Any, name: str, other: Any, dimensions: tuple[int, ...]) -> None:
+    _require_chunks_of_rows(name, other, dimensions)
+    lengths, other_lengths = _lengths(X), _lengths(other)
+    advice = "rechunk or repartition one of them."
+    if len(lengths) != len(other_lengths):
+        raise ValueError(
+            f"X has {len(lengths)} chunks of rows, {name} has {len(other_lengths)}: {advice}"
+        )
+    for number, (length, other_length) in enumerate(zip(lengths, other_lengths, strict=True)):
+        # A length that is not known (NaN) is compared when the chunk is checked.
+        if not np.isnan([length, other_length]).any() and length != other_length:
+            raise ValueError(
+                f"Chunk {number} has {length} rows of X and {other_length} of {name}: {advice}"
+            )
+
+
+def _require_chunks_of_rows(name: str, data: Any, dimensions: tuple[int, ...]) -> None:
+    if not is_collection(data):
+        raise TypeError(
+            f"{name} is a {type(data).__name__}, but has to be a Dask array or DataFrame "
+            "(dask.array.from_array makes one). For data in memory there is "
+            "xdcc.chain.DynamicChainClassifier."
+        )
+    if data.ndim not in dimensions:
+        wanted = " or ".join(str(n) for n in dimensions)
+        raise ValueError(f"{name} has {data.ndim} dimensions; it has to have {wanted}.")
+    if isinstance(data, da.Array) and data.ndim == 2 and data.numblocks[1] > 1:
+        raise ValueError(
+            f"{name} is cut into {data.numblocks[1]} chunks of columns; every chunk has to hold "
+            f"whole rows: use {name}.rechunk({{1: -1}})."
+        )
+
+
+def _chunks(data: Any) -> list[Delayed]:
+    parts = data.to_delayed()
+    return parts.ravel().tolist() if isinstance(data, da.Array) else parts
+
+
+def _lengths(data: Any) -> tuple[float, ...]:
+    return data.chunks[0] if isinstance(data, da.Array) else (np.nan,) * data.npartitions
+
+
+def _summary(rows: WorkerRows | None) -> Summary | None:
+    return None if rows is None else rows.summary
+
+
+def _apply(
+    function: Callable[[Any, Any], np.ndarray],
+    model: Any,
+    chunk: Any,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+) -> np.ndarray:
+    return np.empty((0, *shape), dtype) if chunk.shape[0] == 0 else function(model, chunk)

@@ -1,0 +1,331 @@
+"""``DynamicChainClassifier`` for Dask: the chain of ``xdcc.chain``, trained on several workers.
+
+Every worker checks and keeps its own rows (``rows.py``, ``chunks.py``). Then all of them run the
+loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
+updater adds up histograms over the workers and the loop its label frequencies, so that all end
+with the same boosters, while each propagates labels in its own rows. Predictions are made chunk
+by chunk by the local estimator. (More than 300 lines, most of them documentation.)
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+import distributed
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from xgboost import collective
+
+from xdcc import chain
+from xdcc.boosting.classifier import OBJECTIVE
+from xdcc.boosting.params import check_base_score
+from xdcc.chain.loop import RoundCallback, train_chain
+from xdcc.chain.order import ChainOrder
+from xdcc.dask.chunks import is_collection, map_rows, place_rows
+from xdcc.dask.communicator import run_together
+from xdcc.dask.rows import WorkerRows, concatenate, stand_ins
+from xdcc.plugin import require_plugin
+from xdcc.validation import FitData, check_fit_data
+
+type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
+
+
+class DynamicChainClassifier(chain.DynamicChainClassifier):
+    """A dynamic chain that is trained on the workers of a Dask cluster.
+
+    Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
+    after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
+    each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
+    the workers.
+
+    Every worker needs this package and the XGBoost of this project.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        Where to train. Set it, or leave it to be the client that is current. It is neither
+        copied nor pickled with the estimator.
+
+    Notes
+    -----
+    The first worker is given the first chunks of rows, and so on; chunks that lie elsewhere are
+    copied there. With the same chunks and number of workers the model is the same, save for
+    rounding. It is the model of the local estimator, save for rounding too, if features have no
+    more than `max_bin` values: else the workers' quantiles are merged, and bins can differ
+    slightly. Rows for `subsample` are drawn on each worker, so other rows than locally.
+    """
+
+    _client: distributed.Client | None = None
+
+    @property
+    def client(self) -> distributed.Client:
+        """The Dask client: the one that was set, else the current one."""
+        if self._client is not None:
+            return self._client
+        try:
+            return distributed.get_client()
+        except ValueError as error:
+            raise ValueError(
+                "There is no Dask client: create one, for example with "
+                "distributed.Client(), or set the estimator's `client`."
+            ) from error
+
+    @client.setter
+    def client(self, client: distributed.Client | None) -> None:
+        if not isinstance(client, distributed.Client | None):
+            raise TypeError(f"client is a {type(client).__name__}, not a distributed.Client.")
+        self._client = client
+
+    def __getstate__(self) -> dict[str, Any]:
+        """State for copies and pickles: without the client, which belongs to this process."""
+        return {name: v for name, v in super().__getstate__().items() if name != "_client"}
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        callback: RoundCallback | None = None,
+        coll_cfg: collective.Config | None = None,
+    ) -> Self:
+        """Train the chain on the workers.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame of shape (n_samples, n_features)
+            In chunks of rows: NumPy arrays, CSR matrices or DataFrames. NaN is a missing value.
+        Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
+            In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
+        sample_weight : Dask array or Series of shape (n_samples,), optional
+            Weights of the rows, in the same chunks.
+        callback : callable, optional
+            Called on one of the workers after each round with its number from 1, the number of
+            rounds, and the seconds that it took.
+        coll_cfg : xgboost.collective.Config, optional
+            Addresses, ports and timeouts of the workers' connections. A worker that freezes
+            without ending is noticed when `timeout` (by default half an hour) has passed, or
+            when Dask gives it up.
+
+        Returns
+        -------
+        self : DynamicChainClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        TypeError
+            If X, Y or the weights are no Dask collections.
+        ValueError
+            If an argument is out of range or unknown, the chunks do not fit together, the data
+            are not as described, or there is no client.
+        WorkerLostError
+            If a worker disappears while it trains. The estimator is left as it was.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+
+        Warns
+        -----
+        UserWarning
+            If `chain_length` is above the number of labels, or a label unknown in all rows.
+        """
+        params = {**self._native_booster_params(), "objective": OBJECTIVE}
+        self._check_arguments()
+        require_plugin(type(self).__name__)
+        client = self.client
+        if client.asynchronous:
+            raise ValueError("The client is asynchronous; fit needs a synchronous one.")
+        rows, summaries = place_rows(client, X, Y, sample_weight)
+
+        # Learned by an estimator of its own, so that this one is whole if the training fails.
+        local = chain.DynamicChainClassifier(**self.get_params())
+        check_fit_data(local, *stand_ins(summaries))
+        check_base_score(params, local.n_labels_)
+        n_rounds = local.n_labels_ if self.chain_length is None else self.chain_length
+        if n_rounds > local.n_labels_:
+            warnings.warn(
+                f"chain_length={n_rounds} is above the number of labels: "
+                f"{local.n_labels_} rounds are trained.",
+                UserWarning,
+                stacklevel=2,
+            )
+            n_rounds = local.n_labels_
+        local.n_rounds_ = int(n_rounds)
+        local.candidates_ = self.candidates
+        train = partial(
+            _train,
+            absent=~np.any([summary.is_known for summary in summaries], axis=0),
+            params=params,
+            n_rounds=local.n_rounds_,
+            n_estimators=self.n_estimators,
+            candidates=self.candidates,
+            separate_and_conquer=self.separate_and_conquer,
+            callback=local._reporter(callback),
+        )
+        local.boosters_ = run_together(client, train, rows, coll_cfg)
+
+        names = None
+        if hasattr(local, "feature_names_in_"):
+            names = [*local.feature_names_in_, *(f"propagated {n}" for n in local.label_names_)]
+        for booster in local.boosters_:
+            booster.feature_names = names
+            # It was trained with a worker's threads.
+            booster.set_param({"nthread": params.get("nthread", 0)})
+        _become_fitted(self, local)
+        return self
+
+    def to_local(self) -> chain.DynamicChainClassifier:
+        """Return the fitted chain as an estimator that needs no Dask.
+
+        Returns
+        -------
+        xdcc.chain.DynamicChainClassifier
+            With the same parameters and attributes; it shares the boosters.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        local = chain.DynamicChainClassifier(**self.get_params())
+        _become_fitted(local, self)
+        return local
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of every label: the chain's cumulated or standard prediction.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
+(n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        float32 array of shape (n_samples, n_labels)
+            A Dask array, not computed yet, if X is a Dask collection. `predict` does likewise.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
+        if not is_collection(X):
+            return super().predict_proba(X)
+        check_is_fitted(self)
+        return self._map(_proba, X, (self.n_labels_,), np.float32)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
+        """Probability of every label after each round.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
+(n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Yields
+        ------
+        float32 array of shape (n_samples, n_labels)
+            A Dask array, not computed yet, if X is a Dask collection. The chain runs once if
+            they are computed together, ``dask.compute(*chain.staged_predict_proba(X))``.
+            `staged_predict` does likewise.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
+        if not is_collection(X):
+            return super().staged_predict_proba(X)
+        check_is_fitted(self)
+        stages = self._map(_stages, X, (self.n_rounds_, self.n_labels_), np.float32)
+        return (stages[:, round_] for round_ in range(self.n_rounds_))
+
+    def chain_order(self, X: Any) -> ChainOrder:
+        """Tell which label was propagated in which round, and with what value.
+
+        Parameters
+        ----------
+        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
+(n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        ChainOrder
+            Arrays `labels` and `values` of shape (n_samples, n_rounds): Dask arrays, not
+            computed yet, if X is a Dask collection; ``dask.compute(order)[0]`` has them computed.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
+        if not is_collection(X):
+            return super().chain_order(X)
+        check_is_fitted(self)
+        order = self._map(_order, X, (2, self.n_rounds_), np.float64)
+        return ChainOrder(order[:, 0].astype(np.intp), order[:, 1].astype(np.float32))
+
+    def _map(self, function: ChunkFunction, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        self._check_reading()
+        local = self.to_local()
+        return map_rows(
+            function, local, X, n_features=local.n_features_in_, shape=shape, dtype=dtype
+        )
+
+
+def _train(
+    rows: Sequence[WorkerRows],
+    *,
+    absent: NDArray[np.bool_],
+    params: Mapping[str, Any],
+    callback: RoundCallback,
+    **arguments: Any,
+) -> list[xgb.Booster]:
+    """Train on a worker's rows, as one of several workers."""
+    X, Y, sample_weight = concatenate([part.data for part in rows])
+    n_threads = params.get("nthread", 0)
+    if n_threads <= 0:
+        n_threads = distributed.get_worker().state.nthreads
+    return train_chain(
+        FitData(X, np.where(absent, np.float32(0), Y), sample_weight),
+        {**params, "nthread": n_threads},
+        callback=callback if collective.get_rank() == 0 else None,
+        **arguments,
+    )
+
+
+def _become_fitted(
+    estimator: chain.DynamicChainClassifier, fitted: chain.DynamicChainClassifier
+) -> None:
+    """Replace what an estimator has learned by what another one has."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+    for name, value in vars(fitted).items():
+        if name.endswith("_"):
+            setattr(estimator, name, value)
+
+
+def _proba(model: chain.DynamicChainClassifier, X: Any) -> NDArray[np.float32]:
+    return model.predict_proba(X)
+
+
+def _stages(model: chain.DynamicChainClassifier, X: Any) -> NDArray[np.float32]:
+    return np.stack(list(model.staged_predict_proba(X)), axis=1)
+
+
+def _order(model: chain.DynamicChainClassifier, X: Any) -> NDArray[np.float64]:
+    order = model.chain_order(X)
+    return np.stack((order.labels, order.values), axis=1)

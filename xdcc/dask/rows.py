@@ -1,0 +1,237 @@
+"""What a worker does with its chunks of rows before training: check them and put them together.
+
+A chunk is checked like the input of any estimator, save for what only all rows together can tell
+(whether a label is known anywhere, whether any row counts). That, and what all chunks have to
+have in common, goes into a :class:`Summary`, small enough to be sent to the client.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.chain import DynamicChainClassifier
+from xdcc.dask.communicator import Place
+from xdcc.validation import FitData, _check_weight, check_features, check_labels
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all chunks have in common.
+
+    Attributes
+    ----------
+    chunk : int
+        Number of the chunk that has this layout, from 0; for messages.
+    is_sparse : bool
+        Whether X is sparse.
+    n_features : int
+        Number of columns of X.
+    feature_names : tuple of str or None
+        Column names of X, None if it has none.
+    label_names : tuple of str
+        Names of the labels.
+    """
+
+    chunk: int
+    is_sparse: bool
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    label_names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client needs to know of a worker's rows.
+
+    Attributes
+    ----------
+    place : Place
+        The worker that holds them.
+    layout : Layout
+        Layout of its chunks.
+    counts : bool
+        Whether a row has positive weight.
+    is_known : bool array of shape (n_labels,)
+        Whether a label is known in a row of positive weight.
+    """
+
+    place: Place
+    layout: Layout
+    counts: bool
+    is_known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class WorkerRows:
+    """The rows of a worker, checked.
+
+    Attributes
+    ----------
+    data : FitData
+        Features, labels and weights.
+    summary : Summary
+        What the client needs to know of them.
+    """
+
+    data: FitData
+    summary: Summary
+
+
+def join_chunks(chunks: Sequence[tuple[int, Any, Any, Any]]) -> WorkerRows | None:
+    """Check a worker's chunks and put them together, in their order. Runs on the worker.
+
+    Parameters
+    ----------
+    chunks : sequence of tuples (number, X, Y, sample_weight)
+        Arrays, sparse matrices or DataFrames of the same length; `sample_weight` can be None.
+
+    Returns
+    -------
+    WorkerRows or None
+        None if no chunk has a row.
+
+    Raises
+    ------
+    ValueError
+        If a chunk is not what an estimator takes, or differs from the others in its columns;
+        the message says which.
+    """
+    checked = [_check_chunk(*chunk) for chunk in chunks if _n_rows(chunk) > 0]
+    if not checked:
+        return None
+    layout = require_same_layout(layout for _, layout in checked)
+    data = concatenate([part for part, _ in checked])
+    counts = slice(None) if data.sample_weight is None else data.sample_weight > 0
+    counted = data.Y[counts]
+    is_known = ~np.isnan(counted).all(axis=0)
+    return WorkerRows(data, Summary(Place.here(), layout, len(counted) > 0, is_known))
+
+
+def require_same_layout(layouts: Iterable[Layout]) -> Layout:
+    """Stop if chunks differ in what they have to have in common.
+
+    Parameters
+    ----------
+    layouts : iterable of Layout
+        At least one.
+
+    Returns
+    -------
+    Layout
+        The first one.
+
+    Raises
+    ------
+    ValueError
+        If another one differs from it.
+    """
+    first, *others = layouts
+    for other in others:
+        for found, expected in (
+            (f"{other.n_features} features", f"{first.n_features} features"),
+            (_storage(other), _storage(first)),
+            (f"the features {other.feature_names}", f"the features {first.feature_names}"),
+            (f"{len(other.label_names)} labels", f"{len(first.label_names)} labels"),
+            (f"the labels {other.label_names}", f"the labels {first.label_names}"),
+        ):
+            if found != expected:
+                raise ValueError(
+                    f"The chunks differ: chunk {first.chunk} has {expected}, chunk {other.chunk} "
+                    f"has {found}. All need the same columns."
+                )
+    return first
+
+
+def concatenate(parts: Sequence[FitData]) -> FitData:
+    """Put rows together, in their order.
+
+    Parameters
+    ----------
+    parts : sequence of FitData
+        At least one; all have the same columns, and all of them weights or none.
+
+    Returns
+    -------
+    FitData
+        The rows of all parts; the part itself if there is only one.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    features = [part.X for part in parts]
+    weights = [part.sample_weight for part in parts if part.sample_weight is not None]
+    return FitData(
+        sparse.csr_matrix(sparse.vstack(features, format="csr"))
+        if sparse.issparse(features[0])
+        else np.concatenate(features),
+        np.concatenate([part.Y for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
+def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float64]]:
+    """Make data that stand for all rows where only names and what is known matter.
+
+    Parameters
+    ----------
+    summaries : sequence of Summary
+        Of all rows.
+
+    Returns
+    -------
+    X : float array or DataFrame of shape (n_summaries, n_features)
+        With the names of the features, if they have some.
+    Y : DataFrame of shape (n_summaries, n_labels)
+        Not NaN where the rows of a summary know the label.
+    sample_weight : float array of shape (n_summaries,)
+        Positive where a row of the summary counts.
+
+    Raises
+    ------
+    ValueError
+        If the rows differ in their columns.
+    """
+    layout = require_same_layout(summary.layout for summary in summaries)
+    X: Any = np.zeros((len(summaries), layout.n_features))
+    if layout.feature_names is not None:
+        X = pd.DataFrame(X, columns=layout.feature_names)
+    Y = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
+    weight = np.array([float(summary.counts) for summary in summaries])
+    # As objects: check_labels asks for them, and pandas 3.1 fails to make them of floats with NaN.
+    return X, pd.DataFrame(Y, columns=layout.label_names, dtype=object), weight
+
+
+def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
+    _, X, Y, _ = chunk
+    return max(X.shape[0], Y.shape[0])
+
+
+def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitData, Layout]:
+    estimator = DynamicChainClassifier()
+    try:
+        checked_X = check_features(estimator, X, reset=True)
+        checked_Y, names = check_labels(estimator, Y)
+        check_consistent_length(checked_X, checked_Y, sample_weight)
+        # A chunk may be without a row that counts: it is checked together with one.
+        lent = None if sample_weight is None else np.append(sample_weight, 1)
+        weight = _check_weight(lent, len(checked_Y) + 1)
+    except ValueError as error:
+        raise ValueError(f"Chunk {number} of the rows: {error}") from error
+    feature_names = getattr(estimator, "feature_names_in_", None)
+    layout = Layout(
+        chunk=number,
+        is_sparse=sparse.issparse(checked_X),
+        n_features=checked_X.shape[1],
+        feature_names=None if feature_names is None else tuple(feature_names),
+        label_names=tuple(names),
+    )
+    return FitData(checked_X, checked_Y, None if weight is None else weight[:-1]), layout
+
+
+def _storage(layout: Layout) -> str:
+    return "a sparse X" if layout.is_sparse else "a dense X"
