@@ -1,0 +1,1 @@
+"""The parts of the speed benchmark (`speed.py`): what is measured, how, and the report."""

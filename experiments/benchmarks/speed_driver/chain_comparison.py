@@ -1,0 +1,74 @@
+"""Measures one chain: XDCC, or scikit-learn's classifier chain of stock boosters."""
+
+import math
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from sklearn.multioutput import ClassifierChain
+
+from speed_driver.candidates import COMMON_XGBOOST
+from speed_driver.data import Features, Labels
+from speed_driver.job import Job
+from speed_driver.stopwatch import measure_cost
+from xdcc.chain import DynamicChainClassifier
+
+_WARM_UP_ROWS = 64
+
+
+def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
+    """Train a chain, and return what it cost.
+
+    Parameters
+    ----------
+    job : Job
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+    Y : float32 array of shape (n_samples, n_labels)
+    time_limit : float
+        CPU seconds of training after which the process is ended.
+
+    Returns
+    -------
+    dict
+        The fields of `Cost`, `chain_length` and `parameters`.
+    """
+    warm_up = np.random.default_rng(0).normal(size=(_WARM_UP_ROWS, 2)).astype(np.float32)
+    make_chain(replace(job, rounds=1), 2).fit(warm_up, (warm_up > 0).astype(np.float32))
+    length = chain_length(job.candidate, Y)
+    chain = make_chain(job, length)
+    _, cost = measure_cost(lambda: chain.fit(X, Y), time_limit)
+    parameters = {name: str(value) for name, value in chain.get_params().items()}
+    return asdict(cost) | {"chain_length": length, "parameters": parameters}
+
+
+def chain_length(candidate: str, Y: Labels) -> int:
+    """Return the number of rounds of a chain.
+
+    Parameters
+    ----------
+    candidate : {"xdcc_short", "xdcc_full", "classifier_chain"}
+    Y : array of shape (n_samples, n_labels)
+
+    Returns
+    -------
+    int
+        For `xdcc_short` the rounded-up label cardinality plus two, at most the number of labels;
+        else the number of labels.
+    """
+    n_samples, n_labels = Y.shape
+    short = math.ceil(np.count_nonzero(Y) / n_samples) + 2
+    return min(short, n_labels) if candidate == "xdcc_short" else n_labels
+
+
+def make_chain(job: Job, length: int) -> Any:
+    """Return the estimator of a job; XDCC is cut to a number of rounds.
+
+    Both are as they come but for the settings that they share with the boosters of the other
+    suites.
+    """
+    common = {name: value for name, value in COMMON_XGBOOST.items() if name != "tree_method"}
+    common |= {"n_estimators": job.rounds, "random_state": job.seed, "n_jobs": job.threads}
+    if job.candidate == "classifier_chain":
+        return ClassifierChain(estimator=xgb.XGBClassifier(tree_method="hist", **common))
+    return DynamicChainClassifier(chain_length=length, **common)

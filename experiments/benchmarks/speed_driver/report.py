@@ -1,0 +1,156 @@
+"""Writes the report, `RESULTS.md` and its figure, from measurements."""
+
+from pathlib import Path
+from typing import Any
+
+from speed_driver.figure import draw
+from speed_driver.histogram_work import CONVENTION
+from speed_driver.requirements import judge, requirements
+from speed_driver.results import Results
+from speed_driver.suites import SUITES
+from speed_driver.summary import Summary
+from speed_driver.tables import (
+    chain_table,
+    cost_tables,
+    loss_table,
+    machine_peaks,
+    markdown_table,
+    memory_tables,
+    requirement_table,
+    roofline_table,
+    thread_table,
+)
+
+_NOTES = Path(__file__).with_name("notes.md")
+_FIGURE = "speed.png"
+
+_INTRODUCTION = """\
+# How fast the multi-label updater is
+
+Made by `python experiments/benchmarks/speed.py report`; do not edit. Everything was measured side
+by side on one machine: the candidates took turns on each data set, every measurement in a fresh
+process after a training on next to nothing.
+
+Times are the least of the repeats, CPU time with one thread and wall time with two. In brackets:
+by how much the slowest repeat took longer. "×": how many times the reference's time that is. Peak
+memory is the process's largest, less what it was before the training.
+
+- `ours`: `multilabel:sumGain` with the updater `grow_multilabel_hist`; `multi_output_tree` and
+  `one_output_per_tree`: the same library's own updater with `binary:logistic`; `lightgbm`: one
+  model per label on a data set that is binned once; `catboost`: `MultiLogloss`.
+- All: depth 6, 256 bins (LightGBM 255, CatBoost 254 borders), learning rate 0.3, L2 1, no minimum
+  of Hessians in a child (LightGBM 0.001: with 0 it fails). 50 rounds; 20 on enron, medical and
+  tmc2007-500; 5 on bibtex.
+- End to end is from arrays to the trained model; "rounds" is training on a matrix that is binned
+  already.
+"""
+
+
+def write_report(results: Results, folder: Path) -> Path:
+    """Write `RESULTS.md` and the figure that it shows.
+
+    Parameters
+    ----------
+    results : Results
+    folder : Path
+        Where to.
+
+    Returns
+    -------
+    Path
+        The report.
+
+    Raises
+    ------
+    ValueError
+        If there are no measurements.
+    """
+    if not results.records:
+        raise ValueError(f"{results.file} holds no measurements")
+    summary = Summary(results.records)
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(summary, folder / _FIGURE)
+    file = folder / "RESULTS.md"
+    file.write_text("\n\n".join(_sections(results, summary)) + "\n", encoding="utf-8")
+    return file
+
+
+def _sections(results: Results, summary: Summary) -> list[str]:
+    verdicts = [judge(requirement, summary) for requirement in requirements()]
+    parts = [
+        _INTRODUCTION.rstrip(),
+        "## What must be reached",
+        requirement_table(verdicts),
+        "## Where a number is not reached",
+    ]
+    if _NOTES.exists():
+        parts.append(_NOTES.read_text(encoding="utf-8").strip())
+    parts += ["## Figure", f"![Costs of all candidates]({_FIGURE})", "## Machine and builds"]
+    parts.append(_header(results))
+    for name, suite in SUITES.items():
+        if summary.cells(name):
+            parts += [f"## {suite.title}", *_suite(name, summary)]
+    return parts
+
+
+def _suite(name: str, summary: Summary) -> list[str]:
+    if name == "threads":
+        return [thread_table(summary)]
+    if name == "chain":
+        return [
+            "Training alone. The short chain has the rounded-up label cardinality plus two rounds, "
+            "at most as many as there are labels. Dense float32 where the file is dense, CSR where "
+            "it is sparse.",
+            chain_table(summary),
+            memory_tables(summary, name),
+        ]
+    if name == "roofline":
+        return _roofline(summary)
+    tables = [cost_tables(summary, name, "sumGain" if name == "methods" else "ours")]
+    if name in ("dense", "csr", "scaling"):
+        tables.append(memory_tables(summary, name))
+    if name == "dense":
+        tables += ["Training log-loss, mean over entries:", loss_table(summary)]
+    return [*tables, *_remarks(name, summary)]
+
+
+def _roofline(summary: Summary) -> list[str]:
+    if not any(summary.results(cell) for cell in summary.cells("roofline")):
+        return ["Nothing came to its end."]
+    additions, read_bytes = machine_peaks(summary)
+    return [
+        f"Peak of one thread, measured in the same processes: {additions / 1e9:.1f} · 10⁹ "
+        f"additions of floats to doubles in the first two caches, {read_bytes / 1e9:.1f} GB read "
+        "from memory per second. What the histograms of the rounds need:",
+        roofline_table(summary),
+        CONVENTION.strip(),
+    ]
+
+
+def _remarks(name: str, summary: Summary) -> list[str]:
+    """Say where a candidate was given something else, or was not measured, and why."""
+    remarks = []
+    for cell in summary.cells(name):
+        for result in summary.results(cell)[:1]:
+            if "max_cached_hist_node" in result["parameters"]:
+                nodes = result["parameters"]["max_cached_hist_node"]
+                remarks.append(
+                    f"{cell.data}, {cell.candidate}: `max_cached_hist_node={nodes}`, since all "
+                    "nodes' histograms need more than half of the machine's memory"
+                )
+        for why in {r["result"]["why"] for r in summary.records(cell) if r["outcome"] == "skipped"}:
+            remarks.append(f"{cell.data}, {cell.candidate}: skipped, {why}")
+    return ["\n".join(f"- {remark}" for remark in remarks)] if remarks else []
+
+
+def _header(results: Results) -> str:
+    rows = []
+    for part in ("machine", "versions", "settings"):
+        rows += [[part, name, _text(value)] for name, value in results.header[part].items()]
+    return markdown_table(["", "", ""], rows)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {entry}" for name, entry in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

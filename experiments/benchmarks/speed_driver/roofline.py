@@ -1,0 +1,36 @@
+"""Measures which share of the machine's peak the updater reaches while it boosts.
+
+The training, the peak and the count of the work come from one process, one after the other.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from speed_driver.boosting import train_timed
+from speed_driver.candidates import DEPTH, MAX_BIN
+from speed_driver.data import Features, Labels
+from speed_driver.histogram_work import histogram_work
+from speed_driver.job import Job
+from speed_driver.machine_peak import measure_peak
+
+
+def measure_roofline(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
+    """Train the rounds, measure the peak, and count what their histograms need.
+
+    Parameters
+    ----------
+    job : Job
+    X : float32 array of shape (n_samples, n_features)
+    Y : float32 array of shape (n_samples, n_labels)
+    time_limit : float
+        CPU seconds of training after which the process is ended.
+
+    Returns
+    -------
+    dict
+        The fields of `Cost`, `MachinePeak` and `HistogramWork` (under `peak` and `work`).
+    """
+    booster, cost = train_timed(job, X, Y, time_limit)
+    peak = measure_peak()
+    work = histogram_work(booster, X, Y.shape[1], DEPTH, MAX_BIN)
+    return asdict(cost) | {"peak": asdict(peak), "work": asdict(work)}

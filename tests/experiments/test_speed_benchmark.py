@@ -1,0 +1,788 @@
+"""The speed benchmark: what it measures, what it keeps, and what its report says of it."""
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import xgboost as xgb
+from sklearn import metrics
+
+BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))  # as for the script itself
+
+
+def part(name):
+    return importlib.import_module(f"speed_driver.{name}")
+
+
+speed = importlib.import_module("speed")
+boosting, data, machine_peak, report = map(part, ("boosting", "data", "machine_peak", "report"))
+requirements, suites, tables = map(part, ("requirements", "suites", "tables"))
+Job, Results = part("job").Job, part("results").Results
+Summary, Cell = part("summary").Summary, part("summary").Cell
+
+TINY = "synthetic-60x5x3"
+HEADER = {"machine": {"cores": 1}, "versions": {"library": "a"}, "settings": {"seed": 0}}
+JOB = Job("dense", TINY, "ours", "end to end", "dense", 1, 2, 0)
+
+
+@pytest.fixture
+def arrays(tmp_path):
+    """Write a data set's arrays; return the file."""
+
+    def write(name=TINY, storage="dense"):
+        data.write_arrays(name, storage, 0, tmp_path / "arrays.npz")
+        return tmp_path / "arrays.npz"
+
+    return write
+
+
+def record(cell, repeat=0, outcome="measured", time_limit=900.0, **result):
+    """A measurement as it stands in the file."""
+    storage = suites.SUITES[cell.suite].storage
+    job = asdict(Job(**cell._asdict(), storage=storage, rounds=2, seed=0))
+    if outcome == "measured":
+        cpu = result.setdefault("cpu_seconds", 1.0)
+        result = {"wall_seconds": cpu, "peak_bytes": 1 << 20, "parameters": {}} | result
+    return {
+        "job": job,
+        "repeat": repeat,
+        "outcome": outcome,
+        "time_limit": time_limit,
+        "result": result,
+    }
+
+
+def dense(name, candidate, **result):
+    return record(Cell("dense", "end to end", name, 1, candidate), **result)
+
+
+def verdict(text, records):
+    (requirement,) = [r for r in requirements.requirements() if r.text.startswith(text)]
+    return requirements.judge(requirement, Summary(records))
+
+
+# the command line, as a user runs it
+
+
+def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
+    args = ("run", "--suite", "dense", "--data", TINY, "--candidates", "ours,multi_output_tree")
+    args += ("--threads", "1", "--rounds", "2", "--repeats", "1", "--output", str(tmp_path / "out"))
+    done = run_script("benchmarks/speed.py", *args)
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "out" / "results.json"
+    first = json.loads(file.read_text())
+    assert [m["job"]["candidate"] for m in first["measurements"]] == ["ours", "multi_output_tree"]
+    for measurement in first["measurements"]:
+        assert measurement["outcome"] == "measured"
+        result = measurement["result"]
+        assert result["cpu_seconds"] > 0
+        assert result["wall_seconds"] > 0
+        assert result["peak_bytes"] >= 0
+        assert result["parameters"]["max_depth"] == 6
+        assert result["parameters"]["nthread"] == 1
+    assert first["machine"].keys() >= {"processor", "caches", "cores", "memory", "system"}
+    assert first["versions"].keys() >= {"python", "xgboost", "plugin", "library", "numpy"}
+    assert first["settings"] == {"rounds": 2, "seed": 0}
+
+    del first["measurements"][1]  # as if the run had been interrupted there
+    file.write_text(json.dumps(first))
+    speed.main(args)
+    second = json.loads(file.read_text())["measurements"]
+    assert second[0] == first["measurements"][0]
+    assert [m["job"]["candidate"] for m in second] == ["ours", "multi_output_tree"]
+
+    speed.main(["report", str(tmp_path / "out"), "--to", str(tmp_path / "here")])
+    text = (tmp_path / "here" / "RESULTS.md").read_text()
+    assert f"| {TINY} |" in text
+    assert "![Costs of all candidates](speed.png)" in text
+    assert (tmp_path / "here" / "speed.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_mistake_ends_with_one_message(run_script, tmp_path):
+    (tmp_path / "results.json").write_text('{"format": 1')
+    done = run_script("benchmarks/speed.py", "report", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("speed.py: ")
+    assert "results.json is not what a run writes (JSONDecodeError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "message"),
+    [
+        (["--suite", "dense,fast"], ValueError, "unknown suite fast; known are dense, rounds"),
+        (["--data", "emotion"], ValueError, "unknown data set 'emotion'; known are digits"),
+        (["--data", "synthetic-0x5x5"], ValueError, "unknown data set 'synthetic-0x5x5'"),
+        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; known are ours"),
+        (
+            ["--suite", "csr", "--candidates", "catboost"],
+            ValueError,
+            "the suite csr has none of the candidates catboost; it has ours",
+        ),
+        (
+            ["--suite", "scaling", "--data", "digits"],
+            ValueError,
+            "the suite scaling needs synthetic data, not digits",
+        ),
+    ],
+)
+def test_bad_choice(args, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        speed.main(["run", *args, "--output", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--repeats", "0"], "'0' is no positive number"),
+        (["--repeats", "one"], "'one' is no positive number"),
+        (["--threads", "1,x"], "'x' is no positive number"),
+        (["--rounds", "-1"], "'-1' is no positive number"),
+        (["--time-limit", "0"], "'0' is no positive number"),
+    ],
+)
+def test_bad_number(args, message, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        speed.main(["run", *args, "--output", str(tmp_path)])
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("package", ["lightgbm", "catboost"])
+def test_missing_package_names_the_extra(package, monkeypatch, tmp_path):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == package else find(n))
+    with pytest.raises(ModuleNotFoundError, match=rf"{package} is not .*'\.\[bench\]'.*--candidat"):
+        speed.main(["run", "--suite", "dense", "--candidates", package, "--output", str(tmp_path)])
+
+
+def test_missing_plugin(monkeypatch, tmp_path):
+    monkeypatch.setattr("xdcc.plugin.plugin_version", lambda: None)
+    with pytest.raises(ImportError, match="The benchmark needs the XGBoost of this project"):
+        speed.main(["run", "--suite", "csr", "--output", str(tmp_path)])
+
+
+# plan and run
+
+
+def test_the_plan_of_the_comparison_of_boosters():
+    groups = suites.plan(["dense", "csr"], threads=[1, 2])
+    rounds = {job.data: job.rounds for group in groups for job in group}
+    assert rounds == {
+        "emotions": 50,
+        "scene": 50,
+        "yeast": 50,
+        "enron": 20,
+        "medical": 20,
+        "bibtex": 5,
+        "tmc2007-500": 20,
+    }
+    turns = [(job.threads, job.candidate) for job in groups[0]]
+    candidates = ("ours", "multi_output_tree", "one_output_per_tree", "lightgbm", "catboost")
+    assert turns == [(threads, name) for threads in (1, 2) for name in candidates]
+    assert {job.storage for job in groups[7]} == {"csr"}
+
+
+def test_one_size_grows_at_a_time():
+    assert suites.scaling_points("rows")[-1] == "synthetic-200000x100x100"
+    assert suites.scaling_points("labels")[-1] == "synthetic-5000x100x1000"
+    for axis in ("rows", "features", "labels"):
+        shapes = np.array([data.synthetic_shape(name) for name in suites.scaling_points(axis)])
+        grows = (shapes != shapes[0]).any(axis=0)
+        assert list(np.array(["rows", "features", "labels"])[grows]) == [axis]
+        assert (5000, 100, 100) in map(tuple, shapes)
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """Replace the measuring by a function of the job; return the list of what was measured."""
+    measured = []
+
+    def measure(job, file, time_limit):
+        assert file.exists()
+        measured.append((job.data, job.candidate))
+        outcome = measure.outcomes.get((job.data, job.candidate), "measured")
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome, {"library": measure.library}
+
+    measure.outcomes, measure.library = {}, "a"
+    monkeypatch.setattr(part("run"), "measure_in_child", measure)
+    return measured, measure
+
+
+def test_candidates_take_turns(stub, tmp_path):
+    measured, _ = stub
+    groups = suites.plan(["csr"], data=[TINY, "synthetic-9x2x2"], threads=[1])
+    part("run").run(groups, 2, 9.0, Results.open(tmp_path, HEADER))
+    names = ("ours", "multi_output_tree", "one_output_per_tree")
+    expected = [(d, name) for d in (TINY, "synthetic-9x2x2") for _ in range(2) for name in names]
+    assert measured == expected
+
+
+def test_a_failure_keeps_what_was_measured(stub, tmp_path):
+    measured, measure = stub
+    groups = suites.plan(["csr"], data=[TINY], threads=[1])
+    measure.outcomes[TINY, "one_output_per_tree"] = RuntimeError("broken")
+    with pytest.raises(RuntimeError, match="broken"):
+        part("run").run(groups, 1, 9.0, Results.open(tmp_path, HEADER))
+    measure.outcomes.clear()
+    measured.clear()
+    results = Results.open(tmp_path, HEADER)
+    assert len(results.records) == 2
+    part("run").run(groups, 1, 9.0, results)
+    assert measured == [(TINY, "one_output_per_tree")]
+
+
+def test_what_took_too_long_is_not_measured_again_but_with_more_time(stub, tmp_path):
+    measured, measure = stub
+    groups = suites.plan(["csr"], data=[TINY], candidates=["ours"], threads=[1])
+    measure.outcomes[TINY, "ours"] = "longer than"
+    results = Results.open(tmp_path, HEADER)
+    for _ in range(2):
+        part("run").run(groups, 2, 9.0, results)
+    assert len(measured) == 1
+    assert [r["outcome"] for r in results.records] == ["longer than", "skipped"]
+    measure.outcomes.clear()
+    part("run").run(groups, 2, 99.0, results)
+    assert len(measured) == 3
+    assert [r["outcome"] for r in results.records] == ["measured", "measured"]
+
+
+def test_a_library_that_is_exchanged_meanwhile_ends_the_run(stub, tmp_path):
+    _, measure = stub
+    measure.library = "b"
+    results = Results.open(tmp_path, HEADER)
+    with pytest.raises(RuntimeError, match="XGBoost was a when the run began, and now it is b"):
+        part("run").run(suites.plan(["csr"], data=[TINY]), 1, 9.0, results)
+    assert results.records == []
+
+
+def test_what_the_system_ended_is_measured_again(stub, tmp_path):
+    measured, measure = stub
+    groups = suites.plan(["csr"], data=[TINY], candidates=["ours"], threads=[1])
+    measure.outcomes[TINY, "ours"] = "ended"
+    results = Results.open(tmp_path, HEADER)
+    for _ in range(2):
+        part("run").run(groups, 1, 9.0, results)
+    assert len(measured) == 2
+
+
+def test_a_candidate_skips_what_is_larger_than_what_took_too_long(stub, tmp_path, monkeypatch):
+    measured, measure = stub
+    sizes = ["synthetic-9x2x2", "synthetic-20x2x2", "synthetic-8x3x2", "synthetic-30x2x2"]
+    monkeypatch.setattr(part("run"), "SCALING_END_POINTS", (sizes[3],))
+    measure.outcomes["synthetic-9x2x2", "multi_output_tree"] = "longer than"
+    results = Results.open(tmp_path, HEADER)
+    groups = suites.plan(["scaling"], data=sizes, candidates=["ours", "multi_output_tree"])
+    part("run").run(groups, 1, 9.0, results)
+    assert [name for name, candidate in measured if candidate == "ours"] == sizes
+    assert [name for name, candidate in measured if candidate != "ours"] == [
+        "synthetic-9x2x2",
+        "synthetic-8x3x2",
+        "synthetic-30x2x2",  # an end point
+    ]
+    skipped = [r for r in results.records if r["outcome"] == "skipped"]
+    assert [r["job"]["data"] for r in skipped] == ["synthetic-20x2x2"]
+    assert skipped[0]["result"]["why"] == "synthetic-9x2x2 took longer than the time limit"
+
+
+# the child process
+
+
+def test_the_time_limit_ends_a_training(arrays):
+    job = replace(JOB, rounds=10**6)
+    assert part("child_process").measure_in_child(job, arrays(), 0.2) == ("longer than", {})
+
+
+def test_a_child_that_fails_says_why(tmp_path):
+    with pytest.raises(RuntimeError, match=rf"(?s)ours failed on {TINY} in .* dense:.*nothing.npz"):
+        part("child_process").measure_in_child(JOB, tmp_path / "nothing.npz", 9.0)
+
+
+def test_the_stopwatch():
+    code = """
+import time
+from speed_driver.stopwatch import measure_cost
+result, idle = measure_cost(lambda: time.sleep(0.3), 99)
+def work():
+    values = bytearray(b"x") * (1 << 26)
+    while time.process_time() < end:
+        pass
+    return len(values)
+end = time.process_time() + 0.3
+result, busy = measure_cost(work, 99)
+assert result == 1 << 26
+assert idle.wall_seconds >= 0.3 and idle.cpu_seconds < 0.1 and idle.peak_bytes < 1 << 22, idle
+assert busy.cpu_seconds >= 0.25 and busy.wall_seconds >= 0.25, busy
+assert 0.95 * (1 << 26) < busy.peak_bytes < 1.2 * (1 << 26), busy
+_, short = measure_cost(lambda: sum(range(9999)), 99)
+assert 0 < short.cpu_seconds < 0.1, short
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=BENCHMARKS, capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
+# data and candidates
+
+
+def test_arrays_come_back_as_they_were(arrays):
+    X, Y = data.read_arrays(arrays())
+    expected = data.make_multilabel(60, 5, 3, random_state=0)
+    assert X.dtype == Y.dtype == np.float32
+    assert X.flags.c_contiguous
+    np.testing.assert_array_equal(X, expected.X.astype(np.float32))
+    np.testing.assert_array_equal(Y, expected.Y)
+
+
+def test_absent_entries_of_csr_input_are_missing(arrays):
+    dense_X, _ = data.read_arrays(arrays("digits"))
+    X, _ = data.read_arrays(arrays("digits", "csr"))
+    assert sp.issparse(X)
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X.toarray(), dense_X)
+    assert xgb.DMatrix(X).num_nonmissing() == np.count_nonzero(dense_X)
+    published, _ = data.read_arrays(arrays("digits", "as published"))
+    np.testing.assert_array_equal(published, dense_X)
+
+
+@pytest.mark.parametrize("phase", ["end to end", "rounds"])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+def test_ours_fits_as_well_as_stock(phase, storage, arrays):
+    file = arrays("digits", storage)
+    results = {
+        name: part("measurement").measure(
+            replace(JOB, data="digits", candidate=name, phase=phase, storage=storage), file, 99.0
+        )
+        for name in ("ours", "multi_output_tree", "one_output_per_tree")
+    }
+    loss = {name: result["log_loss"] for name, result in results.items()}
+    assert loss["ours"] == pytest.approx(loss["multi_output_tree"], rel=1e-3)
+    assert loss["one_output_per_tree"] < loss["ours"]
+    assert results["ours"]["parameters"]["objective"] == "multilabel:sumGain"
+    assert results["multi_output_tree"]["parameters"]["multi_strategy"] == "multi_output_tree"
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "catboost"])
+@pytest.mark.parametrize("phase", ["end to end", "rounds"])
+def test_other_libraries(name, phase, arrays):
+    pytest.importorskip(name, reason=f"{name} comes with the extra `bench`")
+    file = arrays("digits")
+    X, Y = data.read_arrays(file)
+    Y[:, 1] = 0  # a label without a positive
+    job = replace(JOB, data="digits", candidate=name, phase=phase, rounds=20)
+    result = boosting.measure_boosting(job, X, Y, 99.0)
+    ours = boosting.measure_boosting(replace(job, candidate="ours"), X, Y, 99.0)
+    assert result["log_loss"] == pytest.approx(ours["log_loss"], abs=0.1)
+    assert result["cpu_seconds"] > 0
+
+
+def test_split_methods_are_candidates(arrays):
+    losses = {
+        method: part("measurement").measure(replace(JOB, candidate=method), arrays(), 9.0)
+        for method in ("sumGain", "maxGain")
+    }
+    assert losses["sumGain"]["log_loss"] != losses["maxGain"]["log_loss"]
+    assert losses["maxGain"]["parameters"]["objective"] == "multilabel:maxGain"
+
+
+def test_stock_histograms_are_bounded_where_memory_would_not_do():
+    make = part("candidates").make_candidate
+    huge = replace(JOB, data="synthetic-9x1000x1000000")
+    bounded = make(replace(huge, candidate="multi_output_tree")).parameters
+    assert bounded["max_cached_hist_node"] == 32
+    for job in (huge, replace(huge, candidate="one_output_per_tree"), JOB):
+        assert "max_cached_hist_node" not in make(job).parameters
+
+
+def test_log_loss():
+    Y, P = np.array([[1, 0], [0, 1]]), np.array([[0.5, 0.25], [1e-3, 0.9]])
+    assert boosting.log_loss(Y, P) == pytest.approx(metrics.log_loss(Y.ravel(), P.ravel()))
+    certain = boosting.log_loss(np.array([[1.0]]), np.array([[0.0]], dtype=np.float32))
+    assert certain == pytest.approx(-np.log(np.finfo(np.float32).eps))
+
+
+def test_chains(arrays):
+    for name, length in (("xdcc_short", 3), ("classifier_chain", 3)):
+        job = Job("chain", TINY, name, "chain", "as published", 1, 2, 0)
+        result = part("measurement").measure(job, arrays(), 99.0)
+        assert result["chain_length"] == length
+        assert result["cpu_seconds"] > 0
+        assert "2" in (
+            result["parameters"].get("n_estimators"),
+            result["parameters"].get("estimator__n_estimators"),
+        )
+
+
+def test_chain_lengths():
+    length = part("chain_comparison").chain_length
+    Y = np.zeros((10, 8))
+    Y[:, 0] = Y[0, 1] = 1  # cardinality 1.1
+    assert length("xdcc_short", Y) == 4
+    assert length("xdcc_short", Y[:, :3]) == 3
+    assert length("xdcc_full", Y) == length("classifier_chain", Y) == 8
+
+
+# the roofline
+
+
+def brute_force(booster, X, n_labels, max_depth, max_bin):
+    """Count by walking every row through every tree, node by node."""
+    matrix = xgb.QuantileDMatrix(X, max_bin=max_bin)
+    begins, cuts = matrix.get_quantile_cut()
+    bins = np.full(X.shape, -1)
+    for (i, f), value in np.ndenumerate(X):
+        if not np.isnan(value):
+            bins[i, f] = sum(cut <= value for cut in cuts[begins[f] : begins[f + 1]])
+    counted = bins >= 0
+    for f in range(X.shape[1]):
+        if (bins[:, f] >= 0).all():
+            values, counts = np.unique(bins[:, f], return_counts=True)
+            counted[:, f] = bins[:, f] != values[counts.argmax()]
+    total = {"additions": 0, "read_bytes": 0, "nodes": 0, "rows": 0, "entries": 0}
+
+    def build(rows):
+        entries = int(counted[rows].sum())
+        total["nodes"] += 1
+        total["rows"] += len(rows)
+        total["entries"] += entries
+        total["additions"] += entries * n_labels * 2
+        total["read_bytes"] += len(rows) * n_labels * 2 * 4 + entries * 4
+
+    model = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]
+    for tree in model["trees"]:
+
+        def grow(node, rows, depth, tree=tree):
+            if tree["left_children"][node] < 0:
+                return
+            x = X[rows, tree["split_indices"][node]]
+            missing = np.isnan(x)
+            goes_left = x < np.float32(tree["split_conditions"][node])
+            goes_left[missing] = tree["default_left"][node]
+            left, right = rows[goes_left], rows[~goes_left]
+            if depth + 1 < max_depth:
+                build(left if len(left) <= len(right) else right)
+            grow(tree["left_children"][node], left, depth + 1)
+            grow(tree["right_children"][node], right, depth + 1)
+
+        build(np.arange(len(X)))
+        grow(0, np.arange(len(X)), 0)
+    return total
+
+
+@pytest.mark.parametrize(("rounds", "max_depth"), [(3, 3), (1, 1), (2, 6)])
+def test_counted_additions_are_those_of_a_walk_through_the_trees(rounds, max_depth):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 4)).astype(np.float32)
+    X[random.random(80) < 0.7, 1] = 0
+    X[random.random(80) < 0.2, 2] = np.nan
+    Y = random.integers(0, 2, size=(80, 3))
+    params = {"objective": "multilabel:sumGain", "max_depth": max_depth, "max_bin": 16}
+    booster = xgb.train(params, xgb.DMatrix(X, Y), rounds)
+    work = part("histogram_work").histogram_work(booster, X, 3, max_depth, 16)
+    assert asdict(work) == brute_force(booster, X, 3, max_depth, 16)
+    assert work.nodes > rounds or max_depth == 1
+
+
+def test_counted_additions_by_hand():
+    X = np.array([[0], [0], [0], [1]], dtype=np.float32)
+    params = {"objective": "multilabel:sumGain", "max_depth": 1}
+    booster = xgb.train(params, xgb.DMatrix(X, np.array([[0, 1], [0, 1], [0, 1], [1, 0]])), 1)
+    work = part("histogram_work").histogram_work(booster, X, 2, 1, 256)
+    # One histogram, the root's. The zeros are its most frequent bin: the 1 is the only entry.
+    assert asdict(work) == {
+        "additions": 1 * 2 * 2,
+        "read_bytes": 4 * 2 * 8 + 1 * 4,
+        "nodes": 1,
+        "rows": 4,
+        "entries": 1,
+    }
+
+
+@pytest.fixture
+def compiler():
+    try:
+        return machine_peak.find_compiler()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.usefixtures("compiler")
+def test_the_kernel_adds_and_reads(tmp_path):
+    kernel = machine_peak.Kernel(tmp_path)
+    random = np.random.default_rng(0)
+    rows = random.integers(9, size=(5, 6)).astype(np.float32)
+    row_of = random.integers(5, size=30, dtype=np.uint32)
+    bin_of = random.integers(4, size=30, dtype=np.uint32)
+    histogram, expected = np.ones((4, 6)), np.ones((4, 6))
+    np.add.at(expected, bin_of, rows[row_of])
+    kernel.add_to_histogram(rows, row_of, bin_of, histogram)
+    np.testing.assert_array_equal(histogram, expected)
+    assert kernel.read_all(np.arange(101, dtype=np.uint64)) == 5050
+
+
+@pytest.mark.usefixtures("compiler")
+def test_roofline(arrays, monkeypatch):
+    monkeypatch.setattr(machine_peak, "_SECONDS_PER_TRIAL", 0.005)
+    job = Job("roofline", TINY, "ours", "rounds", "dense", 1, 2, 0)
+    result = part("measurement").measure(job, arrays(), 99.0)
+    assert 1e8 < result["peak"]["additions_l2"] < 1e12
+    assert 1e8 < result["peak"]["additions_l1"] < 1e12
+    assert 1e8 < result["peak"]["read_bytes"] < 1e13
+    assert result["work"]["additions"] == result["work"]["entries"] * 6 > 0
+    summary = Summary([record(Cell("roofline", "rounds", TINY, 1, "ours"), **result)])
+    seconds, adding, reading = tables.roofline_share(summary, summary.cells("roofline")[0])
+    assert seconds == result["cpu_seconds"]
+    assert 0 < adding < 1
+    assert 0 < reading < 1
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_run_prints_the_shares_of_the_peak(monkeypatch, tmp_path, capsys):
+    measured = {
+        "cpu_seconds": 0.5,
+        "peak": {"additions_l1": 8e9, "additions_l2": 10e9, "read_bytes": 20e9},
+        "work": {"additions": 10**9, "read_bytes": 10**9},
+        "library": part("machine").library_digest(),
+    }
+    monkeypatch.setattr(part("run"), "measure_in_child", lambda *_: ("measured", measured))
+    args = ["--suite", "roofline", "--data", TINY, "--repeats", "1", "--output", str(tmp_path)]
+    speed.main(["run", *args])
+    assert f"| {TINY} | 1.000 | 1.000 | 0.500 | 2.00 | 20.0% | 10.0% |" in capsys.readouterr().out
+
+
+def test_no_compiler(monkeypatch, tmp_path):
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"there is no c\+\+ or g\+\+ or clang\+\+"):
+        speed.main(["run", "--suite", "roofline", "--output", str(tmp_path / "out")])
+
+
+def test_a_compiler_that_fails(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", shutil.which("false"))
+    with pytest.raises(RuntimeError, match=r"peak.cc .* failed"):
+        machine_peak.Kernel(tmp_path)
+
+
+# results
+
+
+def test_results_of_other_builds_are_not_mixed(tmp_path):
+    Results.open(tmp_path, HEADER).add(JOB, 0, "measured", 9.0, {})
+    assert Results.open(tmp_path, HEADER).find(JOB, 0)["outcome"] == "measured"
+    with_more = HEADER | {"versions": {"library": "a", "catboost": "1"}}
+    assert Results.open(tmp_path, with_more).header["versions"]["catboost"] == "1"
+    other = HEADER | {"versions": {"library": "b"}}
+    with pytest.raises(ValueError, match="versions library = 'a', and now it is 'b': name another"):
+        Results.open(tmp_path, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "TypeError"),
+        ('{"format": 0}', "its format is 0, expected 1"),
+        ('{"format": 1, "machine": {}}', "KeyError: 'versions'"),
+        (json.dumps({"format": 1, **HEADER, "measurements": [{"job": {"suit": 1}}]}), "suit"),
+    ],
+)
+def test_broken_results(text, message, tmp_path):
+    (tmp_path / "results.json").write_text(text)
+    with pytest.raises(ValueError, match=f"is not what a run writes .*{message}.*move it away"):
+        speed.main(["report", str(tmp_path)])
+
+
+def test_no_results(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"holds no results\.json"):
+        speed.main(["report", str(tmp_path)])
+    with pytest.raises(ValueError, match="holds no measurements"):
+        report.write_report(Results.open(tmp_path, HEADER), tmp_path)
+
+
+# what the report says
+
+
+def test_the_best_of_the_repeats_and_ratios():
+    ours, stock = (Cell("dense", "end to end", "yeast", 1, c) for c in ("ours", "lightgbm"))
+    slow = ours._replace(candidate="catboost")
+    summary = Summary(
+        [
+            record(ours, 0, cpu_seconds=0.5),
+            record(ours, 1, cpu_seconds=0.25),
+            record(stock, 0, cpu_seconds=3.0),
+            record(slow, 0, "longer than", 60.0),
+            record(slow, 1, "skipped", why="slow"),
+        ]
+    )
+    best = summary.best(ours)
+    assert (best.value, best.spread, best.repeats) == (0.25, 1.0, 2)
+    assert summary.ratio(stock, ours).value == 12
+    assert tables.ratio_text(summary.ratio(slow, ours)) == "> 240×"
+    assert tables.ratio_text(summary.ratio(stock, slow)) == "< 0.050×"
+    assert summary.ratio(slow, slow) is None
+    assert summary.ratio(slow, ours, "wall_seconds") is None
+    assert summary.ratio(stock, ours._replace(data="scene")) is None
+    table = tables.cost_tables(summary, "dense", "ours")
+    assert "| yeast | 0.250 (+100%) | 3.00 (once), 12.0× | > 60.0, > 240× |" in table
+    assert "| geometric mean |  | 12.0× | > 240× |" in table
+    assert "| geometric mean |  |  |  |" in tables.cost_tables(
+        Summary([record(ours, 0, "longer than", 60.0), record(stock), record(slow)]),
+        "dense",
+        "ours",
+    )
+
+
+SEVEN_RATIOS = dict(zip(suites.SEVEN, (4, 16, 64, 16, 16, 16, 16), strict=True))
+"""Their geometric mean is 16, and the least is 4."""
+
+
+def seven(candidate, factor=1.0):
+    for name, ratio in SEVEN_RATIOS.items():
+        yield dense(name, "ours", cpu_seconds=0.5)
+        yield dense(name, candidate, cpu_seconds=0.5 * ratio * factor)
+
+
+def test_reached_and_not_reached():
+    mean = "End to end, dense: geometric mean over stock `multi_output_tree`"
+    reached = verdict(mean, seven("multi_output_tree"))
+    assert reached.measured == pytest.approx(16)
+    assert reached.state == "reached"
+    below = verdict(mean, seven("multi_output_tree", 0.7))
+    assert below.measured == pytest.approx(11.2)
+    assert below.state == "NOT reached"
+    assert below.worst[0].label == "emotions, multi_output_tree"
+    assert below.worst[1].value == pytest.approx(2.8)
+
+    every = "End to end, dense: every data set"
+    assert verdict(every, seven("multi_output_tree")).state == "incomplete"
+    both = [*seven("multi_output_tree", 2), *seven("one_output_per_tree")]
+    assert verdict(every, both).state == "NOT reached"
+    assert verdict(every, both).measured == 4
+    both = [*seven("multi_output_tree", 2), *seven("one_output_per_tree", 1.25)]
+    assert verdict(every, both).state == "reached"
+    assert verdict("Rounds alone: geometric mean over stock `m", both).state == "not measured"
+
+    text = tables.requirement_table([reached, below, verdict(every, seven("multi_output_tree"))])
+    assert f"| {mean} | ≥ 12× | 16.0× | reached | emotions, multi_output_tree: 4.00× |" in text
+    assert "| ≥ 12× | 11.2× | **NOT reached** | emotions, multi_output_tree: 2.80× |" in text
+    assert "| incomplete (7 of 14) |" in text
+
+
+def test_log_loss_has_to_be_near_on_both_sides():
+    what = "Training log-loss"
+    for factor, state in ((1.0009, "reached"), (1.0011, "NOT reached"), (0.9989, "NOT reached")):
+        records = [
+            dense(name, candidate, log_loss=0.5 * (factor if candidate == "ours" else 1))
+            for name in suites.SEVEN
+            for candidate in ("ours", "multi_output_tree")
+        ]
+        judged = verdict(what, records)
+        assert judged.state == state
+        assert judged.measured == pytest.approx(100 * abs(factor - 1))
+
+
+def test_methods_may_cost_half_more():
+    def records(slowest):
+        for name in suites.SEVEN:
+            for k, method in enumerate(suites.SPLIT_METHODS):
+                seconds = {0: 1.0, 5: slowest}.get(k, 1.2)
+                yield record(Cell("methods", "rounds", name, 1, method), cpu_seconds=seconds)
+
+    assert suites.SPLIT_METHODS[0] == "sumGain"
+    assert verdict("Split methods over sumGain, rounds", records(1.5)).state == "reached"
+    judged = verdict("Split methods over sumGain, rounds", records(1.6))
+    assert (judged.state, judged.measured) == ("NOT reached", 1.6)
+    assert judged.worst[0].label == "emotions, maxAbsG"
+
+
+def test_two_threads_are_compared_in_wall_time():
+    def records(*wall):
+        for name in ("tmc2007-500", "bibtex"):
+            for threads, seconds in zip((1, 2), wall, strict=True):
+                cell = Cell("threads", "rounds", name, threads, "ours")
+                yield record(cell, cpu_seconds=9.0, wall_seconds=seconds)
+
+    assert verdict("Two threads, wall time, rounds", records(1.7, 1.0)).state == "reached"
+    assert verdict("Two threads, wall time, rounds", records(1.6, 1.0)).state == "NOT reached"
+
+
+def test_chains_are_counted():
+    def records(n_faster, limited=0):
+        for k, name in enumerate(suites.TABLE_2):
+            cell = Cell("chain", "chain", name, 1, "classifier_chain")
+            yield record(cell, cpu_seconds=2.0, chain_length=6)
+            outcome = "longer than" if k >= 11 - limited else "measured"
+            for candidate in ("xdcc_short", "xdcc_full"):
+                faster = {"cpu_seconds": 1.0 if k < n_faster else 2.0, "chain_length": 6}
+                result = faster if outcome == "measured" else {}
+                yield record(cell._replace(candidate=candidate), 0, outcome, 9.0, **result)
+
+    short, full = "Chain of cardinality + 2", "Full chain"
+    assert verdict(short, records(11)).state == "reached"
+    assert verdict(short, records(10)).state == "NOT reached"
+    assert verdict(full, records(7, limited=4)).state == "reached"
+    judged = verdict(full, records(6))
+    assert (judged.state, judged.measured) == ("NOT reached", 6)
+    assert judged.worst[0].label == "genbase"
+
+
+def test_a_bound_on_the_wrong_side_does_not_reach():
+    records = list(seven("multi_output_tree", 10))
+    records[0] = dense("emotions", "ours", outcome="longer than", time_limit=0.01)
+    judged = verdict("End to end, dense: geometric mean over stock `multi", records)
+    assert judged.measured > 12
+    assert judged.state == "NOT reached"
+
+
+def test_the_whole_report(tmp_path, monkeypatch):
+    records = [*seven("multi_output_tree"), *seven("lightgbm")]
+    for record_ in records:
+        record_["result"]["log_loss"] = 0.125
+    for axis in suites.SCALING_AXES:
+        for k, name in enumerate(suites.scaling_points(axis)):
+            for candidate in ("ours", "multi_output_tree"):
+                cell = Cell("scaling", "end to end", name, 1, candidate)
+                bounded = {"max_cached_hist_node": 32} if k == 4 else {}
+                records.append(record(cell, cpu_seconds=k + 1.0, parameters=bounded))
+    slow = Cell("scaling", "end to end", "synthetic-5000x100x10", 1, "one_output_per_tree")
+    records.append(record(slow, 0, "longer than", 60.0))
+    larger = slow._replace(data="synthetic-5000x100x30")
+    records.append(record(larger, 0, "skipped", why="it would take long"))
+    for threads in (1, 2):
+        cell = Cell("threads", "rounds", "bibtex", threads, "ours")
+        records.append(record(cell, wall_seconds=3.5 / threads))
+    for k, candidate in enumerate(suites.CHAINS):
+        cell = Cell("chain", "chain", "flags", 1, candidate)
+        records.append(record(cell, cpu_seconds=k + 1.0, chain_length=6 + (k > 0)))
+    peak = {"additions_l1": 10e9, "additions_l2": 8e9, "read_bytes": 20e9}
+    work = {"additions": 2 * 10**9, "read_bytes": 10**9}
+    cell = Cell("roofline", "rounds", "bibtex", 1, "ours")
+    records.append(record(cell, cpu_seconds=0.5, peak=peak, work=work))
+    notes = tmp_path / "notes.md"
+    notes.write_text("Here is *why*.\n")
+    monkeypatch.setattr(report, "_NOTES", notes)
+
+    results = Results(tmp_path / "results.json", HEADER, records)
+    text = report.write_report(results, tmp_path / "out").read_text()
+    assert "## Where a number is not reached\n\nHere is *why*.\n" in text
+    assert "| machine | cores | 1 |" in text
+    assert "| yeast | 0.500 (+0%) | 32.0 (once), 64.0× | 32.0 (once), 64.0× |" in text
+    assert "| yeast | 0.125000 | 0.125000 | 0.125000 |" in text
+    assert "| bibtex | rounds | ours | 3.50 (once) | 1.75 (once) | 2.00× |" in text
+    assert "| flags | 6 | 1.00 (once) | 7 | 2.00 (once) | 7 | 3.00 (once) | 3.00× | 1.50× |" in text
+    assert "| bibtex | 2.000 | 1.000 | 0.500 | 4.00 | 40.0% | 10.0% |" in text
+    assert "- synthetic-5000x100x30, one_output_per_tree: skipped, it would take long" in text
+    assert "- synthetic-5000x100x1000, multi_output_tree: `max_cached_hist_node=32`" in text
+    assert (tmp_path / "out" / "speed.png").stat().st_size > 10_000
+
+    monkeypatch.setattr(report, "_NOTES", tmp_path / "none.md")
+    text = report.write_report(results, tmp_path / "out").read_text()
+    assert "## Where a number is not reached\n\n## Figure" in text
