@@ -132,12 +132,18 @@ class MemoryPool {
   std::mutex lock_;
 
  public:
-  [[nodiscard]] AlignedArray<std::int32_t> Take() {
+  /** @brief The smallest array with room for `n` numbers, else the largest one there is. */
+  [[nodiscard]] AlignedArray<std::int32_t> Take(std::size_t n) {
     std::lock_guard<std::mutex> guard{lock_};
+    auto const best = std::min_element(
+        spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
+          bool const l_fits = l.Capacity() >= n, r_fits = r.Capacity() >= n;
+          return l_fits != r_fits ? l_fits : (l.Capacity() < r.Capacity()) == l_fits;
+        });
     AlignedArray<std::int32_t> memory;
-    if (!spare_.empty()) {
-      memory = std::move(spare_.back());
-      spare_.pop_back();
+    if (best != spare_.end()) {
+      memory = std::move(*best);
+      spare_.erase(best);
     }
     return memory;
   }
@@ -186,6 +192,9 @@ class ClusterEvaluator {
       if (node.cluster && node.cluster.use_count() == 1) {
         cluster_memory_.GiveBack(node.cluster->rows.Release());
       }
+      if (node.entries && node.entries != root_children_ && node.entries.use_count() == 1) {
+        spare_entries_.push_back(std::move(node.entries));
+      }
       this->DropSums(&node);
       node = {};
     }
@@ -211,6 +220,12 @@ class ClusterEvaluator {
     auto jobs = this->MakeJobs(requests);
     // Siblings read row numbers that new clusters then change.
     for (bool is_new : {false, true}) {
+      if (jobs.size() == 1) {  // the root: threads are of more use inside
+        if (jobs.front().IsNew() == is_new) {
+          this->Prepare(context, requests, *root, &jobs.front());
+        }
+        continue;
+      }
       common::ParallelFor(jobs.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
         if (jobs[i].IsNew() == is_new) {
           this->Prepare(context, requests, *root, &jobs[i]);
@@ -220,7 +235,7 @@ class ClusterEvaluator {
     auto const tasks = this->MakeTasks(jobs, context.blocks.size());
     std::vector<std::array<RunningBest, 2>> running(tasks.size());
     common::ParallelFor(tasks.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
-      this->Work(context, jobs[tasks[i].job], tasks[i], requests, &running[i]);
+      this->Work(context, jobs[tasks[i].job], tasks[i], requests, *root, &running[i]);
     });
     if (requests.front().parent == RegTree::kInvalidNodeId) {
       this->KeepRoot(nodes_[requests.front().nid], root);
@@ -240,8 +255,12 @@ class ClusterEvaluator {
     });
     for (auto const& request : requests) {
       if (request.parent != RegTree::kInvalidNodeId) {
-        this->DropSums(&nodes_[request.parent]);
-        nodes_[request.parent] = {};
+        auto& parent = nodes_[request.parent];
+        this->DropSums(&parent);
+        if (parent.cluster && parent.cluster.use_count() == 1) {
+          cluster_memory_.GiveBack(parent.cluster->rows.Release());
+        }
+        parent = {};
       }
     }
   }
@@ -395,7 +414,7 @@ class ClusterEvaluator {
         first.entries = root.entries;
         first.lists = root.lists;
       } else {
-        first.entries = std::make_shared<BlockEntries>(n_blocks);
+        first.entries = this->TakeEntries(n_blocks);
         first.lists.resize(n_blocks);
       }
       std::vector<std::uint32_t> rows(first.cluster->rows.NumRows());
@@ -437,7 +456,8 @@ class ClusterEvaluator {
   std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients,
                                        common::Span<bst_idx_t const> all_rows, bool has_lists) {
     auto cluster = std::make_shared<Cluster>(
-        Cluster{RowCluster{gradients, all_rows, !has_lists, cluster_memory_.Take()}, has_lists, {}, {},
+        Cluster{RowCluster{ctx_->Threads(), gradients, all_rows, !has_lists, cluster_memory_.Take(
+                                           2 * gradients.NumLabels() * all_rows.size())}, has_lists, {}, {},
                 {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -455,6 +475,18 @@ class ClusterEvaluator {
     return cluster;
   }
 
+  [[nodiscard]] std::shared_ptr<BlockEntries> TakeEntries(std::size_t n_blocks) {
+    std::lock_guard<std::mutex> guard{entries_lock_};
+    std::shared_ptr<BlockEntries> entries;
+    if (!spare_entries_.empty()) {
+      entries = std::move(spare_entries_.back());
+      spare_entries_.pop_back();
+    }
+    if (!entries || entries->size() != n_blocks) {
+      entries = std::make_shared<BlockEntries>(n_blocks);
+    }
+    return entries;
+  }
   /** @brief Whether there is room for so many bytes of sums beside those that are kept. */
   [[nodiscard]] bool Reserve(std::size_t bytes) {
     if (kept_bytes_.fetch_add(bytes) + bytes > param_.max_bytes) {
@@ -471,13 +503,8 @@ class ClusterEvaluator {
     node->totals.Assign(2 * n_padded, 0);
     node->n_rows = node_rows.size();
     for (auto const& chunk : rows.Chunks()) {
-      auto* total = node->totals.Data() + 2 * chunk.padded_begin;
-      for (auto row : node_rows) {
-        auto const* values = rows.Values(chunk) + row * 2 * chunk.width;
-        for (std::size_t k = 0; k < 2 * chunk.width; ++k) {
-          total[k] += values[k];
-        }
-      }
+      SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data(), node_rows.size(),
+                     node->totals.Data() + 2 * chunk.padded_begin);
     }
 
     auto const& stats = *request.stats;
@@ -513,7 +540,8 @@ class ClusterEvaluator {
 
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
   void Work(CandidateContext const& context, Job const& job, Task const& task,
-            std::vector<Request> const& requests, std::array<RunningBest, 2>* running) {
+            std::vector<Request> const& requests, RootLists const& root,
+            std::array<RunningBest, 2>* running) {
     auto* buffer = &buffers_[omp_get_thread_num()];
     auto const* request = requests.data() + job.begin;
     bool const has_histograms =
@@ -524,7 +552,8 @@ class ClusterEvaluator {
       } else if (job.kind == JobKind::kHistogramSiblings) {
         this->FillSiblings(context, b, job, request);
       } else {
-        this->FillLists(context, b, job.kind == JobKind::kNewLists, request, &buffer->lists);
+        this->FillLists(context, b, job.kind == JobKind::kNewLists, request, root,
+                        &buffer->lists);
       }
     }
     if (!has_histograms) {
@@ -553,8 +582,9 @@ class ClusterEvaluator {
   [[nodiscard]] IntegerHistogram MakeHistogram(CandidateContext const& context, std::size_t b,
                                                Cluster const& cluster,
                                                std::vector<std::uint32_t> const& rows) {
-    IntegerHistogram histogram{context.blocks[b].n_bins, cluster.rows.PaddedLabels(),
-                               histogram_memory_.Take()};
+    auto const n_bins = context.blocks[b].n_bins;
+    auto const n_padded = cluster.rows.PaddedLabels();
+    IntegerHistogram histogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
     histogram.Add(cluster.rows, context.index, b, context.blocks[b], rows);
     return histogram;
   }
@@ -613,10 +643,10 @@ class ClusterEvaluator {
 
   /** @brief Fill the lists of one block for a new cluster or two siblings. */
   void FillLists(CandidateContext const& context, std::size_t b, bool is_new,
-                 Request const* request, ListBuffer* buffer) {
+                 Request const* request, RootLists const& root, ListBuffer* buffer) {
     auto& node = nodes_[request->nid];
     if (is_new) {
-      if (node.lists[b].empty() && (*node.entries)[b].empty()) {
+      if (node.entries != root.entries) {
         MakeLists(node.cluster->rows, context.index, b, context.blocks[b], context.cuts, buffer,
                   &(*node.entries)[b], &node.lists[b]);
       }
@@ -967,6 +997,8 @@ class ClusterEvaluator {
   std::vector<std::uint32_t> local_rows_;  // by global row: its number in its cluster
   std::shared_ptr<BlockEntries> root_children_;
   MemoryPool cluster_memory_, histogram_memory_;
+  std::vector<std::shared_ptr<BlockEntries>> spare_entries_;
+  std::mutex entries_lock_;
   std::atomic<std::size_t> kept_bytes_{0};
   std::vector<Buffer> buffers_;  // one per thread
 };

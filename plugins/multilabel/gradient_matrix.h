@@ -15,11 +15,12 @@
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
-#include <algorithm>  // for max, min
+#include <algorithm>  // for max, min, transform
 #include <array>      // for array
 #include <cmath>      // for abs, ilogb, isnan, ldexp
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint8_t
+#include <functional>  // for plus
 #include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"    // for GlobalSum, SafeColl
@@ -155,10 +156,18 @@ class GradientMatrix {
 
   /** @brief Sums over the rows of all workers, gradients then Hessians. [2 * n_labels] */
   [[nodiscard]] std::vector<double> Sum(Context const* ctx) const {
-    std::vector<double> sum(this->Width(), 0.0);
-    SumRows(values_.data(), n_rows_, sum.size(), sum.data());
-    collective::SafeColl(
-        collective::GlobalSum(ctx, linalg::MakeVec(sum.data(), sum.size())));
+    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
+    std::vector<std::vector<double>> parts(ctx->Threads(), std::vector<double>(this->Width()));
+    common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
+      SumRows(values_.data() + r * kRun * this->Width(),
+              std::min<std::size_t>(kRun, n_rows_ - r * kRun), this->Width(),
+              parts[omp_get_thread_num()].data());
+    });
+    auto& sum = parts.front();
+    for (std::size_t t = 1; t < parts.size(); ++t) {
+      std::transform(sum.cbegin(), sum.cend(), parts[t].cbegin(), sum.begin(), std::plus<>{});
+    }
+    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(sum.data(), sum.size())));
     return sum;
   }
 

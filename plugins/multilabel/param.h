@@ -40,7 +40,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .describe("Whether any label, all labels or their mean must reach min_child_weight.");
     DMLC_DECLARE_FIELD(max_list_rows)
         .set_range(0, 1 << 16)
-        .set_default(1 << 16)
+        .set_default(1 << 15)
         .describe("Nodes with at most so many rows use sorted row lists, larger ones histograms.");
     DMLC_DECLARE_FIELD(max_histogram_mib)
         .set_lower_bound(1)

@@ -12,13 +12,15 @@
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
 #define XDCC_MULTILABEL_ROW_CLUSTER_H_
 
-#include <algorithm>  // for min
+#include <algorithm>  // for fill_n, min, transform
 #include <cmath>      // for abs, ilogb, ldexp
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint16_t, uint32_t
+#include <functional>  // for plus
 #include <utility>    // for move
 #include <vector>     // for vector
 
+#include "../../src/common/threading_utils.h"  // for ParallelFor
 #include "gradient_matrix.h"  // for GradientMatrix
 #include "list_scan.h"        // for ChunkView
 #include "vectorised.h"       // for XDCC_TARGET_CLONES
@@ -41,8 +43,15 @@ class AlignedArray {
     std::fill_n(line.values, kPerLine, value);
     lines_.assign((n + kPerLine - 1) / kPerLine, line);
   }
-  /** @brief Make room; what is there already stays. */
-  void Resize(std::size_t n) { lines_.resize((n + kPerLine - 1) / kPerLine); }
+  /** @brief Make room for numbers that are all to be written. */
+  void Resize(std::size_t n) {
+    auto const n_lines = (n + kPerLine - 1) / kPerLine;
+    if (n_lines > lines_.capacity()) {
+      lines_.clear();  // nothing to copy
+    }
+    lines_.resize(n_lines);
+  }
+  [[nodiscard]] std::size_t Capacity() const { return lines_.capacity() * kPerLine; }
   [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
   [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
 };
@@ -58,12 +67,13 @@ struct LabelChunk {
 class RowCluster {
  public:
   /**
+   * @param n_threads Number of threads to use.
    * @param rows   Global indices of the rows; those without gradient are left out.
    * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
-  RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows, bool narrow,
-             AlignedArray<std::int32_t> memory);
+  RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
+             common::Span<bst_idx_t const> rows, bool narrow, AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kNarrow = 16;
   /** @brief Take the room back. */
@@ -142,8 +152,21 @@ XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const
   }
 }
 
-inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_idx_t const> rows,
-                              bool narrow, AlignedArray<std::int32_t> memory)
+/** @brief Sum of rows of one chunk. [n_rows, 2 * width] -> [2 * width] */
+XDCC_TARGET_CLONES static void SumClusterRows(std::int32_t const* values, std::size_t width,
+                                              std::uint32_t const* rows, std::size_t n_rows,
+                                              std::int32_t* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    auto const* row = values + rows[i] * 2 * width;
+    for (std::size_t k = 0; k < 2 * width; ++k) {
+      out[k] += row[k];
+    }
+  }
+}
+
+inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
+                              common::Span<bst_idx_t const> rows, bool narrow,
+                              AlignedArray<std::int32_t> memory)
     : values_{std::move(memory)} {
   rows_.reserve(rows.size());
   for (auto row : rows) {
@@ -152,8 +175,19 @@ inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_
     }
   }
   auto const n_labels = gradients.NumLabels();
-  std::vector<double> sums(2 * n_labels, 0.0);
-  SumAbsolute(gradients.View(), rows_.data(), rows_.size(), sums.data());
+  // Runs of rows, for threads. The sums are exact (see `gradient_matrix.h`), in any order.
+  constexpr std::size_t kRun = 1024;
+  std::size_t const n_runs = (rows_.size() + kRun - 1) / kRun;
+  auto length = [&](std::size_t run) { return std::min(kRun, rows_.size() - run * kRun); };
+  std::vector<std::vector<double>> parts(n_threads, std::vector<double>(2 * n_labels));
+  common::ParallelFor(n_runs, n_threads, [&](auto run) {
+    SumAbsolute(gradients.View(), rows_.data() + run * kRun, length(run),
+                parts[omp_get_thread_num()].data());
+  });
+  auto& sums = parts.front();
+  for (std::size_t t = 1; t < parts.size(); ++t) {
+    std::transform(sums.cbegin(), sums.cend(), parts[t].cbegin(), sums.begin(), std::plus<>{});
+  }
   for (std::size_t j = 0; j < n_labels; ++j) {
     if (sums[j] != 0.0 || sums[n_labels + j] != 0.0) {
       labels_.push_back(static_cast<std::uint32_t>(j));
@@ -185,9 +219,12 @@ inline RowCluster::RowCluster(GradientMatrix const& gradients, common::Span<bst_
       grad_scale_.Data()[chunk.padded_begin + k] = scale(grad_factor[k]);
       hess_scale_.Data()[chunk.padded_begin + k] = scale(hess_factor[k]);
     }
-    ScaleRows(gradients.View(), rows_.data(), rows_.size(), labels_.data() + chunk.begin, chunk,
-              grad_factor.data(), hess_factor.data(),
-              values_.Data() + 2 * chunk.padded_begin * rows_.size());
+    auto* out = values_.Data() + 2 * chunk.padded_begin * rows_.size();
+    common::ParallelFor(n_runs, n_threads, [&](auto run) {
+      ScaleRows(gradients.View(), rows_.data() + run * kRun, length(run),
+                labels_.data() + chunk.begin, chunk, grad_factor.data(), hess_factor.data(),
+                out + run * kRun * 2 * chunk.width);
+    });
   }
 }
 }  // namespace xgboost::multilabel

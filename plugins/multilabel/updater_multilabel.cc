@@ -13,7 +13,8 @@
  *
  * More than 300 lines, so that the steps of growing a tree stand together, in their order.
  */
-#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, min, none_of, transform
+#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of, transform
+#include <cmath>      // for ceil
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t
 #include <iterator>   // for back_inserter
@@ -59,6 +60,8 @@ using tree::TrainParam;
 constexpr char kUpdaterName[] = "grow_multilabel_hist";
 /** @brief Size of a task's histogram; it shares a core's second-level cache with gradients. */
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
+/** @brief With several threads: number of blocks for each. */
+constexpr std::size_t kBlocksPerThread = 8;
 /** @brief With external memory: size of the histograms that one pass over the pages fills. */
 constexpr std::size_t kPassBytes = std::size_t{1} << 28;
 
@@ -238,7 +241,11 @@ class TreeGrower {
     use_clusters_ = use_clusters_ && page_id == 1;
     auto const bin_bytes = use_clusters_ ? 2 * RowCluster::kNarrow * sizeof(std::int32_t)
                                          : gradients_.Width() * sizeof(double);
-    blocks_ = MakeFeatureBlocks(only_page->cut, bin_bytes, kBlockBytes);
+    // Smaller blocks where there would be too few for all threads.
+    auto const n_threads = static_cast<std::size_t>(ctx_->Threads());
+    auto const share = only_page->cut.TotalBins() * bin_bytes / (kBlocksPerThread * n_threads);
+    blocks_ = MakeFeatureBlocks(only_page->cut, bin_bytes,
+                                n_threads == 1 ? kBlockBytes : std::min(kBlockBytes, share));
     in_memory_ = page_id == 1 && !collective::IsDistributed();
     if (in_memory_) {
       cache_->Update(ctx_, only_page, blocks_, use_clusters_);
@@ -248,6 +255,10 @@ class TreeGrower {
                        gpair.Shape(0), gradients_.NumLabels());
     }
 
+    if (!use_clusters_ || gpair.Shape(0) > max_list_rows_) {
+      this->CheckMemory();
+    }
+
     auto const& info = p_fmat->Info();
     interactions_.Reset();
     interactions_.Configure(*param_, info.num_col_);
@@ -255,6 +266,29 @@ class TreeGrower {
                           param_->colsample_bylevel, param_->colsample_bytree);
     scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
     stats_.clear();
+  }
+
+  /** @brief The block with most bins. */
+  [[nodiscard]] FeatureBlock const& LargestBlock() const {
+    return *std::max_element(
+        blocks_.cbegin(), blocks_.cend(),
+        [](FeatureBlock const& l, FeatureBlock const& r) { return l.n_bins < r.n_bins; });
+  }
+  /** @brief Size of its histogram. */
+  [[nodiscard]] std::size_t BlockBytes() const {
+    return this->LargestBlock().n_bins * gradients_.Width() *
+           (use_clusters_ ? sizeof(std::int32_t) : sizeof(double));
+  }
+  /** @brief Whether every thread can have the histogram of a block of features. */
+  void CheckMemory() const {
+    constexpr double kMiB = 1 << 20;
+    auto const bytes = this->BlockBytes();
+    auto const needed = static_cast<std::size_t>(std::ceil(bytes * ctx_->Threads() / kMiB));
+    CHECK_LE(needed << 20, max_bytes_)
+        << "max_histogram_mib=" << (max_bytes_ >> 20) << " is too little: a block of features with "
+        << this->LargestBlock().n_bins << " bins and " << gradients_.NumLabels() << " labels takes "
+        << bytes / kMiB << " MiB for each of " << ctx_->Threads() << " threads. Raise it to "
+        << needed << ", or lower max_bin or nthread.";
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
@@ -399,7 +433,8 @@ class TreeGrower {
       }
     } else {
       // One histogram per task of a group, filled page by page, and summed over the workers.
-      std::size_t const group_size = std::max<std::size_t>(1, kPassBytes / kBlockBytes);
+      std::size_t const group_size =
+          std::max<std::size_t>(1, std::min(kPassBytes, max_bytes_) / this->BlockBytes());
       histograms_.resize(std::min(group_size, tasks.size()));
       for (std::size_t begin = 0; begin < tasks.size(); begin += group_size) {
         auto const n = std::min(group_size, tasks.size() - begin);
