@@ -404,7 +404,8 @@ class ClusterEvaluator {
       first.histograms.resize(n_blocks);
       first.rows.resize(first.cluster->rows.NumRows());
       std::iota(first.rows.begin(), first.rows.end(), 0);
-      this->SetConstants(gradients, *request, first.rows, &first);
+      this->SumTotals(first.rows, &first);
+      this->SetConstants(gradients, *request, &first);
       return;
     }
     if (job->kind == JobKind::kNewLists) {
@@ -419,36 +420,45 @@ class ClusterEvaluator {
       }
       std::vector<std::uint32_t> rows(first.cluster->rows.NumRows());
       std::iota(rows.begin(), rows.end(), 0);
-      this->SetConstants(gradients, *request, rows, &first);
+      this->SumTotals(rows, &first);
+      this->SetConstants(gradients, *request, &first);
       return;
     }
     auto& parent = nodes_[request->parent];
     for (std::size_t k = 0; k < 2; ++k) {
-      std::vector<std::uint32_t> rows;
       for (auto row : request[k].rows) {
         if (gradients.Active(row)) {
-          rows.push_back(local_rows_[row]);
+          job->rows[k].push_back(local_rows_[row]);
         }
       }
-      auto& node = nodes_[request[k].nid];
-      if (job->kind == JobKind::kListSiblings) {
-        // The lists of the root are kept: the first partition puts the children elsewhere.
-        node.entries = parent.entries == root.entries ? root_children_ : parent.entries;
-        node.cluster = parent.cluster;
-        node.lists.resize(n_blocks);
-        node.sums.resize(n_blocks);
-        for (auto row : rows) {
-          parent.cluster->is_right[row] = static_cast<std::uint8_t>(k);
-        }
-        this->SetConstants(gradients, request[k], rows, &node);
-      } else if (job->is_large[k]) {
-        node.cluster = parent.cluster;
+    }
+    std::size_t const small = job->rows[0].size() <= job->rows[1].size() ? 0 : 1;
+    Node temporary;  // of a sibling that becomes a cluster of its own
+    Node* siblings[2];
+    for (std::size_t k = 0; k < 2; ++k) {
+      bool const goes_on = job->kind == JobKind::kListSiblings || job->is_large[k];
+      siblings[k] = goes_on ? &nodes_[request[k].nid] : &temporary;
+      siblings[k]->cluster = parent.cluster;
+    }
+    this->SumTotals(job->rows[small], siblings[small]);
+    SubtractTotals(parent, *siblings[small], siblings[1 - small]);
+    for (std::size_t k = 0; k < 2; ++k) {
+      auto& node = *siblings[k];
+      if (&node == &temporary) {
+        continue;
+      }
+      this->SetConstants(gradients, request[k], &node);
+      if (job->kind == JobKind::kHistogramSiblings) {
         node.histograms.resize(n_blocks);
-        this->SetConstants(gradients, request[k], rows, &node);
-        node.rows = rows;
-        job->rows[k] = std::move(rows);
-      } else {
-        job->rows[k] = std::move(rows);
+        node.rows = job->rows[k];
+        continue;
+      }
+      // The lists of the root are kept: the first partition puts the children elsewhere.
+      node.entries = parent.entries == root.entries ? root_children_ : parent.entries;
+      node.lists.resize(n_blocks);
+      node.sums.resize(n_blocks);
+      for (auto row : job->rows[k]) {
+        parent.cluster->is_right[row] = static_cast<std::uint8_t>(k);
       }
     }
   }
@@ -495,18 +505,40 @@ class ClusterEvaluator {
     }
     return true;
   }
-  /** @brief Sum up the rows of a node and derive what its scores need. */
-  void SetConstants(GradientMatrix const& gradients, Request const& request,
-                    std::vector<std::uint32_t> const& node_rows, Node* node) const {
+  /** @brief Sum up the rows of a node. */
+  void SumTotals(std::vector<std::uint32_t> const& node_rows, Node* node) const {
+    auto const& rows = node->cluster->rows;
+    node->n_rows = node_rows.size();
+    node->totals.Assign(2 * rows.PaddedLabels(), 0);
+    constexpr std::size_t kRun = 1024;
+    auto const n_threads = ctx_->Threads();  // 1 within a parallel region, whatever thread it is
+    std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
+    common::ParallelFor((node_rows.size() + kRun - 1) / kRun, n_threads, [&](auto run) {
+      auto* part = &parts[n_threads == 1 ? 0 : omp_get_thread_num()];
+      for (auto const& chunk : rows.Chunks()) {
+        SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
+                       std::min(kRun, node_rows.size() - run * kRun),
+                       part->Data() + 2 * chunk.padded_begin);
+      }
+    });
+    for (auto const& part : parts) {
+      for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
+        node->totals.Data()[k] += part.Data()[k];
+      }
+    }
+  }
+  /** @brief The same for the sibling of a node. */
+  static void SubtractTotals(Node const& parent, Node const& part, Node* node) {
+    node->n_rows = parent.n_rows - part.n_rows;
+    node->totals = parent.totals;
+    SubtractIntegers(part.totals.Data(), 2 * node->cluster->rows.PaddedLabels(),
+                     node->totals.Data());
+  }
+
+  /** @brief Derive what the scores of a node need. */
+  void SetConstants(GradientMatrix const& gradients, Request const& request, Node* node) const {
     auto const& rows = node->cluster->rows;
     auto const n_padded = rows.PaddedLabels();
-    node->totals.Assign(2 * n_padded, 0);
-    node->n_rows = node_rows.size();
-    for (auto const& chunk : rows.Chunks()) {
-      SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data(), node_rows.size(),
-                     node->totals.Data() + 2 * chunk.padded_begin);
-    }
-
     auto const& stats = *request.stats;
     node->mean.Assign(n_padded, 0.0f);
     node->total.Assign(n_padded, 2.0f);

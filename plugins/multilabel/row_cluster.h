@@ -67,7 +67,7 @@ struct LabelChunk {
 class RowCluster {
  public:
   /**
-   * @param n_threads Number of threads to use.
+   * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows; those without gradient are left out.
    * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
@@ -182,7 +182,7 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
   std::vector<std::vector<double>> parts(n_threads, std::vector<double>(2 * n_labels));
   common::ParallelFor(n_runs, n_threads, [&](auto run) {
     SumAbsolute(gradients.View(), rows_.data() + run * kRun, length(run),
-                parts[omp_get_thread_num()].data());
+                parts[n_threads == 1 ? 0 : omp_get_thread_num()].data());
   });
   auto& sums = parts.front();
   for (std::size_t t = 1; t < parts.size(); ++t) {
