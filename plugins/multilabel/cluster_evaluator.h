@@ -184,7 +184,7 @@ class ClusterEvaluator {
   /** @brief Begin a tree. */
   void Reset(Context const* ctx, ClusterParam const& param, std::size_t n_blocks, bst_idx_t n_rows,
              std::size_t n_labels) {
-    ctx_ = ctx;
+    n_threads_ = ctx->Threads();
     param_ = param;
     n_labels_ = n_labels;
     kept_bytes_ = 0;
@@ -200,7 +200,7 @@ class ClusterEvaluator {
     }
     nodes_.clear();
     local_rows_.resize(n_rows);
-    buffers_.resize(ctx_->Threads());
+    buffers_.resize(n_threads_);
     if (!root_children_ || root_children_->size() != n_blocks) {
       root_children_ = std::make_shared<BlockEntries>(n_blocks);
     }
@@ -222,19 +222,19 @@ class ClusterEvaluator {
     for (bool is_new : {false, true}) {
       if (jobs.size() == 1) {  // the root: threads are of more use inside
         if (jobs.front().IsNew() == is_new) {
-          this->Prepare(context, requests, *root, &jobs.front());
+          this->Prepare(context, requests, *root, n_threads_, &jobs.front());
         }
         continue;
       }
-      common::ParallelFor(jobs.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
+      common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
         if (jobs[i].IsNew() == is_new) {
-          this->Prepare(context, requests, *root, &jobs[i]);
+          this->Prepare(context, requests, *root, 1, &jobs[i]);
         }
       });
     }
     auto const tasks = this->MakeTasks(jobs, context.blocks.size());
     std::vector<std::array<RunningBest, 2>> running(tasks.size());
-    common::ParallelFor(tasks.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
+    common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
       this->Work(context, jobs[tasks[i].job], tasks[i], requests, *root, &running[i]);
     });
     if (requests.front().parent == RegTree::kInvalidNodeId) {
@@ -248,7 +248,7 @@ class ClusterEvaluator {
         best[job.begin + k].Merge(running[t][k]);
       }
     }
-    common::ParallelFor(requests.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
+    common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
       auto const& node = nodes_[requests[i].nid];
       Decide(context, node.error, node.cluster->rows, node.rows, &best[i],
              &(*scanners)[omp_get_thread_num()], requests[i].stats, requests[i].split);
@@ -380,7 +380,7 @@ class ClusterEvaluator {
   [[nodiscard]] std::vector<Task> MakeTasks(std::vector<Job> const& jobs,
                                             std::size_t n_blocks) const {
     std::vector<Task> tasks;
-    std::size_t const n_threads = ctx_->Threads();
+    std::size_t const n_threads = n_threads_;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       bool const has_lists =
           jobs[j].kind == JobKind::kNewLists || jobs[j].kind == JobKind::kListSiblings;
@@ -394,22 +394,22 @@ class ClusterEvaluator {
   }
 
   void Prepare(CandidateContext const& context, std::vector<Request> const& requests,
-               RootLists const& root, Job* job) {
+               RootLists const& root, std::int32_t n_threads, Job* job) {
     auto const& gradients = context.gradients;
     auto const n_blocks = context.blocks.size();
     auto const* request = requests.data() + job->begin;
     auto& first = nodes_[request->nid];
     if (job->kind == JobKind::kNewHistogram) {
-      first.cluster = this->MakeCluster(gradients, request->rows, false);
+      first.cluster = this->MakeCluster(gradients, request->rows, false, n_threads);
       first.histograms.resize(n_blocks);
       first.rows.resize(first.cluster->rows.NumRows());
       std::iota(first.rows.begin(), first.rows.end(), 0);
-      this->SumTotals(first.rows, &first);
+      SumTotals(n_threads, first.rows, &first);
       this->SetConstants(gradients, *request, &first);
       return;
     }
     if (job->kind == JobKind::kNewLists) {
-      first.cluster = this->MakeCluster(gradients, request->rows, true);
+      first.cluster = this->MakeCluster(gradients, request->rows, true, n_threads);
       first.sums.resize(n_blocks);
       if (first.cluster->rows.NumRows() == local_rows_.size() && root.entries) {
         first.entries = root.entries;
@@ -420,7 +420,7 @@ class ClusterEvaluator {
       }
       std::vector<std::uint32_t> rows(first.cluster->rows.NumRows());
       std::iota(rows.begin(), rows.end(), 0);
-      this->SumTotals(rows, &first);
+      SumTotals(n_threads, rows, &first);
       this->SetConstants(gradients, *request, &first);
       return;
     }
@@ -440,7 +440,7 @@ class ClusterEvaluator {
       siblings[k] = goes_on ? &nodes_[request[k].nid] : &temporary;
       siblings[k]->cluster = parent.cluster;
     }
-    this->SumTotals(job->rows[small], siblings[small]);
+    SumTotals(n_threads, job->rows[small], siblings[small]);
     SubtractTotals(parent, *siblings[small], siblings[1 - small]);
     for (std::size_t k = 0; k < 2; ++k) {
       auto& node = *siblings[k];
@@ -464,9 +464,10 @@ class ClusterEvaluator {
   }
 
   std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients,
-                                       common::Span<bst_idx_t const> all_rows, bool has_lists) {
+                                       common::Span<bst_idx_t const> all_rows, bool has_lists,
+                                       std::int32_t n_threads) {
     auto cluster = std::make_shared<Cluster>(
-        Cluster{RowCluster{ctx_->Threads(), gradients, all_rows, !has_lists, cluster_memory_.Take(
+        Cluster{RowCluster{n_threads, gradients, all_rows, !has_lists, cluster_memory_.Take(
                                            2 * gradients.NumLabels() * all_rows.size())}, has_lists, {}, {},
                 {}});
     auto const& rows = cluster->rows.GlobalRows();
@@ -506,21 +507,29 @@ class ClusterEvaluator {
     return true;
   }
   /** @brief Sum up the rows of a node. */
-  void SumTotals(std::vector<std::uint32_t> const& node_rows, Node* node) const {
+  static void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& node_rows,
+                        Node* node) {
     auto const& rows = node->cluster->rows;
     node->n_rows = node_rows.size();
     node->totals.Assign(2 * rows.PaddedLabels(), 0);
     constexpr std::size_t kRun = 1024;
-    auto const n_threads = ctx_->Threads();  // 1 within a parallel region, whatever thread it is
-    std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
-    common::ParallelFor((node_rows.size() + kRun - 1) / kRun, n_threads, [&](auto run) {
-      auto* part = &parts[n_threads == 1 ? 0 : omp_get_thread_num()];
+    auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
       for (auto const& chunk : rows.Chunks()) {
         SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
                        std::min(kRun, node_rows.size() - run * kRun),
-                       part->Data() + 2 * chunk.padded_begin);
+                       out->Data() + 2 * chunk.padded_begin);
       }
-    });
+    };
+    auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
+    if (n_threads == 1) {
+      for (std::size_t run = 0; run < n_runs; ++run) {
+        sum(run, &node->totals);
+      }
+      return;
+    }
+    std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
+    common::ParallelFor(n_runs, n_threads,
+                        [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
     for (auto const& part : parts) {
       for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
         node->totals.Data()[k] += part.Data()[k];
@@ -600,7 +609,9 @@ class ClusterEvaluator {
       } else {
         continue;
       }
-      this->Score(node, buffer, &(*running)[k]);
+      if (buffer->n_scores > 0) {
+        this->Score(node, buffer, &(*running)[k]);
+      }
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (has_histograms && node.histograms[b].kept_bytes == 0) {
           histogram_memory_.GiveBack(node.histograms[b].sums.Release());
@@ -1022,7 +1033,7 @@ class ClusterEvaluator {
            method == SplitMethod::kSumAbsG;
   }
 
-  Context const* ctx_{nullptr};
+  std::int32_t n_threads_{1};
   ClusterParam param_;
   std::size_t n_labels_{0};
   std::vector<Node> nodes_;                // by node index

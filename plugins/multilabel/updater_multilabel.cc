@@ -150,6 +150,7 @@ class TreeGrower {
   TreeGrower(Context const* ctx, TrainParam const* param, MultiLabelTrainParam const& ml_param,
              std::shared_ptr<common::ColumnSampler> column_sampler, Workspace* workspace)
       : ctx_{ctx},
+        n_threads_{ctx->Threads()},
         param_{param},
         batch_{param->max_bin, param->sparse_threshold},
         reg_{*param, ml_param},
@@ -242,10 +243,9 @@ class TreeGrower {
     auto const bin_bytes = use_clusters_ ? 2 * RowCluster::kNarrow * sizeof(std::int32_t)
                                          : gradients_.Width() * sizeof(double);
     // Smaller blocks where there would be too few for all threads.
-    auto const n_threads = static_cast<std::size_t>(ctx_->Threads());
-    auto const share = only_page->cut.TotalBins() * bin_bytes / (kBlocksPerThread * n_threads);
+    auto const share = only_page->cut.TotalBins() * bin_bytes / (kBlocksPerThread * n_threads_);
     blocks_ = MakeFeatureBlocks(only_page->cut, bin_bytes,
-                                n_threads == 1 ? kBlockBytes : std::min(kBlockBytes, share));
+                                n_threads_ == 1 ? kBlockBytes : std::min(kBlockBytes, share));
     in_memory_ = page_id == 1 && !collective::IsDistributed();
     if (in_memory_) {
       cache_->Update(ctx_, only_page, blocks_, use_clusters_);
@@ -264,7 +264,7 @@ class TreeGrower {
     interactions_.Configure(*param_, info.num_col_);
     column_sampler_->Init(ctx_, info.num_col_, info.feature_weights, param_->colsample_bynode,
                           param_->colsample_bylevel, param_->colsample_bytree);
-    scanners_.assign(ctx_->Threads(), SplitScanner{reg_, gradients_.NumLabels()});
+    scanners_.assign(n_threads_, SplitScanner{reg_, gradients_.NumLabels()});
     stats_.clear();
   }
 
@@ -283,11 +283,11 @@ class TreeGrower {
   void CheckMemory() const {
     constexpr double kMiB = 1 << 20;
     auto const bytes = this->BlockBytes();
-    auto const needed = static_cast<std::size_t>(std::ceil(bytes * ctx_->Threads() / kMiB));
+    auto const needed = static_cast<std::size_t>(std::ceil(bytes * n_threads_ / kMiB));
     CHECK_LE(needed << 20, max_bytes_)
         << "max_histogram_mib=" << (max_bytes_ >> 20) << " is too little: a block of features with "
         << this->LargestBlock().n_bins << " bins and " << gradients_.NumLabels() << " labels takes "
-        << bytes / kMiB << " MiB for each of " << ctx_->Threads() << " threads. Raise it to "
+        << bytes / kMiB << " MiB for each of " << n_threads_ << " threads. Raise it to "
         << needed << ", or lower max_bin or nthread.";
   }
 
@@ -397,9 +397,8 @@ class TreeGrower {
         }
       }
     }
-    auto const n_threads = ctx_->Threads();
-    std::vector<BestSplit> best(nodes.size() * n_threads);
-    wanted_.resize(n_threads);
+    std::vector<BestSplit> best(nodes.size() * n_threads_);
+    wanted_.resize(n_threads_);
     auto fill = [&](BinIndex const& index, common::HistogramCuts const& cuts, std::size_t page_id,
                     Task const& task, BlockHistogram* hist) {
       auto const& block = blocks_[task.block];
@@ -417,15 +416,15 @@ class TreeGrower {
         FeatureHistogram const of_feature{
             *hist, cuts, f, block.first_bin, ptrs[f], ptrs[f + 1], index.DefaultBin(f)};
         (scanners_[tid].*kernels_.scan)(of_feature, stats_[nodes[task.node].nid],
-                                        &best[task.node * n_threads + tid]);
+                                        &best[task.node * n_threads_ + tid]);
       }
       hist->Clear();
     };
 
     if (in_memory_) {
-      histograms_.resize(n_threads);
+      histograms_.resize(n_threads_);
       for (auto const& page : this->Pages(p_fmat)) {
-        common::ParallelFor(tasks.size(), n_threads, common::Sched::Dyn(1), [&](auto i) {
+        common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
           auto* hist = &histograms_[omp_get_thread_num()];
           fill(*cache_->index, page.cut, 0, tasks[i], hist);
           scan(*cache_->index, page.cut, tasks[i], hist);
@@ -441,12 +440,12 @@ class TreeGrower {
         std::size_t page_id{0};
         for (auto const& page : this->Pages(p_fmat)) {
           BinIndex const index{ctx_, page, blocks_, false, false};
-          common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
+          common::ParallelFor(n, n_threads_, common::Sched::Dyn(1), [&](auto i) {
             fill(index, page.cut, page_id, tasks[begin + i], &histograms_[i]);
           });
           if (++page_id == partitioners_.size()) {
             this->SumOverWorkers(common::Span{tasks}.subspan(begin, n));
-            common::ParallelFor(n, n_threads, common::Sched::Dyn(1), [&](auto i) {
+            common::ParallelFor(n, n_threads_, common::Sched::Dyn(1), [&](auto i) {
               scan(index, page.cut, tasks[begin + i], &histograms_[i]);
             });
           }
@@ -455,8 +454,8 @@ class TreeGrower {
     }
 
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      for (std::int32_t tid = 0; tid < n_threads; ++tid) {
-        auto& candidate = best[i * n_threads + tid];
+      for (std::int32_t tid = 0; tid < n_threads_; ++tid) {
+        auto& candidate = best[i * n_threads_ + tid];
         if (candidate.split.Beats(nodes[i].split)) {
           nodes[i].split = candidate.split;
           stats_[nodes[i].nid].left_sums = std::move(candidate.left_sums);
@@ -475,12 +474,12 @@ class TreeGrower {
       begin.push_back(begin.back() + histograms_[i].Size(blocks_[tasks[i].block].n_bins));
     }
     std::vector<double> sums(begin.back());
-    common::ParallelFor(tasks.size(), ctx_->Threads(), [&](auto i) {
+    common::ParallelFor(tasks.size(), n_threads_, [&](auto i) {
       histograms_[i].Write(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
     });
     collective::SafeColl(
         collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
-    common::ParallelFor(tasks.size(), ctx_->Threads(), [&](auto i) {
+    common::ParallelFor(tasks.size(), n_threads_, [&](auto i) {
       histograms_[i].Read(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
     });
   }
@@ -541,7 +540,7 @@ class TreeGrower {
   /** @brief Count the rows of each node, on all workers, that carry a gradient. */
   void CountActive(std::vector<ExpandEntry> const& nodes) {
     std::vector<double> n_active(nodes.size(), 0.0);
-    common::ParallelFor(nodes.size(), ctx_->Threads(), common::Sched::Dyn(1), [&](auto i) {
+    common::ParallelFor(nodes.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
       for (std::size_t page_id = 0; page_id < partitioners_.size(); ++page_id) {
         for (auto ridx : this->Rows(page_id, nodes[i].nid)) {
           n_active[i] += gradients_.Active(ridx);
@@ -556,6 +555,7 @@ class TreeGrower {
   }
 
   Context const* ctx_;
+  std::int32_t n_threads_;  // asking the context is a system call
   TrainParam const* param_;
   BatchParam batch_;
   Regularisation reg_;
