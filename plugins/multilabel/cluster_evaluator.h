@@ -187,7 +187,6 @@ class ClusterEvaluator {
     n_threads_ = ctx->Threads();
     param_ = param;
     n_labels_ = n_labels;
-    kept_bytes_ = 0;
     for (auto& node : nodes_) {
       if (node.cluster && node.cluster.use_count() == 1) {
         cluster_memory_.GiveBack(node.cluster->rows.Release());
@@ -199,6 +198,7 @@ class ClusterEvaluator {
       node = {};
     }
     nodes_.clear();
+    CHECK_EQ(kept_bytes_.load(), 0);
     local_rows_.resize(n_rows);
     buffers_.resize(n_threads_);
     if (!root_children_ || root_children_->size() != n_blocks) {
