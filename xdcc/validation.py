@@ -230,7 +230,8 @@ def _label_values(Y: Any) -> NDArray[Any]:
         return Y.toarray()
     if hasattr(Y, "iloc"):
         # A nullable column's NA becomes NaN; mixed columns become an array of objects.
-        return Y.to_numpy(dtype=object, na_value=np.nan)
+        # A copy, because pandas may hand out memory that it does not let anyone write to.
+        return Y.to_numpy(dtype=object, na_value=np.nan, copy=True)
     try:
         return np.asarray(Y)
     except ValueError as error:

@@ -114,6 +114,18 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("colsample_bylevel", _SHARE, "Share of the tree's features drawn for a level."),
     BoosterParam("colsample_bynode", _SHARE, "Share of the level's features drawn for a node."),
     BoosterParam("max_bin", Number(low=2, whole=True), "Largest number of bins per feature."),
+    BoosterParam(
+        "max_list_rows",
+        Number(low=0, high=65536, whole=True),
+        "Nodes with more rows use histograms, others sorted row lists; the trees are the same.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "max_histogram_mib",
+        Number(low=1, whole=True),
+        "Limit on the memory of histograms, in MiB.",
+        plugin_only=True,
+    ),
     BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
     BoosterParam(
         "scale_pos_weight", _AT_LEAST_0, "Weight of a positive label against a negative one."

@@ -1,0 +1,175 @@
+"""Lists, histograms, their mixtures and any number of threads grow the same trees, bit for bit.
+
+`max_list_rows` says up to how many rows a node keeps sorted lists, `max_histogram_mib` how much
+memory histograms may take. The double-precision histograms of other paths (`min_child_weight`,
+external memory) are an oracle for both: there every split is scored exactly.
+"""
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xdcc.boosting.params import SPLIT_METHODS
+
+
+def make_data(kind, n_rows=400, n_features=12, n_labels=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    Y = (X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_rows, n_labels)) > 1) + 0.0
+    match kind:
+        case "missing":
+            X[rng.random(X.shape) < 0.3] = np.nan
+        case "zeros":  # default bins: most values are the same, some below, some above
+            X[rng.random(X.shape) < 0.7] = 0
+        case "binary":
+            X = (X > 0.8).astype(np.float32)
+        case "mixed":  # zeros beside a feature that misses values
+            X[:, ::2] *= rng.random((n_rows, (n_features + 1) // 2)) < 0.3
+            X[rng.random(n_rows) < 0.2, 1] = np.nan
+        case "csr":
+            X = sparse.csr_matrix(X * (rng.random(X.shape) < 0.3))
+        case "unknown":
+            Y[rng.random(Y.shape) < 0.5] = np.nan
+            Y[:100] = np.nan
+    return xgb.DMatrix(X, Y, nthread=1)
+
+
+KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "unknown"]
+
+
+def dump(matrix, n_rounds=4, **params):
+    params = {"objective": "multilabel:logistic", "max_depth": 5, "nthread": 1} | params
+    return xgb.train(params, matrix, n_rounds).get_dump(with_stats=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_lists_and_histograms_grow_the_same_trees(kind, method):
+    matrix = make_data(kind)
+    objective = f"multilabel:{method}"
+    lists = dump(matrix, objective=objective)
+    assert sum(tree.count("leaf") for tree in lists) > 20
+    for max_list_rows in (0, 30, 200):
+        assert dump(matrix, objective=objective, max_list_rows=max_list_rows) == lists
+
+
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_scores_choose_the_same_splits(kind, method):
+    # A floor that no label's Hessian falls below changes nothing but the path.
+    matrix = make_data(kind)
+    params = {"objective": f"multilabel:{method}", "base_score": 0.5}
+    exact = dump(matrix, **params, min_child_weight=1e-30, min_child_weight_scope="any")
+    assert dump(matrix, **params) == exact
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 8, 9, 17, 33, 64, 65, 150])
+def test_any_number_of_labels(n_labels):
+    # Chunks of labels of every width, alone and beside others.
+    matrix = make_data("zeros", n_rows=150, n_labels=n_labels)
+    for method in ("sumGain", "maxWeight"):
+        exact = dump(matrix, 2, min_child_weight=1e-30, split_method=method)
+        for max_list_rows in (0, 1000):
+            assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == exact
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("max_list_rows", [0, 60, 10000])
+def test_number_of_threads(kind, max_list_rows):
+    matrix = make_data(kind, n_rows=2500, n_features=40)
+    one = dump(matrix, max_list_rows=max_list_rows)
+    for n in (2, 5):
+        assert dump(matrix, nthread=n, max_list_rows=max_list_rows) == one
+
+
+@pytest.mark.parametrize("kind", ["dense", "binary"])
+@pytest.mark.parametrize("max_list_rows", [0, 10000])
+def test_without_room_sums_are_added_up_again(kind, max_list_rows):
+    # 300 features x 256 bins x 60 labels are 35 MiB a node, more than there is room for.
+    matrix = make_data(kind, n_rows=600, n_features=300, n_labels=60)
+    roomy = dump(matrix, 2, max_list_rows=max_list_rows)
+    assert dump(matrix, 2, max_list_rows=max_list_rows, max_histogram_mib=1) == roomy
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"grow_policy": "lossguide", "max_leaves": 12, "max_depth": 0},
+        {"subsample": 0.5, "seed": 3},
+        {"colsample_bytree": 0.6, "colsample_bynode": 0.5, "seed": 3},
+        {"interaction_constraints": "[[0, 1, 2], [3, 4, 5, 6]]"},
+        {"num_parallel_tree": 3, "subsample": 0.7},
+        {"gamma": 2.0, "reg_lambda": 0.01},
+        {"max_bin": 4},
+        {"max_bin": 100_000},
+        {"max_depth": 1},
+    ],
+)
+def test_other_parameters(params):
+    matrix = make_data("missing")
+    lists = dump(matrix, **params)
+    assert dump(matrix, **params, max_list_rows=0) == lists
+    assert dump(matrix, **params, max_list_rows=50) == lists
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    values=st.lists(
+        st.tuples(
+            st.sampled_from([0.0, 1.0, 2.0, np.nan]),
+            st.sampled_from([0.0, 0.0, 0.0, -1.0, 3.0]),
+            st.integers(0, 3),
+        ),
+        min_size=2,
+        max_size=30,
+    ),
+    method=st.sampled_from(SPLIT_METHODS),
+)
+def test_ties(values, method):
+    # Few values: many splits have the same gain, and the order of preference decides.
+    table = np.array(values)
+    X, code = table[:, [0, 1, 1, 0]], table[:, 2].astype(int)
+    matrix = xgb.DMatrix(X, np.c_[code & 1, code >> 1], nthread=1)
+    exact = dump(matrix, 2, split_method=method, min_child_weight=1e-30)
+    for max_list_rows in (0, 4, 100):
+        assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == exact
+
+
+def test_change_of_matrix_and_of_regime_between_rounds():
+    params = {"objective": "multilabel:sumGain", "nthread": 1}
+    first, second = make_data("binary"), make_data("dense", n_rows=300)
+
+    def train(max_list_rows):
+        booster = xgb.Booster(params, [first, second])
+        for i, matrix in enumerate([first, second, first, first, second]):
+            booster.set_param({"max_list_rows": max_list_rows[i % len(max_list_rows)]})
+            booster.update(matrix, i)
+        return booster.get_dump(with_stats=True)
+
+    assert train([0, 10_000, 100]) == train([10_000]) == train([0])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"max_list_rows": 65537}, "max_list_rows"),
+        ({"max_list_rows": -1}, "max_list_rows"),
+        ({"max_histogram_mib": 0}, "max_histogram_mib"),
+        (
+            {"max_histogram_mib": 1, "max_list_rows": 0},
+            r"max_histogram_mib=1 is too little: a block of features with 256 bins and 1200 labels "
+            r"takes 2\.\d+ MiB for each of 1 threads. Raise it to 3, or lower max_bin or nthread",
+        ),
+        (
+            {"max_histogram_mib": 1, "min_child_weight": 1},
+            r"takes 4\.\d+ MiB for each of 1 threads. Raise it to 5",
+        ),
+    ],
+)
+def test_limits_that_cannot_be_met(params, message):
+    matrix = make_data("dense", n_rows=300, n_features=1, n_labels=1200)
+    with pytest.raises(xgb.core.XGBoostError, match=message):
+        dump(matrix, 1, **params)
