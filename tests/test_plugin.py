@@ -25,6 +25,13 @@ def test_version_is_what_the_build_says(monkeypatch: pytest.MonkeyPatch) -> None
     require_plugin("This test")
 
 
+@pytest.mark.parametrize("version", ["0.1.0", "0.1.10"])
+def test_an_old_plugin_is_refused(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(xgboost, "build_info", lambda: {"XDCC_MULTILABEL": version})
+    with pytest.raises(PluginMissingError, match=rf"the multi-label plugin {version}, older than"):
+        require_plugin("This test")
+
+
 @pytest.mark.usefixtures("stock")
 @pytest.mark.parametrize("estimator", [MultiLabelXGBClassifier(), DynamicChainClassifier()])
 def test_missing_plugin_is_an_import_error_with_instructions(estimator: object) -> None:

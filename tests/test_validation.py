@@ -247,6 +247,12 @@ def test_constant_labels_are_predicted(estimator: BaseEstimator) -> None:
     np.testing.assert_array_equal(predicted[:, :2], constant[:, :2])
 
 
+def test_unknown_labels_in_a_frame_of_floats(estimator: BaseEstimator) -> None:
+    labels = np.column_stack((np.where(np.arange(30) % 3 == 0, NAN, Y[:, 0]), Y[:, 1]))
+    of_frame = clone(estimator).fit(X, pd.DataFrame(labels)).predict_proba(X)
+    np.testing.assert_array_equal(of_frame, estimator.fit(X, labels).predict_proba(X))
+
+
 def test_constant_among_the_known_rows(estimator: BaseEstimator) -> None:
     labels = np.column_stack((np.where(np.arange(30) % 2, NAN, 1), Y[:, 0]))
     np.testing.assert_array_equal(estimator.fit(X, labels).predict(X)[:, 0], 1)
@@ -303,6 +309,7 @@ def test_forms_of_X_and_Y_give_the_same_model(estimator: BaseEstimator) -> None:
         (pd.DataFrame(X), pd.DataFrame(Y)),
         (X, sparse.csr_matrix(Y)),
         (X, pd.DataFrame(Y).astype("Int64")),
+        (X, pd.DataFrame(Y).astype(float)),
         (X, pd.DataFrame(Y).astype("category")),
     ):
         found = clone(estimator).fit(other_X, other_Y).predict_proba(other_X)

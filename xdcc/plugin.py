@@ -9,10 +9,11 @@ imported, so ``import xdcc`` works with either.
 import xgboost
 
 _BUILD_INFO_KEY = "XDCC_MULTILABEL"
+_OLDEST_PLUGIN = "0.2.0"
 
 
 class PluginMissingError(ImportError):
-    """The installed XGBoost was built without the multi-label plugin."""
+    """The installed XGBoost was built without the multi-label plugin, or with an old one."""
 
 
 def plugin_version() -> str | None:
@@ -28,7 +29,7 @@ def plugin_version() -> str | None:
 
 
 def require_plugin(user: str) -> None:
-    """Stop with an instruction if the plugin is missing.
+    """Stop with an instruction if the plugin is missing or too old.
 
     Parameters
     ----------
@@ -38,11 +39,21 @@ def require_plugin(user: str) -> None:
     Raises
     ------
     PluginMissingError
-        If the installed XGBoost has no multi-label plugin.
+        If the installed XGBoost has no multi-label plugin, or one that is too old.
     """
-    if plugin_version() is None:
+    version = plugin_version()
+    if version is None or _parts(version) < _parts(_OLDEST_PLUGIN):
+        lack = (
+            "no multi-label plugin"
+            if version is None
+            else f"the multi-label plugin {version}, older than {_OLDEST_PLUGIN}"
+        )
         raise PluginMissingError(
             f"{user} needs the XGBoost of this project, but the installed xgboost "
-            f"{xgboost.__version__} has no multi-label plugin. In a clone of the project run: "
+            f"{xgboost.__version__} has {lack}. In a clone of the project run: "
             "pip install ./third_party/xgboost"
         )
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -110,7 +110,7 @@ def check_fit_data(
     checked_X = check_features(estimator, X, reset=True)
     checked_Y, names = check_labels(estimator, Y)
     check_consistent_length(checked_X, checked_Y)
-    weight = _check_weight(sample_weight, len(checked_Y))
+    weight = check_weight(sample_weight, len(checked_Y))
 
     counts = slice(None) if weight is None else weight > 0
     unknown = np.isnan(checked_Y[counts]).all(axis=0)
@@ -257,7 +257,30 @@ def _label_number(value: Any) -> float:
     return float(value) if isinstance(value, Real) else np.inf
 
 
-def _check_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float32] | None:
+def check_weight(
+    sample_weight: Any, n_samples: int, *, some_positive: bool = True
+) -> NDArray[np.float32] | None:
+    """Check the weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights.
+    n_samples : int
+        Number of rows.
+    some_positive : bool, default=True
+        Whether all weights must not be zero; they may be where the rows are not all there are.
+
+    Returns
+    -------
+    float32 array of shape (n_samples,) or None
+        The weights, None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, are negative, infinite or NaN, or all zero.
+    """
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=np.float32)
@@ -271,7 +294,7 @@ def _check_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float32] | N
         raise ValueError(
             f"sample_weight is {weight[row]} in row {row}; weights are finite and not negative."
         )
-    if not weight.any():
+    if some_positive and not weight.any():
         raise ValueError("sample_weight is zero in every row: no row would count.")
     return weight
 

@@ -18,7 +18,8 @@ from xdcc.boosting.params import SPLIT_METHODS
 def make_data(kind, n_rows=400, n_features=12, n_labels=5, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
-    Y = (X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_rows, n_labels)) > 1) + 0.0
+    score = X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_rows, n_labels))
+    Y = np.where(score > 1, 1.0, 0.0)
     match kind:
         case "missing":
             X[rng.random(X.shape) < 0.3] = np.nan

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -198,16 +199,7 @@ int, default="maxGain"
         data = check_fit_data(self, X, Y, sample_weight)
         check_base_score(params, self.n_labels_)
 
-        n_rounds = self.n_labels_ if self.chain_length is None else self.chain_length
-        if n_rounds > self.n_labels_:
-            warnings.warn(
-                f"chain_length={n_rounds} is above the number of labels: "
-                f"{self.n_labels_} rounds are trained.",
-                UserWarning,
-                stacklevel=2,
-            )
-            n_rounds = self.n_labels_
-        self.n_rounds_ = int(n_rounds)
+        self.n_rounds_ = self._limited_rounds(self.n_labels_)
         self.candidates_ = self.candidates
         self.boosters_ = train_chain(
             data,
@@ -218,11 +210,7 @@ int, default="maxGain"
             separate_and_conquer=self.separate_and_conquer,
             callback=self._reporter(callback),
         )
-        if hasattr(self, "feature_names_in_"):
-            names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
-            # Given to the boosters, not to the matrices, which refuse "[", "]" and "<" in names.
-            for booster in self.boosters_:
-                booster.feature_names = names
+        self._name_features(self.boosters_)
         return self
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float32]]:
@@ -341,6 +329,24 @@ int, default="maxGain"
             labels.append(state.label)
             values.append(np.where(state.label >= 0, state.P[rows, state.label], np.nan))
         return ChainOrder(np.stack(labels, axis=1), np.stack(values, axis=1).astype(np.float32))
+
+    def _limited_rounds(self, n_labels: int) -> int:
+        n_rounds = n_labels if self.chain_length is None else int(self.chain_length)
+        if n_rounds > n_labels:
+            warnings.warn(
+                f"chain_length={n_rounds} is above the number of labels: "
+                f"{n_labels} rounds are trained.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return min(n_rounds, n_labels)
+
+    def _name_features(self, boosters: list[xgb.Booster]) -> None:
+        """Tell boosters the columns' names, which matrices with "[", "]" or "<" would refuse."""
+        if hasattr(self, "feature_names_in_"):
+            names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
+            for booster in boosters:
+                booster.feature_names = names
 
     def _check_arguments(self) -> None:
         at_least_1 = Number(low=1, whole=True)

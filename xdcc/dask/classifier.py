@@ -7,7 +7,6 @@ with the same boosters, while each propagates labels in its own rows. Prediction
 by chunk by the local estimator. (More than 300 lines, most of them documentation.)
 """
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
@@ -144,16 +143,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
         check_base_score(params, local.n_labels_)
-        n_rounds = local.n_labels_ if self.chain_length is None else self.chain_length
-        if n_rounds > local.n_labels_:
-            warnings.warn(
-                f"chain_length={n_rounds} is above the number of labels: "
-                f"{local.n_labels_} rounds are trained.",
-                UserWarning,
-                stacklevel=2,
-            )
-            n_rounds = local.n_labels_
-        local.n_rounds_ = int(n_rounds)
+        local.n_rounds_ = self._limited_rounds(local.n_labels_)
         local.candidates_ = self.candidates
         train = partial(
             _train,
@@ -167,11 +157,8 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         )
         local.boosters_ = run_together(client, train, rows, coll_cfg)
 
-        names = None
-        if hasattr(local, "feature_names_in_"):
-            names = [*local.feature_names_in_, *(f"propagated {n}" for n in local.label_names_)]
+        local._name_features(local.boosters_)
         for booster in local.boosters_:
-            booster.feature_names = names
             # It was trained with a worker's threads.
             booster.set_param({"nthread": params.get("nthread", 0)})
         _become_fitted(self, local)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
-from xdcc.validation import FitData, _check_weight, check_features, check_labels
+from xdcc.validation import FitData, check_features, check_labels, check_weight
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,7 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
         X = pd.DataFrame(X, columns=layout.feature_names)
     Y = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
     weight = np.array([float(summary.counts) for summary in summaries])
-    # As objects: check_labels asks for them, and pandas 3.1 fails to make them of floats with NaN.
-    return X, pd.DataFrame(Y, columns=layout.label_names, dtype=object), weight
+    return X, pd.DataFrame(Y, columns=layout.label_names), weight
 
 
 def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
@@ -217,9 +216,7 @@ def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitDa
         checked_X = check_features(estimator, X, reset=True)
         checked_Y, names = check_labels(estimator, Y)
         check_consistent_length(checked_X, checked_Y, sample_weight)
-        # A chunk may be without a row that counts: it is checked together with one.
-        lent = None if sample_weight is None else np.append(sample_weight, 1)
-        weight = _check_weight(lent, len(checked_Y) + 1)
+        weight = check_weight(sample_weight, len(checked_Y), some_positive=False)
     except ValueError as error:
         raise ValueError(f"Chunk {number} of the rows: {error}") from error
     feature_names = getattr(estimator, "feature_names_in_", None)
@@ -230,7 +227,7 @@ def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitDa
         feature_names=None if feature_names is None else tuple(feature_names),
         label_names=tuple(names),
     )
-    return FitData(checked_X, checked_Y, None if weight is None else weight[:-1]), layout
+    return FitData(checked_X, checked_Y, weight), layout
 
 
 def _storage(layout: Layout) -> str:
