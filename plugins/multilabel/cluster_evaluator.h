@@ -135,8 +135,8 @@ class MemoryPool {
   /** @brief The smallest array with room for `n` numbers, else the largest one there is. */
   [[nodiscard]] AlignedArray<std::int32_t> Take(std::size_t n) {
     std::lock_guard<std::mutex> guard{lock_};
-    auto const best = std::min_element(
-        spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
+    auto const best =
+        std::min_element(spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
           bool const l_fits = l.Capacity() >= n, r_fits = r.Capacity() >= n;
           return l_fits != r_fits ? l_fits : (l.Capacity() < r.Capacity()) == l_fits;
         });
@@ -322,13 +322,13 @@ class ClusterEvaluator {
   struct Node {
     std::shared_ptr<Cluster> cluster;
     std::size_t n_rows{0};
-    std::shared_ptr<BlockEntries> entries;     // of the cluster
-    std::vector<std::vector<RowList>> lists;   // by block
-    std::vector<FeatureSums> sums;             // by block
-    std::vector<std::uint32_t> rows;           // of the cluster, where the node has histograms
-    std::vector<NodeHistogram> histograms;     // by block
-    AlignedArray<std::int32_t> totals;         // [2 * padded], chunk by chunk
-    AlignedArray<float> mean, total;           // by padded label
+    std::shared_ptr<BlockEntries> entries;    // of the cluster
+    std::vector<std::vector<RowList>> lists;  // by block
+    std::vector<FeatureSums> sums;            // by block
+    std::vector<std::uint32_t> rows;          // of the cluster, where the node has histograms
+    std::vector<NodeHistogram> histograms;    // by block
+    AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
+    AlignedArray<float> mean, total;          // by padded label
     ScoreError error;
   };
   /** @brief Splits on features with one bin, scored from their sums: [begin, end) of the buffer. */
@@ -337,12 +337,12 @@ class ClusterEvaluator {
   };
   struct Buffer {
     ListBuffer lists;
-    std::vector<ListEntry> bins;         // that hold rows, of a block's histogram
+    std::vector<ListEntry> bins;  // that hold rows, of a block's histogram
     std::vector<BlockSplits> single_blocks;
     std::vector<ListEntry> single_sums;  // positions of the sums
     std::vector<Range> singles;          // the lists of these splits
     std::vector<Range> ranges;
-    std::vector<float> passed, rest;     // scores of the singles, then of the ranges
+    std::vector<float> passed, rest;  // scores of the singles, then of the ranges
     std::size_t n_scores{0};
   };
 
@@ -467,8 +467,11 @@ class ClusterEvaluator {
                                        common::Span<bst_idx_t const> all_rows, bool has_lists,
                                        std::int32_t n_threads) {
     auto cluster = std::make_shared<Cluster>(
-        Cluster{RowCluster{n_threads, gradients, all_rows, !has_lists, cluster_memory_.Take(
-                                           2 * gradients.NumLabels() * all_rows.size())}, has_lists, {}, {},
+        Cluster{RowCluster{n_threads, gradients, all_rows, !has_lists,
+                           cluster_memory_.Take(2 * gradients.NumLabels() * all_rows.size())},
+                has_lists,
+                {},
+                {},
                 {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -573,8 +576,8 @@ class ClusterEvaluator {
       node->error = {1e-5f + std::ldexp(n, -20), 0.0f, sum_total - stats.score};
     } else {
       auto const relative = 2e-6f + std::ldexp(n, -24);
-      auto const size = param_.method == SplitMethod::kMaxGain ? std::abs(stats.score)
-                                                               : 4.0 * sum_absolute;
+      auto const size =
+          param_.method == SplitMethod::kMaxGain ? std::abs(stats.score) : 4.0 * sum_absolute;
       node->error = {relative, relative * static_cast<float>(size), -stats.score};
     }
   }
@@ -593,8 +596,7 @@ class ClusterEvaluator {
       } else if (job.kind == JobKind::kHistogramSiblings) {
         this->FillSiblings(context, b, job, request);
       } else {
-        this->FillLists(context, b, job.kind == JobKind::kNewLists, request, root,
-                        &buffer->lists);
+        this->FillLists(context, b, job.kind == JobKind::kNewLists, request, root, &buffer->lists);
       }
     }
     if (!has_histograms) {
@@ -640,8 +642,8 @@ class ClusterEvaluator {
 
   void KeepHistogram(CandidateContext const& context, std::size_t b, NodeHistogram* histogram,
                      Node const& node) {
-    auto const bytes = IntegerHistogram::Bytes(context.blocks[b].n_bins,
-                                               node.cluster->rows.PaddedLabels());
+    auto const bytes =
+        IntegerHistogram::Bytes(context.blocks[b].n_bins, node.cluster->rows.PaddedLabels());
     histogram->kept_bytes = this->Reserve(bytes) ? bytes : 0;
   }
 
@@ -740,9 +742,8 @@ class ClusterEvaluator {
     }
     auto const n_values = 2 * node->cluster->rows.PaddedLabels() * sums.n;
     sums.values.Resize(n_values);
-    sums.kept_bytes = this->Reserve(n_values * sizeof(std::int32_t))
-                          ? n_values * sizeof(std::int32_t)
-                          : 0;
+    sums.kept_bytes =
+        this->Reserve(n_values * sizeof(std::int32_t)) ? n_values * sizeof(std::int32_t) : 0;
   }
 
   /** @brief Add up the rows of a list with one bin. */
@@ -761,9 +762,8 @@ class ClusterEvaluator {
     auto const& from = parent.sums[b];
     std::uint32_t l{0}, r{0};
     while (l < of_left.size() || r < of_right.size()) {
-      auto const origin =
-          std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
-                   r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
+      auto const origin = std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
+                                   r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
       bool const in_left = l < of_left.size() && of_left[l].origin == origin;
       bool const in_right = r < of_right.size() && of_right[r].origin == origin;
       bool const sum_left = in_left && left->sums[b].Has(l);
@@ -809,14 +809,10 @@ class ClusterEvaluator {
       auto const& chunk = rows.Chunks()[c];
       auto const scan = ChooseListScan(param_.method, chunk.width);
       auto const at = chunk.padded_begin;
-      ChunkView view{rows.Values(chunk),
-                           node.totals.Data() + 2 * at,
-                           rows.GradScale() + at,
-                           rows.HessScale() + at,
-                           node.cluster->lambda.Data() + at,
-                           node.mean.Data() + at,
-                           node.total.Data() + at,
-                           node.cluster->padding.Data() + at};
+      ChunkView view{
+          rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
+          rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
+          node.total.Data() + at, node.cluster->padding.Data() + at};
       auto* passed = buffer->passed.data() + c * n_scores;
       auto* rest = buffer->rest.data() + c * n_scores;
       for (auto const& splits : buffer->single_blocks) {
@@ -844,9 +840,8 @@ class ClusterEvaluator {
     }
 
     // Labels that the cluster leaves out count 0, in a maximum too.
-    float const floor = rows.Labels().size() < n_labels_
-                            ? 0.0f
-                            : -std::numeric_limits<float>::infinity();
+    float const floor =
+        rows.Labels().size() < n_labels_ ? 0.0f : -std::numeric_limits<float>::infinity();
     auto combine = [&](std::size_t begin, std::size_t n) {
       auto* scores = buffer->passed.data() + begin;
       if (!is_sum) {
@@ -868,10 +863,9 @@ class ClusterEvaluator {
       for (std::size_t k = 0; k < n_singles; ++k) {
         if (buffer->passed[k] >= node.error.Threshold(running->score)) {
           auto const& range = buffer->singles[k];
-          running->candidates.push_back({range.feature, range.block, range.direction,
-                                         range.list.n, *range.list.first >> kBinShift,
-                                         Candidate::kNoBin, range.list.first,
-                                         buffer->passed[k]});
+          running->candidates.push_back({range.feature, range.block, range.direction, range.list.n,
+                                         *range.list.first >> kBinShift, Candidate::kNoBin,
+                                         range.list.first, buffer->passed[k]});
         }
       }
     }
@@ -905,24 +899,31 @@ class ClusterEvaluator {
         auto const default_bin = context.index.DefaultBin(feature);
         auto upwards = [&](ListEntry const* to, bool with_last) {
           return Range{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
-                       Direction::kUp, feature, b, 0};
+                       Direction::kUp,
+                       feature,
+                       b,
+                       0};
         };
         auto downwards = [&](ListEntry const* to, Direction direction) {
           return Range{{end - 1, -1, static_cast<std::uint32_t>(end - to), true, false},
-                       direction, feature, b, 0};
+                       direction,
+                       feature,
+                       b,
+                       0};
         };
         bool const others = list.end - list.begin != node.n_rows;
         bool const has_default = others && default_bin != BinIndex::kNoBin;
         auto const* middle = begin;  // the first entry above the default bin
         if (has_default) {
           auto const bin = static_cast<std::uint32_t>(default_bin) - context.blocks[b].first_bin;
-          middle = std::partition_point(
-              begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
+          middle =
+              std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
         }
         if (node.sums[b].Has(i)) {
           buffer->single_sums.push_back(node.sums[b].position[i]);
-          buffer->singles.push_back(has_default && middle == begin ? downwards(begin, Direction::kDown)
-                                                                   : upwards(end, true));
+          buffer->singles.push_back(has_default && middle == begin
+                                        ? downwards(begin, Direction::kDown)
+                                        : upwards(end, true));
         } else if (has_default) {
           if (middle != begin) {
             buffer->ranges.push_back(upwards(middle, true));
@@ -985,7 +986,10 @@ class ClusterEvaluator {
         if (n_entries > 0) {
           buffer->ranges.push_back({{up ? first : first + n - 1, up ? 1 : -1,
                                      static_cast<std::uint32_t>(n_entries), with_last, false},
-                                    direction, f, b, 0});
+                                    direction,
+                                    f,
+                                    b,
+                                    0});
         }
       };
       if (n_stored == node.n_rows) {

@@ -15,16 +15,16 @@
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
-#include <algorithm>  // for max, min, transform
-#include <array>      // for array
-#include <cmath>      // for abs, ilogb, isnan, ldexp
-#include <cstddef>    // for size_t
-#include <cstdint>    // for uint8_t
+#include <algorithm>   // for max, min, transform
+#include <array>       // for array
+#include <cmath>       // for abs, ilogb, isnan, ldexp
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint8_t
 #include <functional>  // for plus
-#include <vector>     // for vector
+#include <vector>      // for vector
 
-#include "../../src/collective/aggregator.h"    // for GlobalSum, SafeColl
-#include "../../src/collective/allreduce.h"     // for Allreduce, Op
+#include "../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../src/common/threading_utils.h"  // for ParallelFor
 #include "vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"                      // for GradientPair, bst_idx_t
@@ -133,8 +133,8 @@ class GradientMatrix {
     }
     // Every worker must round to the same grid.
     std::array<float, 3> reduced{all.grad, all.hess, std::isnan(all.probe) ? 1.0f : 0.0f};
-    collective::SafeColl(collective::Allreduce(
-        ctx, linalg::MakeVec(reduced.data(), reduced.size()), collective::Op::kMax));
+    collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(reduced.data(), reduced.size()),
+                                               collective::Op::kMax));
     auto n_all_rows = static_cast<double>(n_rows_);
     collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
     CHECK_EQ(reduced[2], 0.0f)

@@ -9,15 +9,15 @@
 #define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 
 #include <algorithm>  // for min
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t, uint32_t
-#include <utility>  // for move
-#include <vector>   // for vector
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint32_t
+#include <utility>    // for move
+#include <vector>     // for vector
 
-#include "bin_index.h"      // for BinIndex, BlockRowsView, FeatureBlock
-#include "row_cluster.h"    // for RowCluster, LabelChunk, AlignedArray
-#include "vectorised.h"     // for XDCC_TARGET_CLONES, Int16
-#include "xgboost/base.h"   // for bst_idx_t
+#include "bin_index.h"     // for BinIndex, BlockRowsView, FeatureBlock
+#include "row_cluster.h"   // for RowCluster, LabelChunk, AlignedArray
+#include "vectorised.h"    // for XDCC_TARGET_CLONES, Int16
+#include "xgboost/base.h"  // for bst_idx_t
 
 namespace xgboost::multilabel {
 /** @brief Add rows to the histogram of one chunk. [n_bins, 16 * kVectors] */
@@ -51,8 +51,7 @@ XDCC_TARGET_CLONES static void AddColumnToBins(std::uint16_t const* column,
                                                std::int32_t const* values, std::int32_t* out) {
   for (std::size_t i = 0; i < n_rows; ++i) {
     auto const* row = reinterpret_cast<Int16 const*>(values + rows[i] * (16ul * kVectors));
-    auto* bin =
-        reinterpret_cast<Int16*>(out + column[global_rows[rows[i]]] * (16ul * kVectors));
+    auto* bin = reinterpret_cast<Int16*>(out + column[global_rows[rows[i]]] * (16ul * kVectors));
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       bin[v] += row[v];
@@ -71,8 +70,7 @@ class IntegerHistogram {
  public:
   IntegerHistogram() = default;
   /** @param memory Room for the sums; may have been used before. */
-  IntegerHistogram(std::size_t n_bins, std::size_t padded_labels,
-                   AlignedArray<std::int32_t> memory)
+  IntegerHistogram(std::size_t n_bins, std::size_t padded_labels, AlignedArray<std::int32_t> memory)
       : sums_{std::move(memory)}, counts_(n_bins, 0) {
     sums_.Assign(2 * padded_labels * n_bins, 0);
   }

@@ -76,8 +76,7 @@ struct ScanOutput {
  * @return Number of candidates.
  */
 template <SplitMethod kMethod, int kLanes, int kVectors>
-XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chunk,
-                                                 ScanOutput out) {
+XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chunk, ScanOutput out) {
   // Everything stands in this one body: a helper would be compiled without the wide vectors.
   using Ints = typename Lanes<kLanes>::Ints;
   using Floats = typename Lanes<kLanes>::Floats;
@@ -104,8 +103,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
   auto const* it = range.first;
   ListEntry entry = *it;
   for (std::uint32_t i = 1; i <= range.n; ++i) {
-    auto const* row =
-        reinterpret_cast<Ints const*>(chunk.rows + (entry & kRowMask) * (2 * kWidth));
+    auto const* row = reinterpret_cast<Ints const*>(chunk.rows + (entry & kRowMask) * (2 * kWidth));
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       grad[v] += row[v];
@@ -161,10 +159,18 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
         Ints const rest_grad = totals[v] - grad[v];
         Floats const r = __builtin_convertvector(rest_grad, Floats) * grad_scale[v];
         Floats const zero{};
-        Floats const p =
-            (Traits::kGain ? g * g : Traits::kWeight ? -g : g < zero ? -g : g) / a + padding[v];
-        Floats const q =
-            (Traits::kGain ? r * r : Traits::kWeight ? -r : r < zero ? -r : r) / b + padding[v];
+        Floats const p = (Traits::kGain     ? g * g
+                          : Traits::kWeight ? -g
+                          : g < zero        ? -g
+                                            : g) /
+                             a +
+                         padding[v];
+        Floats const q = (Traits::kGain     ? r * r
+                          : Traits::kWeight ? -r
+                          : r < zero        ? -r
+                                            : r) /
+                             b +
+                         padding[v];
         largest = p > largest ? p : largest;
         largest_rest = q > largest_rest ? q : largest_rest;
       }

@@ -55,8 +55,7 @@ XDCC_TARGET_CLONES static void ApplyLogistic(float* values, std::size_t n) {
  */
 XDCC_TARGET_CLONES static std::int32_t LogisticGradients(float const* margins, float const* labels,
                                                          std::size_t n, float weight,
-                                                         float positive_weight,
-                                                         GradientPair* out) {
+                                                         float positive_weight, GradientPair* out) {
   constexpr float kMinHessian = 1e-16f;  // as in XGBoost
   auto* pairs = reinterpret_cast<float*>(out);
   std::int32_t n_bad{0};

@@ -95,9 +95,8 @@ class MultiLabelLogistic : public ObjFunction {
     });
     if (!valid) {
       auto const* end = labels + n_rows * n_labels;
-      auto const* bad = std::find_if(labels, end, [](float y) {
-        return !std::isnan(y) && y != 0.0f && y != 1.0f;
-      });
+      auto const* bad = std::find_if(
+          labels, end, [](float y) { return !std::isnan(y) && y != 0.0f && y != 1.0f; });
       LOG(FATAL) << "A label of `" << name_ << "` is 0, 1, or NaN where it is unknown; row "
                  << (bad - labels) / n_labels << " holds another value.";
     }

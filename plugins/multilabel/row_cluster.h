@@ -12,20 +12,20 @@
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
 #define XDCC_MULTILABEL_ROW_CLUSTER_H_
 
-#include <algorithm>  // for fill_n, min, transform
-#include <cmath>      // for abs, ilogb, ldexp
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint16_t, uint32_t
+#include <algorithm>   // for fill_n, min, transform
+#include <cmath>       // for abs, ilogb, ldexp
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint16_t, uint32_t
 #include <functional>  // for plus
-#include <utility>    // for move
-#include <vector>     // for vector
+#include <utility>     // for move
+#include <vector>      // for vector
 
 #include "../../src/common/threading_utils.h"  // for ParallelFor
-#include "gradient_matrix.h"  // for GradientMatrix
-#include "list_scan.h"        // for ChunkView
-#include "vectorised.h"       // for XDCC_TARGET_CLONES
-#include "xgboost/base.h"     // for bst_idx_t
-#include "xgboost/span.h"     // for Span
+#include "gradient_matrix.h"                   // for GradientMatrix
+#include "list_scan.h"                         // for ChunkView
+#include "vectorised.h"                        // for XDCC_TARGET_CLONES
+#include "xgboost/base.h"                      // for bst_idx_t
+#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief An array of numbers that begins at a cache line. */
@@ -194,8 +194,7 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     }
   }
   for (std::size_t begin = 0; begin < labels_.size();) {
-    LabelChunk chunk{begin, n_padded_, 0, 
-                     Width(labels_.size() - begin, narrow ? kNarrow : 64)};
+    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow ? kNarrow : 64)};
     chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
     begin += chunk.n_labels;
     n_padded_ += chunk.width;

@@ -37,8 +37,7 @@ inline bool HasOneBin(ListEntry const* entries, RowList const& list) {
 
 /** @brief Whether a list says nothing: no entry, or all `n_rows` rows in one bin. */
 inline bool IsConstant(ListEntry const* entries, RowList const& list, std::size_t n_rows) {
-  return list.begin == list.end ||
-         (list.end - list.begin == n_rows && HasOneBin(entries, list));
+  return list.begin == list.end || (list.end - list.begin == n_rows && HasOneBin(entries, list));
 }
 
 /** @brief Working memory of one thread. */

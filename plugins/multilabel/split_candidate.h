@@ -198,9 +198,9 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
     return;
   }
   if (best->direction == Direction::kDown) {
-    split->split_value = values[best->next_bin == Candidate::kNoBin
-                                    ? ctx.index.DefaultBin(best->feature)
-                                    : first_bin + best->next_bin];
+    split->split_value =
+        values[best->next_bin == Candidate::kNoBin ? ctx.index.DefaultBin(best->feature)
+                                                   : first_bin + best->next_bin];
   } else {
     split->split_value = common::HistogramCuts::NumericBinLowerBound(
         ctx.cuts.Ptrs(), values, best->feature, static_cast<bst_bin_t>(first_bin + best->bin));

@@ -15,14 +15,14 @@
  */
 #include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of, transform
 #include <cmath>      // for ceil
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t
-#include <iterator>   // for back_inserter
-#include <memory>     // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
-#include <numeric>    // for accumulate
-#include <string>     // for string
-#include <utility>    // for as_const, move
-#include <vector>     // for vector
+#include <cstddef>   // for size_t
+#include <cstdint>   // for int32_t, uint8_t
+#include <iterator>  // for back_inserter
+#include <memory>    // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
+#include <numeric>   // for accumulate
+#include <string>    // for string
+#include <utility>   // for as_const, move
+#include <vector>    // for vector
 
 #include "../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../src/collective/communicator-inl.h"  // for IsDistributed
@@ -36,10 +36,10 @@
 #include "../../src/tree/hist/sampler.h"            // for Sampler
 #include "../../src/tree/param.h"                   // for TrainParam
 #include "bin_index.h"                              // for BinIndex, MakeFeatureBlocks
+#include "cluster_evaluator.h"                      // for ClusterEvaluator
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
 #include "histogram.h"                              // for BlockHistogram
-#include "cluster_evaluator.h"                         // for ClusterEvaluator
 #include "param.h"                                  // for MultiLabelTrainParam
 #include "split_score.h"                            // for LabelWeight, Regularisation
 #include "xgboost/base.h"                           // for GradientPair, bst_node_t
@@ -287,8 +287,8 @@ class TreeGrower {
     CHECK_LE(needed << 20, max_bytes_)
         << "max_histogram_mib=" << (max_bytes_ >> 20) << " is too little: a block of features with "
         << this->LargestBlock().n_bins << " bins and " << gradients_.NumLabels() << " labels takes "
-        << bytes / kMiB << " MiB for each of " << n_threads_ << " threads. Raise it to "
-        << needed << ", or lower max_bin or nthread.";
+        << bytes / kMiB << " MiB for each of " << n_threads_ << " threads. Raise it to " << needed
+        << ", or lower max_bin or nthread.";
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
@@ -477,8 +477,7 @@ class TreeGrower {
     common::ParallelFor(tasks.size(), n_threads_, [&](auto i) {
       histograms_[i].Write(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
     });
-    collective::SafeColl(
-        collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
+    collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
     common::ParallelFor(tasks.size(), n_threads_, [&](auto i) {
       histograms_[i].Read(blocks_[tasks[i].block].n_bins, sums.data() + begin[i]);
     });
