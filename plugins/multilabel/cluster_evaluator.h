@@ -8,8 +8,8 @@
  * descendant that is small enough becomes a cluster of its own, with lists.
  *
  * 1. Prepare: make clusters; tell siblings which of their parent's rows went where.
- * 2. Scan, one task per node (or two siblings) and group of feature blocks: make or part the lists,
- *    or fill the histograms; score all splits approximately (`list_scan.h`); keep those that the
+ * 2. Work, one task per node (or two siblings) and group of feature blocks: make or part the lists,
+ *    or fill the histograms; score all splits approximately (`cluster_scan.h`); keep those that the
  *    error of the scores leaves in the running.
  * 3. Decide between these in double precision (`split_candidate.h`).
  *
@@ -19,150 +19,35 @@
 #ifndef XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 #define XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 
-#include <algorithm>  // for max, min, partition_point
+#include <algorithm>  // for fill_n, max, min
 #include <array>      // for array
 #include <atomic>     // for atomic
-#include <cmath>      // for abs, ldexp, sqrt
 #include <cstddef>    // for size_t
-#include <cstdint>    // for uint8_t, uint32_t
+#include <cstdint>    // for int32_t, uint8_t, uint32_t
 #include <limits>     // for numeric_limits
 #include <memory>     // for make_shared, shared_ptr
 #include <mutex>      // for lock_guard, mutex
 #include <numeric>    // for iota
-#include <utility>    // for move, swap
+#include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../src/common/hist_util.h"        // for HistogramCuts
 #include "../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "bin_index.h"                         // for BinIndex, FeatureBlock
+#include "aligned_array.h"                     // for AlignedArray, MemoryPool
+#include "cluster_node.h"                      // for ClusterNode, ClusterParam, RootLists
+#include "cluster_scan.h"                      // for MakeListRanges, MakeBinRanges, ScoreSplits
 #include "evaluator.h"                         // for NodeStats, Split, SplitScanner
 #include "gradient_matrix.h"                   // for GradientMatrix
 #include "integer_histogram.h"                 // for IntegerHistogram
-#include "list_scan.h"                         // for ScanList, SumList
 #include "row_cluster.h"                       // for RowCluster
 #include "row_lists.h"                         // for MakeLists, PartLists
-#include "split_candidate.h"                   // for Candidate, Decide
-#include "split_score.h"                       // for Regularisation
-#include "xgboost/base.h"                      // for bst_feature_t, bst_idx_t, bst_node_t
+#include "split_candidate.h"                   // for CandidateContext, Decide, RunningBest
+#include "xgboost/base.h"                      // for bst_idx_t, bst_node_t
 #include "xgboost/context.h"                   // for Context
-#include "xgboost/logging.h"                   // for LOG
+#include "xgboost/logging.h"                   // for CHECK_EQ
 #include "xgboost/span.h"                      // for Span
 #include "xgboost/tree_model.h"                // for RegTree
 
 namespace xgboost::multilabel {
-/** @brief The sum over a list for a chunk of `width` labels. */
-using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
-                           std::int32_t* out);
-
-inline ListSumFn ListSumOfWidth(std::size_t width) {
-  switch (width) {
-    case 8:
-      return &SumList<1>;
-    case 16:
-      return &SumList<2>;
-    case 24:
-      return &SumList<3>;
-    case 32:
-      return &SumList<4>;
-    case 48:
-      return &SumList<6>;
-    case 64:
-      return &SumList<8>;
-    default:
-      LOG(FATAL) << "Unreachable";
-      return nullptr;
-  }
-}
-
-/** @brief The scan of one split method for a chunk of `width` labels. */
-using ListScanFn = std::uint32_t (*)(ListRange range, ChunkView chunk, ScanOutput out);
-
-template <SplitMethod kMethod>
-ListScanFn ListScanOfWidth(std::size_t width) {
-  switch (width) {
-    case 8:
-      return &ScanList<kMethod, 8, 1>;
-    case 16:
-      return &ScanList<kMethod, 16, 1>;
-    case 24:
-      return &ScanList<kMethod, 8, 3>;
-    case 32:
-      return &ScanList<kMethod, 16, 2>;
-    case 48:
-      return &ScanList<kMethod, 16, 3>;
-    case 64:
-      return &ScanList<kMethod, 16, 4>;
-    default:
-      LOG(FATAL) << "Unreachable";
-      return nullptr;
-  }
-}
-
-inline ListScanFn ChooseListScan(SplitMethod method, std::size_t width) {
-  switch (method) {
-    case SplitMethod::kSumGain:
-      return ListScanOfWidth<SplitMethod::kSumGain>(width);
-    case SplitMethod::kMaxGain:
-      return ListScanOfWidth<SplitMethod::kMaxGain>(width);
-    case SplitMethod::kSumWeight:
-      return ListScanOfWidth<SplitMethod::kSumWeight>(width);
-    case SplitMethod::kMaxWeight:
-      return ListScanOfWidth<SplitMethod::kMaxWeight>(width);
-    case SplitMethod::kSumAbsG:
-      return ListScanOfWidth<SplitMethod::kSumAbsG>(width);
-    case SplitMethod::kMaxAbsG:
-      return ListScanOfWidth<SplitMethod::kMaxAbsG>(width);
-  }
-  LOG(FATAL) << "Unreachable";
-  return nullptr;
-}
-
-/** @brief The entries of a cluster, by block. */
-using BlockEntries = std::vector<std::vector<ListEntry>>;
-
-/** @brief The lists of a cluster of all rows, which are the same for every tree. */
-struct RootLists {
-  std::shared_ptr<BlockEntries> entries;
-  std::vector<std::vector<RowList>> lists;
-};
-
-/** @brief Memory that was used before: new pages cost more than the sums that they hold. */
-class MemoryPool {
-  std::vector<AlignedArray<std::int32_t>> spare_;
-  std::mutex lock_;
-
- public:
-  /** @brief The smallest array with room for `n` numbers, else the largest one there is. */
-  [[nodiscard]] AlignedArray<std::int32_t> Take(std::size_t n) {
-    std::lock_guard<std::mutex> guard{lock_};
-    auto const best =
-        std::min_element(spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
-          bool const l_fits = l.Capacity() >= n, r_fits = r.Capacity() >= n;
-          return l_fits != r_fits ? l_fits : (l.Capacity() < r.Capacity()) == l_fits;
-        });
-    AlignedArray<std::int32_t> memory;
-    if (best != spare_.end()) {
-      memory = std::move(*best);
-      spare_.erase(best);
-    }
-    return memory;
-  }
-  void GiveBack(AlignedArray<std::int32_t> memory) {
-    std::lock_guard<std::mutex> guard{lock_};
-    spare_.push_back(std::move(memory));
-  }
-};
-
-/** @brief Settings of a `ClusterEvaluator`. */
-struct ClusterParam {
-  Regularisation reg;
-  SplitMethod method{SplitMethod::kSumGain};
-  /** @brief Nodes with more rows use histograms. */
-  std::size_t max_list_rows{0};
-  /** @brief For sums that are kept for the sake of siblings. */
-  std::size_t max_bytes{0};
-};
-
 class ClusterEvaluator {
  public:
   /** @brief Row numbers of lists have 16 bits. */
@@ -283,67 +168,9 @@ class ClusterEvaluator {
   struct Task {
     std::size_t job, block_begin, block_end;
   };
-  struct Range {
-    ListRange list;
-    Direction direction;
-    bst_feature_t feature;
-    std::size_t block;
-    std::size_t offset;  // of its scores
-  };
-  struct Cluster {
-    RowCluster rows;
-    bool has_lists;
-    std::vector<std::uint8_t> is_right;   // of the last partition, by row
-    AlignedArray<float> lambda, padding;  // by padded label
-  };
-  /** @brief Sums over the lists with one bin: the only split that such a feature offers. */
-  struct FeatureSums {
-    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-    std::size_t n{0};
-    std::size_t kept_bytes{0};
-    std::vector<std::uint32_t> position;  // by list: position among the sums
-    AlignedArray<std::int32_t> values;    // chunk by chunk: [n, 2 * width]
-
-    [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) {
-      return values.Data() + 2 * chunk.padded_begin * n;
-    }
-    [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk) const {
-      return values.Data() + 2 * chunk.padded_begin * n;
-    }
-    [[nodiscard]] bool Has(std::uint32_t list) const {
-      return list < position.size() && position[list] != kNone;
-    }
-  };
-  struct NodeHistogram {
-    IntegerHistogram sums;
-    std::size_t kept_bytes{0};
-  };
-  struct Node {
-    std::shared_ptr<Cluster> cluster;
-    std::size_t n_rows{0};
-    std::shared_ptr<BlockEntries> entries;    // of the cluster
-    std::vector<std::vector<RowList>> lists;  // by block
-    std::vector<FeatureSums> sums;            // by block
-    std::vector<std::uint32_t> rows;          // of the cluster, where the node has histograms
-    std::vector<NodeHistogram> histograms;    // by block
-    AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
-    AlignedArray<float> mean, total;          // by padded label
-    ScoreError error;
-  };
-  /** @brief Splits on features with one bin, scored from their sums: [begin, end) of the buffer. */
-  struct BlockSplits {
-    std::size_t block, begin, end;
-  };
   struct Buffer {
     ListBuffer lists;
-    std::vector<ListEntry> bins;  // that hold rows, of a block's histogram
-    std::vector<BlockSplits> single_blocks;
-    std::vector<ListEntry> single_sums;  // positions of the sums
-    std::vector<Range> singles;          // the lists of these splits
-    std::vector<Range> ranges;
-    std::vector<float> passed, rest;  // scores of the singles, then of the ranges
-    std::size_t n_scores{0};
+    ScanBuffer scan;
   };
 
   [[nodiscard]] std::vector<Job> MakeJobs(std::vector<Request> const& requests) const {
@@ -405,7 +232,7 @@ class ClusterEvaluator {
       first.rows.resize(first.cluster->rows.NumRows());
       std::iota(first.rows.begin(), first.rows.end(), 0);
       SumTotals(n_threads, first.rows, &first);
-      this->SetConstants(gradients, *request, &first);
+      SetConstants(param_, n_labels_, *request->stats, &first);
       return;
     }
     if (job->kind == JobKind::kNewLists) {
@@ -421,7 +248,7 @@ class ClusterEvaluator {
       std::vector<std::uint32_t> rows(first.cluster->rows.NumRows());
       std::iota(rows.begin(), rows.end(), 0);
       SumTotals(n_threads, rows, &first);
-      this->SetConstants(gradients, *request, &first);
+      SetConstants(param_, n_labels_, *request->stats, &first);
       return;
     }
     auto& parent = nodes_[request->parent];
@@ -433,8 +260,8 @@ class ClusterEvaluator {
       }
     }
     std::size_t const small = job->rows[0].size() <= job->rows[1].size() ? 0 : 1;
-    Node temporary;  // of a sibling that becomes a cluster of its own
-    Node* siblings[2];
+    ClusterNode temporary;  // of a sibling that becomes a cluster of its own
+    ClusterNode* siblings[2];
     for (std::size_t k = 0; k < 2; ++k) {
       bool const goes_on = job->kind == JobKind::kListSiblings || job->is_large[k];
       siblings[k] = goes_on ? &nodes_[request[k].nid] : &temporary;
@@ -447,7 +274,7 @@ class ClusterEvaluator {
       if (&node == &temporary) {
         continue;
       }
-      this->SetConstants(gradients, request[k], &node);
+      SetConstants(param_, n_labels_, *request[k].stats, &node);
       if (job->kind == JobKind::kHistogramSiblings) {
         node.histograms.resize(n_blocks);
         node.rows = job->rows[k];
@@ -509,79 +336,6 @@ class ClusterEvaluator {
     }
     return true;
   }
-  /** @brief Sum up the rows of a node. */
-  static void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& node_rows,
-                        Node* node) {
-    auto const& rows = node->cluster->rows;
-    node->n_rows = node_rows.size();
-    node->totals.Assign(2 * rows.PaddedLabels(), 0);
-    constexpr std::size_t kRun = 1024;
-    auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
-      for (auto const& chunk : rows.Chunks()) {
-        SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
-                       std::min(kRun, node_rows.size() - run * kRun),
-                       out->Data() + 2 * chunk.padded_begin);
-      }
-    };
-    auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
-    if (n_threads == 1) {
-      for (std::size_t run = 0; run < n_runs; ++run) {
-        sum(run, &node->totals);
-      }
-      return;
-    }
-    std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
-    common::ParallelFor(n_runs, n_threads,
-                        [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
-    for (auto const& part : parts) {
-      for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
-        node->totals.Data()[k] += part.Data()[k];
-      }
-    }
-  }
-  /** @brief The same for the sibling of a node. */
-  static void SubtractTotals(Node const& parent, Node const& part, Node* node) {
-    node->n_rows = parent.n_rows - part.n_rows;
-    node->totals = parent.totals;
-    SubtractIntegers(part.totals.Data(), 2 * node->cluster->rows.PaddedLabels(),
-                     node->totals.Data());
-  }
-
-  /** @brief Derive what the scores of a node need. */
-  void SetConstants(GradientMatrix const& gradients, Request const& request, Node* node) const {
-    auto const& rows = node->cluster->rows;
-    auto const n_padded = rows.PaddedLabels();
-    auto const& stats = *request.stats;
-    node->mean.Assign(n_padded, 0.0f);
-    node->total.Assign(n_padded, 2.0f);
-    double sum_total{0.0}, sum_absolute{0.0};
-    auto const n_labels = gradients.NumLabels();
-    for (auto const& chunk : rows.Chunks()) {
-      for (std::size_t k = 0; k < chunk.n_labels; ++k) {
-        auto const j = rows.Labels()[chunk.begin + k];
-        auto const at = chunk.padded_begin + k;
-        double const grad = stats.sums[j], hess = stats.sums[n_labels + j];
-        double const total = hess + 2.0 * param_.reg.lambda;
-        if (auto const scale = rows.GradScale()[at]; scale > 0.0f) {
-          node->mean.Data()[at] = static_cast<float>(grad / total / scale);
-        }
-        node->total.Data()[at] = static_cast<float>(total);
-        sum_total += grad * grad / total;
-        sum_absolute += std::abs(grad) / (hess + param_.reg.lambda);
-      }
-    }
-    // The errors of single precision, and of integers that are sums of n rounded ones.
-    auto const n = std::sqrt(static_cast<float>(node->n_rows));
-    if (param_.method == SplitMethod::kSumGain) {
-      node->error = {1e-5f + std::ldexp(n, -20), 0.0f, sum_total - stats.score};
-    } else {
-      auto const relative = 2e-6f + std::ldexp(n, -24);
-      auto const size =
-          param_.method == SplitMethod::kMaxGain ? std::abs(stats.score) : 4.0 * sum_absolute;
-      node->error = {relative, relative * static_cast<float>(size), -stats.score};
-    }
-  }
-
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
   void Work(CandidateContext const& context, Job const& job, Task const& task,
             std::vector<Request> const& requests, RootLists const& root,
@@ -605,14 +359,15 @@ class ClusterEvaluator {
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto& node = nodes_[request[k].nid];
       if (!has_histograms) {
-        this->MakeRanges(context, task, request[k], buffer);
+        MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
+                       &buffer->scan);
       } else if (job.IsNew() || job.is_large[k]) {
-        this->MakeBinRanges(context, task.block_begin, request[k], buffer);
+        MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan);
       } else {
         continue;
       }
-      if (buffer->n_scores > 0) {
-        this->Score(node, buffer, &(*running)[k]);
+      if (buffer->scan.n_scores > 0) {
+        ScoreSplits(param_.method, n_labels_, node, &buffer->scan, &(*running)[k]);
       }
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (has_histograms && node.histograms[b].kept_bytes == 0) {
@@ -635,13 +390,13 @@ class ClusterEvaluator {
   }
 
   void FillHistogram(CandidateContext const& context, std::size_t b,
-                     std::vector<std::uint32_t> const& rows, Node* node) {
+                     std::vector<std::uint32_t> const& rows, ClusterNode* node) {
     node->histograms[b].sums = this->MakeHistogram(context, b, *node->cluster, rows);
     this->KeepHistogram(context, b, &node->histograms[b], *node);
   }
 
   void KeepHistogram(CandidateContext const& context, std::size_t b, NodeHistogram* histogram,
-                     Node const& node) {
+                     ClusterNode const& node) {
     auto const bytes =
         IntegerHistogram::Bytes(context.blocks[b].n_bins, node.cluster->rows.PaddedLabels());
     histogram->kept_bytes = this->Reserve(bytes) ? bytes : 0;
@@ -672,7 +427,7 @@ class ClusterEvaluator {
   }
 
   /** @brief Forget the sums of a node. */
-  void DropSums(Node* node) {
+  void DropSums(ClusterNode* node) {
     for (auto& sums : node->sums) {
       kept_bytes_ -= sums.kept_bytes;
       sums = {};
@@ -722,7 +477,7 @@ class ClusterEvaluator {
         }
         for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
           if (node.sums[b].Has(i)) {
-            SumList(node, b, i, chunk, &node.sums[b]);
+            SumOfList(node, b, i, chunk, &node.sums[b]);
           }
         }
       }
@@ -730,7 +485,7 @@ class ClusterEvaluator {
   }
 
   /** @brief Give a place to the sums of each list with one bin. */
-  void NumberSums(std::size_t b, Node* node) {
+  void NumberSums(std::size_t b, ClusterNode* node) {
     auto const* entries = (*node->entries)[b].data();
     auto const& lists = node->lists[b];
     auto& sums = node->sums[b];
@@ -746,285 +501,8 @@ class ClusterEvaluator {
         this->Reserve(n_values * sizeof(std::int32_t)) ? n_values * sizeof(std::int32_t) : 0;
   }
 
-  /** @brief Add up the rows of a list with one bin. */
-  static void SumList(Node const& node, std::size_t b, std::uint32_t i, LabelChunk const& chunk,
-                      FeatureSums* sums) {
-    auto const& list = node.lists[b][i];
-    ListSumOfWidth(chunk.width)((*node.entries)[b].data() + list.begin, list.end - list.begin,
-                                node.cluster->rows.Values(chunk),
-                                sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
-  }
-
-  /** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
-  static void SumSiblings(std::size_t b, LabelChunk const& chunk, Node const& parent, Node* left,
-                          Node* right) {
-    auto const &of_left = left->lists[b], &of_right = right->lists[b];
-    auto const& from = parent.sums[b];
-    std::uint32_t l{0}, r{0};
-    while (l < of_left.size() || r < of_right.size()) {
-      auto const origin = std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
-                                   r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
-      bool const in_left = l < of_left.size() && of_left[l].origin == origin;
-      bool const in_right = r < of_right.size() && of_right[r].origin == origin;
-      bool const sum_left = in_left && left->sums[b].Has(l);
-      bool const sum_right = in_right && right->sums[b].Has(r);
-      if (sum_left && sum_right && from.Has(origin)) {
-        auto const length = [](RowList const& list) { return list.end - list.begin; };
-        bool const left_is_short = length(of_left[l]) <= length(of_right[r]);
-        auto* node = left_is_short ? left : right;
-        auto* other = left_is_short ? right : left;
-        auto const i = left_is_short ? l : r, other_i = left_is_short ? r : l;
-        SumList(*node, b, i, chunk, &node->sums[b]);
-        auto const size = 2 * chunk.width;
-        auto const* all = from.Of(chunk) + from.position[origin] * size;
-        auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
-        auto* rest = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
-        for (std::size_t k = 0; k < size; ++k) {
-          rest[k] = all[k] - part[k];
-        }
-      } else {
-        if (sum_left) {
-          SumList(*left, b, l, chunk, &left->sums[b]);
-        }
-        if (sum_right) {
-          SumList(*right, b, r, chunk, &right->sums[b]);
-        }
-      }
-      l += in_left;
-      r += in_right;
-    }
-  }
-
-  /** @brief Score the splits in the buffer and keep those that may be the best. */
-  void Score(Node const& node, Buffer* buffer, RunningBest* running) const {
-    auto const n_scores = buffer->n_scores;
-    auto const& ranges = buffer->ranges;
-    bool const is_sum = IsSum(param_.method);
-    auto const& rows = node.cluster->rows;
-    auto const n_all = n_scores * rows.Chunks().size();
-    buffer->passed.resize(std::max(buffer->passed.size(), n_all));
-    buffer->rest.resize(buffer->passed.size());
-    std::vector<std::uint32_t> n_candidates(ranges.size());
-    for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
-      auto const& chunk = rows.Chunks()[c];
-      auto const scan = ChooseListScan(param_.method, chunk.width);
-      auto const at = chunk.padded_begin;
-      ChunkView view{
-          rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
-          rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
-          node.total.Data() + at, node.cluster->padding.Data() + at};
-      auto* passed = buffer->passed.data() + c * n_scores;
-      auto* rest = buffer->rest.data() + c * n_scores;
-      for (auto const& splits : buffer->single_blocks) {
-        auto of_sums = view;
-        of_sums.rows = node.sums[splits.block].Of(chunk);
-        scan({buffer->single_sums.data() + splits.begin, 1,
-              static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
-             of_sums, {passed + splits.begin, rest + splits.begin});
-      }
-      for (std::size_t r = 0; r < ranges.size(); ++r) {
-        auto const offset = ranges[r].offset;
-        if (!node.histograms.empty()) {
-          view.rows = node.histograms[ranges[r].block].sums.Sums(chunk);
-        }
-        n_candidates[r] = scan(ranges[r].list, view, {passed + offset, rest + offset});
-      }
-      for (std::size_t k = 0; c > 0 && k < n_scores; ++k) {
-        if (is_sum) {
-          buffer->passed[k] += passed[k];
-        } else {
-          buffer->passed[k] = std::max(buffer->passed[k], passed[k]);
-          buffer->rest[k] = std::max(buffer->rest[k], rest[k]);
-        }
-      }
-    }
-
-    // Labels that the cluster leaves out count 0, in a maximum too.
-    float const floor =
-        rows.Labels().size() < n_labels_ ? 0.0f : -std::numeric_limits<float>::infinity();
-    auto combine = [&](std::size_t begin, std::size_t n) {
-      auto* scores = buffer->passed.data() + begin;
-      if (!is_sum) {
-        auto const* other = buffer->rest.data() + begin;
-        for (std::size_t k = 0; k < n; ++k) {
-          scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
-        }
-      }
-      float best = -std::numeric_limits<float>::infinity();
-      for (std::size_t k = 0; k < n; ++k) {
-        best = std::max(best, scores[k]);
-      }
-      running->score = std::max(running->score, best);
-      return best;
-    };
-    auto const n_singles = buffer->singles.size();
-    if (auto const best = combine(0, n_singles);
-        best >= node.error.Threshold(running->score) && n_singles > 0) {
-      for (std::size_t k = 0; k < n_singles; ++k) {
-        if (buffer->passed[k] >= node.error.Threshold(running->score)) {
-          auto const& range = buffer->singles[k];
-          running->candidates.push_back({range.feature, range.block, range.direction, range.list.n,
-                                         *range.list.first >> kBinShift, Candidate::kNoBin,
-                                         range.list.first, buffer->passed[k]});
-        }
-      }
-    }
-    for (std::size_t r = 0; r < ranges.size(); ++r) {
-      auto const best = combine(ranges[r].offset, n_candidates[r]);
-      if (auto const threshold = node.error.Threshold(running->score); best >= threshold) {
-        Collect(ranges[r], node.histograms.empty(), buffer->passed.data() + ranges[r].offset,
-                threshold, &running->candidates);
-      }
-    }
-  }
-
-  /** @brief List the splits of a node with lists, in a group of blocks. */
-  void MakeRanges(CandidateContext const& context, Task const& task, Request const& request,
-                  Buffer* buffer) const {
-    auto const& node = nodes_[request.nid];
-    buffer->single_blocks.clear();
-    buffer->single_sums.clear();
-    buffer->singles.clear();
-    buffer->ranges.clear();
-    for (auto b = task.block_begin; b < task.block_end; ++b) {
-      auto const* entries = (*node.entries)[b].data();
-      auto const n_singles = buffer->singles.size();
-      for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
-        auto const& list = node.lists[b][i];
-        auto const feature = list.feature;
-        if (request.allowed && !request.allowed[feature]) {
-          continue;
-        }
-        auto const *begin = entries + list.begin, *end = entries + list.end;
-        auto const default_bin = context.index.DefaultBin(feature);
-        auto upwards = [&](ListEntry const* to, bool with_last) {
-          return Range{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
-                       Direction::kUp,
-                       feature,
-                       b,
-                       0};
-        };
-        auto downwards = [&](ListEntry const* to, Direction direction) {
-          return Range{{end - 1, -1, static_cast<std::uint32_t>(end - to), true, false},
-                       direction,
-                       feature,
-                       b,
-                       0};
-        };
-        bool const others = list.end - list.begin != node.n_rows;
-        bool const has_default = others && default_bin != BinIndex::kNoBin;
-        auto const* middle = begin;  // the first entry above the default bin
-        if (has_default) {
-          auto const bin = static_cast<std::uint32_t>(default_bin) - context.blocks[b].first_bin;
-          middle =
-              std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
-        }
-        if (node.sums[b].Has(i)) {
-          buffer->single_sums.push_back(node.sums[b].position[i]);
-          buffer->singles.push_back(has_default && middle == begin
-                                        ? downwards(begin, Direction::kDown)
-                                        : upwards(end, true));
-        } else if (has_default) {
-          if (middle != begin) {
-            buffer->ranges.push_back(upwards(middle, true));
-          }
-          if (middle != end) {
-            buffer->ranges.push_back(downwards(middle, Direction::kDown));
-          }
-        } else {
-          buffer->ranges.push_back(upwards(end, others));
-          if (others) {
-            buffer->ranges.push_back(downwards(begin, Direction::kDownMissing));
-          }
-        }
-      }
-      if (buffer->singles.size() > n_singles) {
-        buffer->single_blocks.push_back({b, n_singles, buffer->singles.size()});
-      }
-    }
-    PlaceScores(buffer);
-  }
-
-  /** @brief Give the scores of each range a place, behind those of the singles. */
-  static void PlaceScores(Buffer* buffer) {
-    buffer->n_scores = buffer->singles.size();
-    for (auto& range : buffer->ranges) {
-      range.offset = buffer->n_scores;
-      buffer->n_scores += range.list.n;
-    }
-  }
-
-  /** @brief List the splits of a node with histograms: the bins of a feature make a list. */
-  void MakeBinRanges(CandidateContext const& context, std::size_t b, Request const& request,
-                     Buffer* buffer) const {
-    auto const& node = nodes_[request.nid];
-    auto const& histogram = node.histograms[b].sums;
-    auto const& block = context.blocks[b];
-    auto const& ptrs = context.cuts.Ptrs();
-    buffer->single_blocks.clear();
-    buffer->singles.clear();
-    buffer->ranges.clear();
-    buffer->bins.clear();
-    buffer->bins.reserve(block.n_bins);  // ranges point into it
-    for (auto f = block.begin; f < block.end; ++f) {
-      if (request.allowed && !request.allowed[f]) {
-        continue;
-      }
-      auto const begin = buffer->bins.size();
-      std::size_t n_stored{0}, n_below{0};
-      auto const default_bin = context.index.DefaultBin(f);
-      for (auto bin = ptrs[f] - block.first_bin; bin < ptrs[f + 1] - block.first_bin; ++bin) {
-        if (auto const count = histogram.Count(bin); count != 0) {
-          n_stored += count;
-          n_below += static_cast<bst_bin_t>(block.first_bin + bin) < default_bin;
-          buffer->bins.push_back(bin | bin << kBinShift);
-        }
-      }
-      auto const n = buffer->bins.size() - begin;
-      auto const* first = buffer->bins.data() + begin;
-      auto push = [&](bool up, std::size_t n_entries, bool with_last, Direction direction) {
-        if (n_entries > 0) {
-          buffer->ranges.push_back({{up ? first : first + n - 1, up ? 1 : -1,
-                                     static_cast<std::uint32_t>(n_entries), with_last, false},
-                                    direction,
-                                    f,
-                                    b,
-                                    0});
-        }
-      };
-      if (n_stored == node.n_rows) {
-        push(true, n, false, Direction::kUp);
-      } else if (default_bin != BinIndex::kNoBin) {
-        push(true, n_below, true, Direction::kUp);
-        push(false, n - n_below, true, Direction::kDown);
-      } else {
-        push(true, n, true, Direction::kUp);
-        push(false, n, true, Direction::kDownMissing);
-      }
-    }
-    PlaceScores(buffer);
-  }
-
-  static void Collect(Range const& range, bool has_lists, float const* scores, float threshold,
-                      std::vector<Candidate>* out) {
-    auto const* entry = range.list.first;
-    std::size_t k{0};
-    for (std::uint32_t i = 1; i <= range.list.n; ++i, entry += range.list.step) {
-      bool const is_last = i == range.list.n;
-      auto const next_bin = is_last ? Candidate::kNoBin : entry[range.list.step] >> kBinShift;
-      auto const bin = *entry >> kBinShift;
-      if (is_last ? range.list.with_last : next_bin != bin) {
-        if (scores[k] >= threshold) {
-          out->push_back({range.feature, range.block, range.direction, i, bin, next_bin,
-                          has_lists ? range.list.first : nullptr, scores[k]});
-        }
-        ++k;
-      }
-    }
-  }
-
   /** @brief Keep the lists of a cluster of all rows for the trees that follow. */
-  void KeepRoot(Node const& node, RootLists* root) const {
+  void KeepRoot(ClusterNode const& node, RootLists* root) const {
     if (node.cluster->has_lists && !root->entries &&
         node.cluster->rows.NumRows() == local_rows_.size()) {
       root->entries = node.entries;
@@ -1032,15 +510,10 @@ class ClusterEvaluator {
     }
   }
 
-  static bool IsSum(SplitMethod method) {
-    return method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
-           method == SplitMethod::kSumAbsG;
-  }
-
   std::int32_t n_threads_{1};
   ClusterParam param_;
   std::size_t n_labels_{0};
-  std::vector<Node> nodes_;                // by node index
+  std::vector<ClusterNode> nodes_;         // by node index
   std::vector<std::uint32_t> local_rows_;  // by global row: its number in its cluster
   std::shared_ptr<BlockEntries> root_children_;
   MemoryPool cluster_memory_, histogram_memory_;

@@ -25,9 +25,10 @@
 #include <cstdint>  // for int32_t, uint32_t
 #include <limits>   // for numeric_limits
 
-#include "split_method.h"  // for SplitMethod
-#include "split_score.h"   // for MethodTraits
-#include "vectorised.h"    // for Lanes, XDCC_TARGET_CLONES
+#include "split_method.h"     // for SplitMethod
+#include "split_score.h"      // for MethodTraits
+#include "vectorised.h"       // for Lanes, XDCC_TARGET_CLONES
+#include "xgboost/logging.h"  // for LOG
 
 namespace xgboost::multilabel {
 /** @brief An entry of a list: a row of the cluster in the low half, its bin in the high half. */
@@ -221,6 +222,73 @@ XDCC_TARGET_CLONES static void SumList(ListEntry const* entries, std::size_t n,
   for (int v = 0; v < kVectors; ++v) {
     reinterpret_cast<Int16*>(out)[v] = sums[v];
   }
+}
+
+/** @brief The sum over a list for a chunk of `width` labels. */
+using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
+                           std::int32_t* out);
+
+inline ListSumFn ListSumOfWidth(std::size_t width) {
+  switch (width) {
+    case 8:
+      return &SumList<1>;
+    case 16:
+      return &SumList<2>;
+    case 24:
+      return &SumList<3>;
+    case 32:
+      return &SumList<4>;
+    case 48:
+      return &SumList<6>;
+    case 64:
+      return &SumList<8>;
+    default:
+      LOG(FATAL) << "Unreachable";
+      return nullptr;
+  }
+}
+
+/** @brief The scan of one split method for a chunk of `width` labels. */
+using ListScanFn = std::uint32_t (*)(ListRange range, ChunkView chunk, ScanOutput out);
+
+template <SplitMethod kMethod>
+ListScanFn ListScanOfWidth(std::size_t width) {
+  switch (width) {
+    case 8:
+      return &ScanList<kMethod, 8, 1>;
+    case 16:
+      return &ScanList<kMethod, 16, 1>;
+    case 24:
+      return &ScanList<kMethod, 8, 3>;
+    case 32:
+      return &ScanList<kMethod, 16, 2>;
+    case 48:
+      return &ScanList<kMethod, 16, 3>;
+    case 64:
+      return &ScanList<kMethod, 16, 4>;
+    default:
+      LOG(FATAL) << "Unreachable";
+      return nullptr;
+  }
+}
+
+inline ListScanFn ChooseListScan(SplitMethod method, std::size_t width) {
+  switch (method) {
+    case SplitMethod::kSumGain:
+      return ListScanOfWidth<SplitMethod::kSumGain>(width);
+    case SplitMethod::kMaxGain:
+      return ListScanOfWidth<SplitMethod::kMaxGain>(width);
+    case SplitMethod::kSumWeight:
+      return ListScanOfWidth<SplitMethod::kSumWeight>(width);
+    case SplitMethod::kMaxWeight:
+      return ListScanOfWidth<SplitMethod::kMaxWeight>(width);
+    case SplitMethod::kSumAbsG:
+      return ListScanOfWidth<SplitMethod::kSumAbsG>(width);
+    case SplitMethod::kMaxAbsG:
+      return ListScanOfWidth<SplitMethod::kMaxAbsG>(width);
+  }
+  LOG(FATAL) << "Unreachable";
+  return nullptr;
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LIST_SCAN_H_

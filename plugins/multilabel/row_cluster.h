@@ -21,6 +21,7 @@
 #include <vector>      // for vector
 
 #include "../../src/common/threading_utils.h"  // for ParallelFor
+#include "aligned_array.h"                     // for AlignedArray
 #include "gradient_matrix.h"                   // for GradientMatrix
 #include "list_scan.h"                         // for ChunkView
 #include "vectorised.h"                        // for XDCC_TARGET_CLONES
@@ -28,34 +29,6 @@
 #include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
-/** @brief An array of numbers that begins at a cache line. */
-template <typename T>
-class AlignedArray {
-  static constexpr std::size_t kPerLine = 64 / sizeof(T);
-  struct alignas(64) Line {
-    T values[kPerLine];
-  };
-  std::vector<Line> lines_;
-
- public:
-  void Assign(std::size_t n, T value) {
-    Line line;
-    std::fill_n(line.values, kPerLine, value);
-    lines_.assign((n + kPerLine - 1) / kPerLine, line);
-  }
-  /** @brief Make room for numbers that are all to be written. */
-  void Resize(std::size_t n) {
-    auto const n_lines = (n + kPerLine - 1) / kPerLine;
-    if (n_lines > lines_.capacity()) {
-      lines_.clear();  // nothing to copy
-    }
-    lines_.resize(n_lines);
-  }
-  [[nodiscard]] std::size_t Capacity() const { return lines_.capacity() * kPerLine; }
-  [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
-  [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
-};
-
 /** @brief Neighbouring labels of a cluster. */
 struct LabelChunk {
   /** @brief Position of the first among the cluster's labels; the same, paddings counted. */

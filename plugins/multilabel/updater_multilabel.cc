@@ -1,17 +1,21 @@
 /**
- * @brief The tree updater `grow_multilabel_hist`: one tree for all labels, grown on histograms.
+ * @brief The tree updater `grow_multilabel_hist`: one tree for all labels, grown on bins.
  *
  * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
  * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
  * interaction constraints. Ours are the layout of gradients and bins (`gradient_matrix.h`,
- * `bin_index.h`), the histograms (`histogram.h`), the split scores (`split_score.h`) and the scan
- * (`evaluator.h`).
+ * `bin_index.h`) and the search for splits, which takes one of two ways:
  *
- * The unit of work is a task: one node and one block of neighbouring features. A task fills its
- * histogram, scans it and forgets it, so that threads need not wait for each other within a level
- * and memory stays small. With external memory a group of tasks shares one pass over the pages.
+ * - Usually by clusters (`cluster_evaluator.h`): sorted lists of rows or integer histograms, scored
+ *   fast and decided exactly.
+ * - With parameters that look at single labels' Hessians or clip weights, with external memory and
+ *   with several workers, by histograms in double precision (`histogram.h`, `evaluator.h`), in
+ *   tasks of one node and one block of neighbouring features. A task fills its histogram, scans it
+ *   and forgets it. With external memory a group of tasks shares one pass over the pages; with
+ *   several workers it shares one reduction.
  *
- * More than 300 lines, so that the steps of growing a tree stand together, in their order.
+ * Both grow the same trees. More than 300 lines, so that the steps of growing a tree stand
+ * together, in their order.
  */
 #include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of, transform
 #include <cmath>      // for ceil

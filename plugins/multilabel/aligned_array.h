@@ -1,0 +1,70 @@
+/**
+ * @brief Arrays for vector instructions, and a pool that hands used ones out again.
+ */
+#ifndef XDCC_MULTILABEL_ALIGNED_ARRAY_H_
+#define XDCC_MULTILABEL_ALIGNED_ARRAY_H_
+
+#include <algorithm>  // for fill_n, min_element
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
+#include <mutex>      // for lock_guard, mutex
+#include <utility>    // for move
+#include <vector>     // for vector
+
+namespace xgboost::multilabel {
+/** @brief An array of numbers that begins at a cache line. */
+template <typename T>
+class AlignedArray {
+  static constexpr std::size_t kPerLine = 64 / sizeof(T);
+  struct alignas(64) Line {
+    T values[kPerLine];
+  };
+  std::vector<Line> lines_;
+
+ public:
+  void Assign(std::size_t n, T value) {
+    Line line;
+    std::fill_n(line.values, kPerLine, value);
+    lines_.assign((n + kPerLine - 1) / kPerLine, line);
+  }
+  /** @brief Make room for numbers that are all to be written. */
+  void Resize(std::size_t n) {
+    auto const n_lines = (n + kPerLine - 1) / kPerLine;
+    if (n_lines > lines_.capacity()) {
+      lines_.clear();  // nothing to copy
+    }
+    lines_.resize(n_lines);
+  }
+  [[nodiscard]] std::size_t Capacity() const { return lines_.capacity() * kPerLine; }
+  [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
+  [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
+};
+
+/** @brief Memory that was used before: new pages cost more than the sums that they hold. */
+class MemoryPool {
+  std::vector<AlignedArray<std::int32_t>> spare_;
+  std::mutex lock_;
+
+ public:
+  /** @brief The smallest array with room for `n` numbers, else the largest one there is. */
+  [[nodiscard]] AlignedArray<std::int32_t> Take(std::size_t n) {
+    std::lock_guard<std::mutex> guard{lock_};
+    auto const best =
+        std::min_element(spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
+          bool const l_fits = l.Capacity() >= n, r_fits = r.Capacity() >= n;
+          return l_fits != r_fits ? l_fits : (l.Capacity() < r.Capacity()) == l_fits;
+        });
+    AlignedArray<std::int32_t> memory;
+    if (best != spare_.end()) {
+      memory = std::move(*best);
+      spare_.erase(best);
+    }
+    return memory;
+  }
+  void GiveBack(AlignedArray<std::int32_t> memory) {
+    std::lock_guard<std::mutex> guard{lock_};
+    spare_.push_back(std::move(memory));
+  }
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_ALIGNED_ARRAY_H_
