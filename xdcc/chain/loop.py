@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from xgboost.core import _LIB, _check_call
 
 from xdcc.chain.cumulation import accumulate
 from xdcc.chain.label_features import LabelFeatures
@@ -97,7 +98,9 @@ def train_chain(
         matrix = features.joined(P)
         booster = xgb.Booster(round_params, [matrix])
         for iteration in range(n_estimators):
-            booster.update(matrix, iteration)
+            # `Booster.update`, which compares the features' names every time: on small data that
+            # takes a tenth of an iteration.
+            _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, iteration, matrix.handle))
         # The booster still has its predictions on this matrix at hand. After `xgboost.train`,
         # which ends with a reset, it would have to walk through its trees.
         propagate(P, booster.predict(matrix, strict_shape=True), candidates)
