@@ -34,6 +34,8 @@ struct FeatureBlock {
   bst_feature_t end;
   std::uint32_t first_bin;
   std::uint32_t n_bins;
+
+  bool operator==(FeatureBlock const& that) const { return begin == that.begin && end == that.end; }
 };
 
 /**

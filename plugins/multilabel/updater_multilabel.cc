@@ -93,19 +93,18 @@ struct Task {
 /** @brief The index of the matrix that was trained on last, if that was in memory. */
 struct IndexCache {
   std::weak_ptr<GHistIndexMatrix const> page;
-  std::uint32_t block_bins{0};  // of the first block, which tells how blocks were cut
+  std::vector<FeatureBlock> blocks;
   bool columns{false};
   std::unique_ptr<BinIndex> index;
   RootLists root_lists;
 
   void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page,
-              std::vector<FeatureBlock> const& blocks, bool new_columns) {
-    if (!index || page.lock() != new_page || block_bins != blocks.front().n_bins ||
-        columns != new_columns) {
-      index = std::make_unique<BinIndex>(ctx, *new_page, blocks, true, new_columns);
+              std::vector<FeatureBlock> const& new_blocks, bool new_columns) {
+    if (!index || page.lock() != new_page || blocks != new_blocks || columns != new_columns) {
+      index = std::make_unique<BinIndex>(ctx, *new_page, new_blocks, true, new_columns);
       root_lists = {};
       page = new_page;
-      block_bins = blocks.front().n_bins;
+      blocks = new_blocks;
       columns = new_columns;
     }
   }

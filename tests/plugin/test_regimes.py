@@ -143,14 +143,18 @@ def test_change_of_matrix_and_of_regime_between_rounds():
     params = {"objective": "multilabel:sumGain", "nthread": 1}
     first, second = make_data("binary"), make_data("dense", n_rows=300)
 
-    def train(max_list_rows):
+    def train(max_list_rows, n_threads):
         booster = xgb.Booster(params, [first, second])
-        for i, matrix in enumerate([first, second, first, first, second]):
+        for i, matrix in enumerate([first, second, first, first, second, second]):
             booster.set_param({"max_list_rows": max_list_rows[i % len(max_list_rows)]})
+            booster.set_param({"nthread": n_threads[i % len(n_threads)]})
             booster.update(matrix, i)
         return booster.get_dump(with_stats=True)
 
-    assert train([0, 10_000, 100]) == train([10_000]) == train([0])
+    expected = train([10_000], [1])
+    assert train([0], [1]) == expected
+    assert train([0, 10_000, 100], [1]) == expected
+    assert train([10_000], [1, 2, 4]) == expected
 
 
 @pytest.mark.parametrize(
