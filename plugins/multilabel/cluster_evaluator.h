@@ -328,6 +328,7 @@ class ClusterEvaluator {
     }
     return entries;
   }
+
   /** @brief Whether there is room for so many bytes of sums beside those that are kept. */
   [[nodiscard]] bool Reserve(std::size_t bytes) {
     if (kept_bytes_.fetch_add(bytes) + bytes > param_.max_bytes) {
@@ -336,6 +337,7 @@ class ClusterEvaluator {
     }
     return true;
   }
+
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
   void Work(CandidateContext const& context, Job const& job, Task const& task,
             std::vector<Request> const& requests, RootLists const& root,

@@ -1,13 +1,13 @@
 /**
- * @brief The rows of a small node, numbered from 0, with their gradients as integers.
+ * @brief The rows of a node, numbered from 0, with their gradients as integers: a *cluster*.
  *
- * A node with few rows becomes a cluster; all of its descendants work on the cluster's rows. For
+ * Descendants of the node work on the cluster's rows. For
  * each label that carries a gradient there, gradients and Hessians are scaled by powers of two so
  * that the sum of absolute values is below 2^30, and rounded to integers: sums are exact, whatever
  * their order, and the rounding is 2^-31 of that sum for an entry. Other labels are left out.
  *
- * Labels stand in chunks of at most 64, padded to the width of vectors. A chunk holds all rows
- * before the next chunk begins.
+ * Labels stand in chunks of at most 64 (16 for histograms), padded to the width of vectors. A chunk
+ * holds all rows before the next chunk begins.
  */
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
 #define XDCC_MULTILABEL_ROW_CLUSTER_H_
@@ -15,7 +15,7 @@
 #include <algorithm>   // for fill_n, min, transform
 #include <cmath>       // for abs, ilogb, ldexp
 #include <cstddef>     // for size_t
-#include <cstdint>     // for int32_t, uint16_t, uint32_t
+#include <cstdint>     // for int32_t, uint32_t
 #include <functional>  // for plus
 #include <utility>     // for move
 #include <vector>      // for vector

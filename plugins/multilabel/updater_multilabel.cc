@@ -17,16 +17,16 @@
  * Both grow the same trees. More than 300 lines, so that the steps of growing a tree stand
  * together, in their order.
  */
-#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of, transform
+#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of
 #include <cmath>      // for ceil
-#include <cstddef>   // for size_t
-#include <cstdint>   // for int32_t, uint8_t
-#include <iterator>  // for back_inserter
-#include <memory>    // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
-#include <numeric>   // for accumulate
-#include <string>    // for string
-#include <utility>   // for as_const, move
-#include <vector>    // for vector
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint8_t
+#include <iterator>   // for back_inserter
+#include <memory>     // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
+#include <numeric>    // for accumulate
+#include <string>     // for string
+#include <utility>    // for as_const, move
+#include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../src/collective/communicator-inl.h"  // for IsDistributed

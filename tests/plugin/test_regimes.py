@@ -89,7 +89,7 @@ def test_number_of_threads(kind, max_list_rows):
 @pytest.mark.parametrize("kind", ["dense", "binary"])
 @pytest.mark.parametrize("max_list_rows", [0, 10000])
 def test_without_room_sums_are_added_up_again(kind, max_list_rows):
-    # 300 features x 256 bins x 60 labels are 35 MiB a node, more than there is room for.
+    # 300 features x 256 bins x 60 labels are 37 MiB a node, more than there is room for.
     matrix = make_data(kind, n_rows=600, n_features=300, n_labels=60)
     roomy = dump(matrix, 2, max_list_rows=max_list_rows)
     assert dump(matrix, 2, max_list_rows=max_list_rows, max_histogram_mib=1) == roomy

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from speed_driver.candidates import Candidate, make_candidate
-from speed_driver.data import Features, Labels
+from speed_driver.data import Features, Labels, next_to_nothing
 from speed_driver.job import Job
 from speed_driver.stopwatch import Cost, measure_cost
-
-_WARM_UP_ROWS = 64
 
 
 def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
@@ -77,7 +75,5 @@ def log_loss(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
 
 def _warm_up(job: Job) -> None:
     """Train once on next to nothing: what a process does only once is not part of a training."""
-    random = np.random.default_rng(0)
-    X = random.normal(size=(_WARM_UP_ROWS, 2)).astype(np.float32)
     candidate: Candidate = make_candidate(replace(job, rounds=1))
-    candidate.train(candidate.build(X, (X > 0).astype(np.float32)))
+    candidate.train(candidate.build(*next_to_nothing()))

@@ -9,12 +9,10 @@ import xgboost as xgb
 from sklearn.multioutput import ClassifierChain
 
 from speed_driver.candidates import COMMON_XGBOOST
-from speed_driver.data import Features, Labels
+from speed_driver.data import Features, Labels, next_to_nothing
 from speed_driver.job import Job
 from speed_driver.stopwatch import measure_cost
 from xdcc.chain import DynamicChainClassifier
-
-_WARM_UP_ROWS = 64
 
 
 def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
@@ -33,8 +31,7 @@ def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
     dict
         The fields of `Cost`, `chain_length` and `parameters`.
     """
-    warm_up = np.random.default_rng(0).normal(size=(_WARM_UP_ROWS, 2)).astype(np.float32)
-    make_chain(replace(job, rounds=1), 2).fit(warm_up, (warm_up > 0).astype(np.float32))
+    make_chain(replace(job, rounds=1), 2).fit(*next_to_nothing())
     length = chain_length(job.candidate, Y)
     chain = make_chain(job, length)
     _, cost = measure_cost(lambda: chain.fit(X, Y), time_limit)

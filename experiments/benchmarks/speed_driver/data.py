@@ -45,6 +45,18 @@ def check_name(name: str) -> None:
         )
 
 
+def next_to_nothing() -> tuple[NDArray[np.float32], Labels]:
+    """Make arrays to train on before a measurement: what a process does only once is done then.
+
+    Returns
+    -------
+    X : float32 array of shape (64, 2)
+    Y : float32 array of shape (64, 2)
+    """
+    X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)
+    return X, (X > 0).astype(np.float32)
+
+
 def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
     """Write a data set's training rows as float32 arrays.
 
