@@ -108,6 +108,11 @@ class BinIndex {
   }
   /** @brief Whether a block keeps columns. */
   [[nodiscard]] bool HasColumns(std::size_t block) const { return !blocks_[block].columns.empty(); }
+  /** @brief Mean number of a row's entries in a block. */
+  [[nodiscard]] double EntriesPerRow(std::size_t block) const {
+    auto const n_entries = blocks_[block].bins.size() + blocks_[block].columns.size();
+    return static_cast<double>(n_entries) / static_cast<double>(n_rows_);
+  }
   /** @brief The bins of a block's feature, by row. [n_rows] */
   [[nodiscard]] std::uint16_t const* Column(std::size_t block, std::size_t feature) const {
     return blocks_[block].columns.data() + feature * n_rows_;

@@ -7,11 +7,13 @@
  * with histograms (`integer_histogram.h`), of which the larger sibling's follow by subtraction; a
  * descendant that is small enough becomes a cluster of its own, with lists.
  *
- * 1. Prepare: make clusters; tell siblings which of their parent's rows went where.
- * 2. Work, one task per node (or two siblings) and group of feature blocks: make or part the lists,
+ * 1. Number the rows of each node that carry a gradient, and tell siblings which of their parent's
+ *    rows went where.
+ * 2. Prepare: make clusters; sum up nodes.
+ * 3. Work, one task per node (or two siblings) and group of feature blocks: make or part the lists,
  *    or fill the histograms; score all splits approximately (`cluster_scan.h`); keep those that the
  *    error of the scores leaves in the running.
- * 3. Decide between these in double precision (`split_candidate.h`).
+ * 4. Decide between these in double precision (`split_candidate.h`).
  *
  * Sums from which siblings' sums can follow are kept up to a limit on memory; beyond it they are
  * added up again. More than 300 lines, so that these steps stand together.
@@ -19,7 +21,7 @@
 #ifndef XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 #define XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 
-#include <algorithm>  // for fill_n, max, min
+#include <algorithm>  // for copy_n, fill_n, max, min
 #include <array>      // for array
 #include <atomic>     // for atomic
 #include <cstddef>    // for size_t
@@ -27,7 +29,7 @@
 #include <limits>     // for numeric_limits
 #include <memory>     // for make_shared, shared_ptr
 #include <mutex>      // for lock_guard, mutex
-#include <numeric>    // for iota
+#include <numeric>    // for accumulate, iota
 #include <utility>    // for move
 #include <vector>     // for vector
 
@@ -37,7 +39,7 @@
 #include "cluster_scan.h"                      // for MakeListRanges, MakeBinRanges, ScoreSplits
 #include "evaluator.h"                         // for NodeStats, Split, SplitScanner
 #include "gradient_matrix.h"                   // for GradientMatrix
-#include "integer_histogram.h"                 // for IntegerHistogram
+#include "integer_histogram.h"                 // for BinSortBuffer, IntegerHistogram
 #include "row_cluster.h"                       // for RowCluster
 #include "row_lists.h"                         // for MakeLists, PartLists
 #include "split_candidate.h"                   // for CandidateContext, Decide, RunningBest
@@ -102,25 +104,19 @@ class ClusterEvaluator {
     for (auto const& request : requests) {
       nodes_.resize(std::max(nodes_.size(), static_cast<std::size_t>(request.nid) + 1));
     }
+    auto rows = this->NumberRows(context.gradients, requests);
     auto jobs = this->MakeJobs(requests);
-    // Siblings read row numbers that new clusters then change.
-    for (bool is_new : {false, true}) {
-      if (jobs.size() == 1) {  // the root: threads are of more use inside
-        if (jobs.front().IsNew() == is_new) {
-          this->Prepare(context, requests, *root, n_threads_, &jobs.front());
-        }
-        continue;
-      }
+    if (jobs.size() == 1) {  // threads are of more use inside
+      this->Prepare(context, requests, *root, n_threads_, jobs.front(), &rows);
+    } else {
       common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
-        if (jobs[i].IsNew() == is_new) {
-          this->Prepare(context, requests, *root, 1, &jobs[i]);
-        }
+        this->Prepare(context, requests, *root, 1, jobs[i], &rows);
       });
     }
-    auto const tasks = this->MakeTasks(jobs, context.blocks.size());
+    auto const tasks = this->MakeTasks(jobs, requests, context.blocks.size());
     std::vector<std::array<RunningBest, 2>> running(tasks.size());
     common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
-      this->Work(context, jobs[tasks[i].job], tasks[i], requests, *root, &running[i]);
+      this->Work(context, jobs[tasks[i].job], tasks[i], requests, rows, *root, &running[i]);
     });
     if (requests.front().parent == RegTree::kInvalidNodeId) {
       this->KeepRoot(nodes_[requests.front().nid], root);
@@ -135,7 +131,7 @@ class ClusterEvaluator {
     }
     common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
       auto const& node = nodes_[requests[i].nid];
-      Decide(context, node.error, node.cluster->rows, node.rows, &best[i],
+      Decide(context, node.error, node.cluster->rows, rows[i].local, &best[i],
              &(*scanners)[omp_get_thread_num()], requests[i].stats, requests[i].split);
     });
     for (auto const& request : requests) {
@@ -151,25 +147,38 @@ class ClusterEvaluator {
   }
 
  private:
+  /** @brief Two cache lines, which some processors fetch together. */
+  static constexpr std::size_t kCacheLines = 128;
+
   enum class JobKind : std::uint8_t { kNewLists, kNewHistogram, kListSiblings, kHistogramSiblings };
   /** @brief One node that becomes a cluster, or two siblings in the cluster of their parent. */
   struct Job {
     JobKind kind;
     std::size_t begin;    // among the requests
     std::size_t n_nodes;  // that it evaluates
-    /** @brief Of histogram siblings: rows of both, and whether they go on with histograms. */
-    std::array<std::vector<std::uint32_t>, 2> rows{};
+    /** @brief Of histogram siblings: whether they go on with histograms. */
     std::array<bool, 2> is_large{};
 
     [[nodiscard]] bool IsNew() const {
       return kind == JobKind::kNewLists || kind == JobKind::kNewHistogram;
     }
+    [[nodiscard]] bool HasLists() const {
+      return kind == JobKind::kNewLists || kind == JobKind::kListSiblings;
+    }
+  };
+  /** @brief Rows of a node that carry a gradient, ascending. */
+  struct NodeRows {
+    std::vector<bst_idx_t> global;
+    /** @brief Numbers in the parent's cluster; of the root in its own. */
+    std::vector<std::uint32_t> local;
   };
   struct Task {
     std::size_t job, block_begin, block_end;
   };
-  struct Buffer {
+  /** @brief Working memory of a thread, in cache lines of its own. */
+  struct alignas(kCacheLines) Buffer {
     ListBuffer lists;
+    BinSortBuffer bins;
     ScanBuffer scan;
   };
 
@@ -205,14 +214,21 @@ class ClusterEvaluator {
   }
 
   [[nodiscard]] std::vector<Task> MakeTasks(std::vector<Job> const& jobs,
+                                            std::vector<Request> const& requests,
                                             std::size_t n_blocks) const {
+    std::vector<std::size_t> n_rows(jobs.size(), 0);
+    for (std::size_t j = 0; j < jobs.size(); ++j) {
+      for (std::size_t k = 0; k < jobs[j].n_nodes; ++k) {
+        n_rows[j] += requests[jobs[j].begin + k].stats->n_active;
+      }
+    }
+    auto const n_all = std::accumulate(n_rows.cbegin(), n_rows.cend(), std::size_t{1});
     std::vector<Task> tasks;
     std::size_t const n_threads = n_threads_;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-      bool const has_lists =
-          jobs[j].kind == JobKind::kNewLists || jobs[j].kind == JobKind::kListSiblings;
-      auto const n_groups =
-          has_lists ? std::min(n_blocks, n_threads == 1 ? 1 : 4 * n_threads) : n_blocks;
+      // Lists: tasks of about the same size, some for each thread.
+      auto const n_even = n_threads == 1 ? 1 : 1 + kTasksPerThread * n_threads * n_rows[j] / n_all;
+      auto const n_groups = jobs[j].HasLists() ? std::min(n_blocks, n_even) : n_blocks;
       for (std::size_t g = 0; g < n_groups; ++g) {
         tasks.push_back({j, n_blocks * g / n_groups, n_blocks * (g + 1) / n_groups});
       }
@@ -220,23 +236,98 @@ class ClusterEvaluator {
     return tasks;
   }
 
+  /** @brief Collect the rows of each node that carry a gradient; mark those of right children. */
+  [[nodiscard]] std::vector<NodeRows> NumberRows(GradientMatrix const& gradients,
+                                                 std::vector<Request> const& requests) {
+    constexpr std::size_t kRun = 2048;
+    struct Run {
+      std::size_t request, begin, n;
+    };
+    std::vector<NodeRows> rows(requests.size());
+    std::vector<Run> runs;
+    // Small nodes share a task: siblings' marks lie in the same cache lines.
+    std::vector<std::size_t> tasks{0};
+    std::size_t n_task_rows{0};
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      auto const n_rows = requests[i].rows.size();
+      rows[i].global.resize(n_rows);
+      rows[i].local.resize(n_rows);
+      for (std::size_t begin = 0; begin < n_rows; begin += kRun) {
+        if (n_task_rows >= kRun) {
+          tasks.push_back(runs.size());
+          n_task_rows = 0;
+        }
+        runs.push_back({i, begin, 0});
+        n_task_rows += std::min(kRun, n_rows - begin);
+      }
+    }
+    tasks.push_back(runs.size());
+    // Each run fills the front of its stretch.
+    auto number = [&](Run* run) {
+      auto const& request = requests[run->request];
+      auto* global = rows[run->request].global.data() + run->begin;
+      for (auto i = run->begin; i < std::min(run->begin + kRun, request.rows.size()); ++i) {
+        global[run->n] = request.rows[i];
+        run->n += gradients.Active(request.rows[i]);
+      }
+      if (request.parent == RegTree::kInvalidNodeId) {
+        return;
+      }
+      auto* local = rows[run->request].local.data() + run->begin;
+      auto* is_right = nodes_[request.parent].cluster->is_right.data();
+      for (std::size_t i = 0; i < run->n; ++i) {
+        local[i] = local_rows_[global[i]];
+        is_right[local[i]] = run->request % 2;
+      }
+    };
+    common::ParallelFor(tasks.size() - 1, n_threads_, common::Sched::Dyn(1), [&](auto t) {
+      for (auto r = tasks[t]; r < tasks[t + 1]; ++r) {
+        number(&runs[r]);
+      }
+    });
+    std::vector<std::size_t> end(requests.size(), 0);
+    for (auto const& run : runs) {
+      auto& to = end[run.request];
+      if (to != run.begin) {
+        auto move_up = [&](auto* values) {
+          std::copy_n(values->begin() + run.begin, run.n, values->begin() + to);
+        };
+        move_up(&rows[run.request].global);
+        move_up(&rows[run.request].local);
+      }
+      to += run.n;
+    }
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      rows[i].global.resize(end[i]);
+      rows[i].local.resize(end[i]);
+      if (requests[i].parent == RegTree::kInvalidNodeId) {
+        std::iota(rows[i].local.begin(), rows[i].local.end(), 0);
+      }
+      requests[i].stats->n_active = end[i];
+    }
+    return rows;
+  }
+
+  /** @param all_rows Of all requests; taken from where a job keeps them. */
   void Prepare(CandidateContext const& context, std::vector<Request> const& requests,
-               RootLists const& root, std::int32_t n_threads, Job* job) {
+               RootLists const& root, std::int32_t n_threads, Job const& job,
+               std::vector<NodeRows>* all_rows) {
     auto const& gradients = context.gradients;
     auto const n_blocks = context.blocks.size();
-    auto const* request = requests.data() + job->begin;
+    auto const* request = requests.data() + job.begin;
+    auto* rows = all_rows->data() + job.begin;
     auto& first = nodes_[request->nid];
-    if (job->kind == JobKind::kNewHistogram) {
-      first.cluster = this->MakeCluster(gradients, request->rows, false, n_threads);
-      first.histograms.resize(n_blocks);
-      first.rows.resize(first.cluster->rows.NumRows());
-      std::iota(first.rows.begin(), first.rows.end(), 0);
-      SumTotals(n_threads, first.rows, &first);
+    if (job.IsNew()) {
+      first.cluster =
+          this->MakeCluster(gradients, std::move(rows->global), job.HasLists(), n_threads);
+      std::vector<std::uint32_t> all(first.cluster->rows.NumRows());
+      std::iota(all.begin(), all.end(), 0);
+      SumTotals(n_threads, all, &first);
       SetConstants(param_, n_labels_, *request->stats, &first);
-      return;
-    }
-    if (job->kind == JobKind::kNewLists) {
-      first.cluster = this->MakeCluster(gradients, request->rows, true, n_threads);
+      if (!job.HasLists()) {
+        first.histograms.resize(n_blocks);
+        return;
+      }
       first.sums.resize(n_blocks);
       if (first.cluster->rows.NumRows() == local_rows_.size() && root.entries) {
         first.entries = root.entries;
@@ -245,29 +336,17 @@ class ClusterEvaluator {
         first.entries = this->TakeEntries(n_blocks);
         first.lists.resize(n_blocks);
       }
-      std::vector<std::uint32_t> rows(first.cluster->rows.NumRows());
-      std::iota(rows.begin(), rows.end(), 0);
-      SumTotals(n_threads, rows, &first);
-      SetConstants(param_, n_labels_, *request->stats, &first);
       return;
     }
     auto& parent = nodes_[request->parent];
-    for (std::size_t k = 0; k < 2; ++k) {
-      for (auto row : request[k].rows) {
-        if (gradients.Active(row)) {
-          job->rows[k].push_back(local_rows_[row]);
-        }
-      }
-    }
-    std::size_t const small = job->rows[0].size() <= job->rows[1].size() ? 0 : 1;
+    auto const small = SmallSibling(request);
     ClusterNode temporary;  // of a sibling that becomes a cluster of its own
     ClusterNode* siblings[2];
     for (std::size_t k = 0; k < 2; ++k) {
-      bool const goes_on = job->kind == JobKind::kListSiblings || job->is_large[k];
-      siblings[k] = goes_on ? &nodes_[request[k].nid] : &temporary;
+      siblings[k] = job.HasLists() || job.is_large[k] ? &nodes_[request[k].nid] : &temporary;
       siblings[k]->cluster = parent.cluster;
     }
-    SumTotals(n_threads, job->rows[small], siblings[small]);
+    SumTotals(n_threads, rows[small].local, siblings[small]);
     SubtractTotals(parent, *siblings[small], siblings[1 - small]);
     for (std::size_t k = 0; k < 2; ++k) {
       auto& node = *siblings[k];
@@ -275,31 +354,32 @@ class ClusterEvaluator {
         continue;
       }
       SetConstants(param_, n_labels_, *request[k].stats, &node);
-      if (job->kind == JobKind::kHistogramSiblings) {
+      if (!job.HasLists()) {
         node.histograms.resize(n_blocks);
-        node.rows = job->rows[k];
         continue;
       }
       // The lists of the root are kept: the first partition puts the children elsewhere.
       node.entries = parent.entries == root.entries ? root_children_ : parent.entries;
       node.lists.resize(n_blocks);
       node.sums.resize(n_blocks);
-      for (auto row : job->rows[k]) {
-        parent.cluster->is_right[row] = static_cast<std::uint8_t>(k);
-      }
     }
   }
 
+  /** @brief Which of two siblings has fewer rows. */
+  [[nodiscard]] static std::size_t SmallSibling(Request const* request) {
+    return request[0].stats->n_active <= request[1].stats->n_active ? 0 : 1;
+  }
+
   std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients,
-                                       common::Span<bst_idx_t const> all_rows, bool has_lists,
+                                       std::vector<bst_idx_t> global_rows, bool has_lists,
                                        std::int32_t n_threads) {
-    auto cluster = std::make_shared<Cluster>(
-        Cluster{RowCluster{n_threads, gradients, all_rows, !has_lists,
-                           cluster_memory_.Take(2 * gradients.NumLabels() * all_rows.size())},
-                has_lists,
-                {},
-                {},
-                {}});
+    auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
+    auto cluster = std::make_shared<Cluster>(Cluster{
+        RowCluster{n_threads, gradients, std::move(global_rows), !has_lists, std::move(memory)},
+        has_lists,
+        {},
+        {},
+        {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
@@ -340,27 +420,26 @@ class ClusterEvaluator {
 
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
   void Work(CandidateContext const& context, Job const& job, Task const& task,
-            std::vector<Request> const& requests, RootLists const& root,
-            std::array<RunningBest, 2>* running) {
+            std::vector<Request> const& requests, std::vector<NodeRows> const& all_rows,
+            RootLists const& root, std::array<RunningBest, 2>* running) {
     auto* buffer = &buffers_[omp_get_thread_num()];
     auto const* request = requests.data() + job.begin;
-    bool const has_histograms =
-        job.kind == JobKind::kNewHistogram || job.kind == JobKind::kHistogramSiblings;
+    auto const* rows = all_rows.data() + job.begin;
     for (auto b = task.block_begin; b < task.block_end; ++b) {
       if (job.kind == JobKind::kNewHistogram) {
-        this->FillHistogram(context, b, nodes_[request->nid].rows, &nodes_[request->nid]);
+        this->FillHistogram(context, b, rows->local, &buffer->bins, &nodes_[request->nid]);
       } else if (job.kind == JobKind::kHistogramSiblings) {
-        this->FillSiblings(context, b, job, request);
+        this->FillSiblings(context, b, job, request, rows, &buffer->bins);
       } else {
         this->FillLists(context, b, job.kind == JobKind::kNewLists, request, root, &buffer->lists);
       }
     }
-    if (!has_histograms) {
+    if (job.HasLists()) {
       this->FillSums(task, job.n_nodes, request);
     }
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto& node = nodes_[request[k].nid];
-      if (!has_histograms) {
+      if (job.HasLists()) {
         MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
                        &buffer->scan);
       } else if (job.IsNew() || job.is_large[k]) {
@@ -372,9 +451,9 @@ class ClusterEvaluator {
         ScoreSplits(param_.method, n_labels_, node, &buffer->scan, &(*running)[k]);
       }
       for (auto b = task.block_begin; b < task.block_end; ++b) {
-        if (has_histograms && node.histograms[b].kept_bytes == 0) {
+        if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {
           histogram_memory_.GiveBack(node.histograms[b].sums.Release());
-        } else if (!has_histograms && node.sums[b].kept_bytes == 0) {
+        } else if (job.HasLists() && node.sums[b].kept_bytes == 0) {
           node.sums[b] = {};
         }
       }
@@ -383,17 +462,19 @@ class ClusterEvaluator {
 
   [[nodiscard]] IntegerHistogram MakeHistogram(CandidateContext const& context, std::size_t b,
                                                Cluster const& cluster,
-                                               std::vector<std::uint32_t> const& rows) {
+                                               std::vector<std::uint32_t> const& rows,
+                                               BinSortBuffer* buffer) {
     auto const n_bins = context.blocks[b].n_bins;
     auto const n_padded = cluster.rows.PaddedLabels();
     IntegerHistogram histogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
-    histogram.Add(cluster.rows, context.index, b, context.blocks[b], rows);
+    histogram.Add(cluster.rows, context.index, b, context.blocks[b], rows, buffer);
     return histogram;
   }
 
   void FillHistogram(CandidateContext const& context, std::size_t b,
-                     std::vector<std::uint32_t> const& rows, ClusterNode* node) {
-    node->histograms[b].sums = this->MakeHistogram(context, b, *node->cluster, rows);
+                     std::vector<std::uint32_t> const& rows, BinSortBuffer* buffer,
+                     ClusterNode* node) {
+    node->histograms[b].sums = this->MakeHistogram(context, b, *node->cluster, rows, buffer);
     this->KeepHistogram(context, b, &node->histograms[b], *node);
   }
 
@@ -406,14 +487,14 @@ class ClusterEvaluator {
 
   /** @brief Fill the histogram of the smaller sibling; the other's is what the parent has left. */
   void FillSiblings(CandidateContext const& context, std::size_t b, Job const& job,
-                    Request const* request) {
+                    Request const* request, NodeRows const* rows, BinSortBuffer* buffer) {
     auto& parent = nodes_[request->parent];
-    std::size_t const small = job.rows[0].size() <= job.rows[1].size() ? 0 : 1;
+    auto const small = SmallSibling(request);
     auto& of_parent = parent.histograms[b];
-    auto part = this->MakeHistogram(context, b, *parent.cluster, job.rows[small]);
+    auto part = this->MakeHistogram(context, b, *parent.cluster, rows[small].local, buffer);
     auto& large = nodes_[request[1 - small].nid];
     if (of_parent.sums.Empty()) {
-      this->FillHistogram(context, b, job.rows[1 - small], &large);
+      this->FillHistogram(context, b, rows[1 - small].local, buffer, &large);
     } else {
       large.histograms[b] = std::move(of_parent);
       of_parent = {};
@@ -512,6 +593,9 @@ class ClusterEvaluator {
     }
   }
 
+  /** @brief With lists: number of tasks for each thread. */
+  static constexpr std::size_t kTasksPerThread = 4;
+
   std::int32_t n_threads_{1};
   ClusterParam param_;
   std::size_t n_labels_{0};
@@ -521,8 +605,8 @@ class ClusterEvaluator {
   MemoryPool cluster_memory_, histogram_memory_;
   std::vector<std::shared_ptr<BlockEntries>> spare_entries_;
   std::mutex entries_lock_;
-  std::atomic<std::size_t> kept_bytes_{0};
   std::vector<Buffer> buffers_;  // one per thread
+  alignas(kCacheLines) std::atomic<std::size_t> kept_bytes_{0};
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_

@@ -81,7 +81,6 @@ struct ClusterNode {
   std::shared_ptr<BlockEntries> entries;    // of the cluster
   std::vector<std::vector<RowList>> lists;  // by block
   std::vector<FeatureSums> sums;            // by block
-  std::vector<std::uint32_t> rows;          // of the cluster, where the node has histograms
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label

@@ -1,60 +1,59 @@
 /**
  * @brief Histograms of a large node in integers, for a block of features.
  *
- * The rows' integers (`row_cluster.h`) are added up chunk by chunk of labels, so that the part of
- * the histogram that is being filled stays in a core's second-level cache. Integer sums are exact:
- * a child's histogram is its parent's less its sibling's.
+ * Rows are taken in tiles. The entries of a tile are sorted by bin, and then the integers of each
+ * bin's rows (`row_cluster.h`) are added up in registers, chunk by chunk of labels. Integer sums
+ * are exact: a child's histogram is its parent's less its sibling's.
  */
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 #define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 
-#include <algorithm>  // for min
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint32_t
-#include <utility>    // for move
-#include <vector>     // for vector
+#include <algorithm>   // for clamp, min, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint32_t
+#include <functional>  // for plus
+#include <numeric>     // for exclusive_scan
+#include <utility>     // for move
+#include <vector>      // for vector
 
-#include "bin_index.h"     // for BinIndex, BlockRowsView, FeatureBlock
-#include "row_cluster.h"   // for RowCluster, LabelChunk, AlignedArray
+#include "bin_index.h"     // for BinIndex, FeatureBlock
+#include "row_cluster.h"   // for RowCluster, LabelChunk, ForEachBin
 #include "vectorised.h"    // for XDCC_TARGET_CLONES, Int16
 #include "xgboost/base.h"  // for bst_idx_t
 
 namespace xgboost::multilabel {
-/** @brief Add rows to the histogram of one chunk. [n_bins, 16 * kVectors] */
+/**
+ * @brief Add rows, sorted by bin, to the histogram of one chunk.
+ *
+ * A bin's rows are added up in registers: half the work of adding each of them to memory.
+ *
+ * @param counts Number of rows in each bin. [n_bins]
+ */
 template <int kVectors>
-XDCC_TARGET_CLONES static void AddToBins(BlockRowsView index, bst_idx_t const* global_rows,
-                                         std::uint32_t const* rows, std::size_t n_rows,
-                                         std::int32_t const* values, std::int32_t* out) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    auto const* row = reinterpret_cast<Int16 const*>(values + rows[i] * (16ul * kVectors));
+XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
+                                               std::uint32_t const* counts, std::size_t n_bins,
+                                               std::int32_t const* values, std::int32_t* out) {
+  for (std::size_t b = 0; b < n_bins; ++b) {
+    auto const* end = rows + counts[b];
+    if (rows == end) {
+      continue;
+    }
+    auto* bin = reinterpret_cast<Int16*>(out + b * (16ul * kVectors));
     Int16 sums[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      sums[v] = row[v];
+      sums[v] = bin[v];
     }
-    auto const* row_ptr = index.row_ptr + (global_rows[rows[i]] - index.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      auto* bin = reinterpret_cast<Int16*>(out + index.bins[e] * (16ul * kVectors));
+    for (; rows != end; ++rows) {
+      auto const* row = reinterpret_cast<Int16 const*>(values + *rows * (16ul * kVectors));
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) {
-        bin[v] += sums[v];
+        sums[v] += row[v];
       }
     }
-  }
-}
-
-/** @brief Add rows to the histogram of one chunk and one feature, whose bins are a column. */
-template <int kVectors>
-XDCC_TARGET_CLONES static void AddColumnToBins(std::uint16_t const* column,
-                                               bst_idx_t const* global_rows,
-                                               std::uint32_t const* rows, std::size_t n_rows,
-                                               std::int32_t const* values, std::int32_t* out) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    auto const* row = reinterpret_cast<Int16 const*>(values + rows[i] * (16ul * kVectors));
-    auto* bin = reinterpret_cast<Int16*>(out + column[global_rows[rows[i]]] * (16ul * kVectors));
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      bin[v] += row[v];
+      bin[v] = sums[v];
     }
   }
 }
@@ -65,6 +64,12 @@ XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::s
     from[i] -= part[i];
   }
 }
+
+/** @brief Working memory of one thread: rows sorted by bin. */
+struct BinSortBuffer {
+  std::vector<std::uint32_t> counts, next;  // by bin
+  std::vector<std::uint32_t> rows;
+};
 
 class IntegerHistogram {
  public:
@@ -82,22 +87,31 @@ class IntegerHistogram {
 
   /** @param rows Rows of the cluster. */
   void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
-           FeatureBlock const& block, std::vector<std::uint32_t> const& rows) {
-    auto const* global = cluster.GlobalRows().data();
-    if (index.HasColumns(block_id)) {
-      this->AddColumns(cluster, index, block_id, block.end - block.begin, rows);
-      return;
-    }
-    auto const view = index.Rows(block_id);
-    for (auto row : rows) {
-      auto const* row_ptr = view.row_ptr + (global[row] - view.base_rowid);
-      for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-        ++counts_[view.bins[e]];
+           FeatureBlock const& block, std::vector<std::uint32_t> const& rows,
+           BinSortBuffer* buffer) {
+    auto& [counts, next, sorted] = *buffer;
+    // At most all rows, at least one.
+    auto const n_tile = static_cast<std::size_t>(
+        kTileEntries / std::clamp(index.EntriesPerRow(block_id),
+                                  kTileEntries / static_cast<double>(rows.size() + 1),
+                                  static_cast<double>(kTileEntries)));
+    for (std::size_t begin = 0; begin < rows.size(); begin += n_tile) {
+      auto const n = std::min(n_tile, rows.size() - begin);
+      auto for_each_bin = [&](auto&& fn) {
+        ForEachBin(cluster, index, block_id, block, n, [&](auto i) { return rows[begin + i]; }, fn);
+      };
+      counts.assign(counts_.size(), 0);
+      for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
+      next.resize(counts.size());
+      std::exclusive_scan(counts.cbegin(), counts.cend(), next.begin(), 0u);
+      sorted.resize(next.back() + counts.back());
+      for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
+      std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
+                     std::plus<>{});
+      for (auto const& chunk : cluster.Chunks()) {
+        auto const add = chunk.width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
+        add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
       }
-    }
-    for (auto const& chunk : cluster.Chunks()) {
-      auto const add = chunk.width == 8 ? &AddToBins<1> : &AddToBins<2>;
-      add(view, global, rows.data(), rows.size(), cluster.Values(chunk), this->Of(chunk));
     }
   }
   /** @brief Take away another histogram of the same block. */
@@ -125,29 +139,13 @@ class IntegerHistogram {
     return sums_.Data() + 2 * chunk.padded_begin * counts_.size();
   }
 
-  void AddColumns(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
-                  std::size_t n_features, std::vector<std::uint32_t> const& rows) {
-    auto const* global = cluster.GlobalRows().data();
-    for (std::size_t f = 0; f < n_features; ++f) {
-      auto const* column = index.Column(block_id, f);
-      for (auto row : rows) {
-        ++counts_[column[global[row]]];
-      }
-    }
-    for (auto const& chunk : cluster.Chunks()) {
-      auto const add = chunk.width == 8 ? &AddColumnToBins<1> : &AddColumnToBins<2>;
-      for (std::size_t begin = 0; begin < rows.size(); begin += kTileRows) {
-        auto const n = std::min(kTileRows, rows.size() - begin);
-        for (std::size_t f = 0; f < n_features; ++f) {
-          add(index.Column(block_id, f), global, rows.data() + begin, n, cluster.Values(chunk),
-              this->Of(chunk));
-        }
-      }
-    }
-  }
-
-  /** @brief Rows whose values of one chunk stay in the second-level cache. */
-  static constexpr std::size_t kTileRows = 2048;
+  /**
+   * @brief Entries that are sorted at a time.
+   *
+   * So many that a bin has some 16 of them, with blocks of 2048 bins, and so few that the rows'
+   * values of one chunk stay in the second-level cache where a row has 8 entries or more.
+   */
+  static constexpr double kTileEntries = 1 << 15;
 
   AlignedArray<std::int32_t> sums_;
   std::vector<std::uint32_t> counts_;

@@ -39,9 +39,11 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_default(kAnyLabel)
         .describe("Whether any label, all labels or their mean must reach min_child_weight.");
     DMLC_DECLARE_FIELD(max_list_rows)
-        .set_range(0, 1 << 16)
-        .set_default(1 << 15)
-        .describe("Nodes with at most so many rows use sorted row lists, larger ones histograms.");
+        .set_range(-1, 1 << 16)
+        .set_default(-1)
+        .describe(
+            "Nodes with at most so many rows use sorted row lists, larger ones histograms; -1: all "
+            "nodes of data with at most 32768 rows, otherwise nodes with at most 4096.");
     DMLC_DECLARE_FIELD(max_histogram_mib)
         .set_lower_bound(1)
         .set_default(1024)
@@ -51,6 +53,16 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   /** @brief Update from the user's arguments, the objective's name (short form) included. */
   void Configure(Args const& args);
   [[nodiscard]] SplitMethod Method() const { return ParseSplitMethod(split_method); }
+  /**
+   * @brief `max_list_rows`, or what suits the data if it is -1.
+   *
+   * Lists of all rows are sorted once and serve every tree. Where there are too many rows for that,
+   * sorting a node's anew is worth while only far down.
+   */
+  [[nodiscard]] std::size_t MaxListRows(bst_idx_t n_rows) const {
+    constexpr bst_idx_t kAll = 1 << 15, kAnew = 1 << 12;
+    return max_list_rows >= 0 ? max_list_rows : n_rows <= kAll ? kAll : kAnew;
+  }
 };
 
 /** @brief Where the label features of a classifier chain stand among the columns of X. */

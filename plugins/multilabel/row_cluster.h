@@ -22,11 +22,11 @@
 
 #include "../../src/common/threading_utils.h"  // for ParallelFor
 #include "aligned_array.h"                     // for AlignedArray
+#include "bin_index.h"                         // for BinIndex, FeatureBlock
 #include "gradient_matrix.h"                   // for GradientMatrix
 #include "list_scan.h"                         // for ChunkView
 #include "vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "xgboost/base.h"                      // for bst_idx_t
-#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief Neighbouring labels of a cluster. */
@@ -41,12 +41,12 @@ class RowCluster {
  public:
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
-   * @param rows   Global indices of the rows; those without gradient are left out.
+   * @param rows   Global indices of the rows, all with a gradient.
    * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
-  RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
-             common::Span<bst_idx_t const> rows, bool narrow, AlignedArray<std::int32_t> memory);
+  RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
+             bool narrow, AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kNarrow = 16;
   /** @brief Take the room back. */
@@ -138,15 +138,9 @@ XDCC_TARGET_CLONES static void SumClusterRows(std::int32_t const* values, std::s
 }
 
 inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
-                              common::Span<bst_idx_t const> rows, bool narrow,
+                              std::vector<bst_idx_t> rows, bool narrow,
                               AlignedArray<std::int32_t> memory)
-    : values_{std::move(memory)} {
-  rows_.reserve(rows.size());
-  for (auto row : rows) {
-    if (gradients.Active(row)) {
-      rows_.push_back(row);
-    }
-  }
+    : rows_{std::move(rows)}, values_{std::move(memory)} {
   auto const n_labels = gradients.NumLabels();
   // Runs of rows, for threads. The sums are exact (see `gradient_matrix.h`), in any order.
   constexpr std::size_t kRun = 1024;
@@ -197,6 +191,35 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
                 labels_.data() + chunk.begin, chunk, grad_factor.data(), hess_factor.data(),
                 out + run * kRun * 2 * chunk.width);
     });
+  }
+}
+
+/**
+ * @brief Call `fn(row, bin)` for all entries of some rows in a block, in the order of these rows
+ *        for each bin.
+ *
+ * @param n      Number of rows.
+ * @param row_at Which row of the cluster the i-th is.
+ */
+template <typename RowAt, typename Fn>
+void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                FeatureBlock const& block, std::size_t n, RowAt&& row_at, Fn&& fn) {
+  auto const* global = cluster.GlobalRows().data();
+  if (index.HasColumns(block_id)) {
+    for (std::size_t f = 0; f < block.end - block.begin; ++f) {
+      auto const* column = index.Column(block_id, f);
+      for (std::size_t i = 0; i < n; ++i) {
+        fn(row_at(i), column[global[row_at(i)]]);
+      }
+    }
+    return;
+  }
+  auto const rows = index.Rows(block_id);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const* row_ptr = rows.row_ptr + (global[row_at(i)] - rows.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      fn(row_at(i), rows.bins[e]);
+    }
   }
 }
 }  // namespace xgboost::multilabel

@@ -16,9 +16,9 @@
 #include <vector>     // for vector
 
 #include "../../src/common/hist_util.h"  // for HistogramCuts
-#include "bin_index.h"                   // for BinIndex, BlockRowsView, FeatureBlock
+#include "bin_index.h"                   // for BinIndex, FeatureBlock
 #include "list_scan.h"                   // for ListEntry
-#include "row_cluster.h"                 // for RowCluster
+#include "row_cluster.h"                 // for RowCluster, ForEachBin
 #include "xgboost/base.h"                // for bst_feature_t
 
 namespace xgboost::multilabel {
@@ -46,29 +46,6 @@ struct ListBuffer {
   std::vector<ListEntry> entries;
 };
 
-/** @brief Call `fn(row, bin)` for all entries of a block, the rows of a bin in their order. */
-template <typename Fn>
-void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
-                FeatureBlock const& block, Fn&& fn) {
-  auto const& global = cluster.GlobalRows();
-  if (index.HasColumns(block_id)) {
-    for (std::size_t f = 0; f < block.end - block.begin; ++f) {
-      auto const* column = index.Column(block_id, f);
-      for (std::size_t i = 0; i < global.size(); ++i) {
-        fn(i, column[global[i]]);
-      }
-    }
-    return;
-  }
-  auto const rows = index.Rows(block_id);
-  for (std::size_t i = 0; i < global.size(); ++i) {
-    auto const* row_ptr = rows.row_ptr + (global[i] - rows.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      fn(i, rows.bins[e]);
-    }
-  }
-}
-
 /**
  * @brief Make the lists of a block for all rows of a cluster.
  *
@@ -81,8 +58,10 @@ inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::siz
                       std::vector<RowList>* lists) {
   auto& ends = buffer->ends;
   ends.assign(block.n_bins + 1, 0);
-  ForEachBin(cluster, index, block_id, block,
-             [&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
+  auto for_each_bin = [&](auto&& fn) {
+    ForEachBin(cluster, index, block_id, block, cluster.NumRows(), [](auto i) { return i; }, fn);
+  };
+  for_each_bin([&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
   for (std::size_t bin = 0; bin < block.n_bins; ++bin) {
     ends[bin + 1] += ends[bin];
   }
@@ -93,7 +72,7 @@ inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::siz
     all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0});
   }
   auto* out = entries->data();
-  ForEachBin(cluster, index, block_id, block, [&](std::size_t row, std::uint32_t bin) {
+  for_each_bin([&](std::size_t row, std::uint32_t bin) {
     out[ends[bin]++] = static_cast<ListEntry>(row | bin << kBinShift);
   });
   lists->clear();

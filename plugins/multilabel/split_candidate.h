@@ -98,15 +98,22 @@ struct CandidateContext {
   SplitScanner::Kernels const& kernels;
 };
 
-/** @brief Collect the rows that a candidate of a histogram passes. */
+/**
+ * @brief Collect the rows that a candidate of a histogram passes.
+ *
+ * @param previous If given, a candidate of the same range that passes less: without its rows.
+ */
 inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
-                       std::vector<std::uint32_t> const& rows, Candidate const& c,
-                       std::vector<bst_idx_t>* out) {
+                       std::vector<std::uint32_t> const& rows, Candidate const* previous,
+                       Candidate const& c, std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
-  auto const begin = ptrs[c.feature] - origin, end = ptrs[c.feature + 1] - origin;
   bool const up = c.direction == Direction::kUp;
-  auto const low = up ? begin : c.bin, high = up ? c.bin + 1 : end;
+  auto low = up ? ptrs[c.feature] - origin : c.bin;
+  auto high = up ? c.bin + 1 : ptrs[c.feature + 1] - origin;
+  if (previous) {
+    (up ? low : high) = up ? previous->bin + 1 : previous->bin;
+  }
   if (ctx.index.HasColumns(c.block)) {
     auto const* column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
     for (auto row : rows) {
@@ -159,20 +166,21 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
   float best_gain{0.0f};
   for (auto const& c : candidates) {
     rows_passed.clear();
-    std::uint32_t begin{0};
-    if (c.first && previous && previous->first == c.first) {
-      begin = previous->n;  // the list goes on where the candidate before ended
-    } else {
+    // The scan goes on where the candidate before ended.
+    if (previous && !(previous->feature == c.feature && previous->direction == c.direction)) {
+      previous = nullptr;
+    }
+    if (!previous) {
       std::fill(passed.begin(), passed.end(), 0.0);
     }
     if (c.first) {
       std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
-      for (auto i = begin; i < c.n; ++i) {
+      for (auto i = previous ? previous->n : 0; i < c.n; ++i) {
         rows_passed.push_back(
             cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(i)] & kRowMask));
       }
     } else {
-      RowsPassed(ctx, cluster, rows, c, &rows_passed);
+      RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
     }
     AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     previous = &c;

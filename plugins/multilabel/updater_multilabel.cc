@@ -39,6 +39,7 @@
 #include "../../src/tree/driver.h"                  // for Driver
 #include "../../src/tree/hist/sampler.h"            // for Sampler
 #include "../../src/tree/param.h"                   // for TrainParam
+#include "../../src/tree/sample_position.h"         // for SamplePosition
 #include "bin_index.h"                              // for BinIndex, MakeFeatureBlocks
 #include "cluster_evaluator.h"                      // for ClusterEvaluator
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
@@ -65,7 +66,7 @@ constexpr char kUpdaterName[] = "grow_multilabel_hist";
 /** @brief Size of a task's histogram; it shares a core's second-level cache with gradients. */
 constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
 /** @brief With several threads: number of blocks for each. */
-constexpr std::size_t kBlocksPerThread = 8;
+constexpr std::size_t kBlocksPerThread = 4;
 /** @brief With external memory: size of the histograms that one pass over the pages fills. */
 constexpr std::size_t kPassBytes = std::size_t{1} << 28;
 
@@ -159,8 +160,7 @@ class TreeGrower {
         reg_{*param, ml_param},
         kernels_{SplitScanner::Choose(ml_param.Method(), reg_.Rule())},
         column_sampler_{std::move(column_sampler)},
-        method_{ml_param.Method()},
-        max_list_rows_{static_cast<std::size_t>(ml_param.max_list_rows)},
+        ml_param_{ml_param},
         max_bytes_{static_cast<std::size_t>(ml_param.max_histogram_mib) << 20},
         cache_{&workspace->index},
         clusters_{&workspace->clusters},
@@ -197,10 +197,15 @@ class TreeGrower {
 
     auto& position = out_position->HostVector();
     position.resize(gpair.Shape(0));
+    // As `CommonRowPartitioner::LeafPartition`, which asks every label of every row again.
     for (auto const& part : partitioners_) {
-      VisitTree(*p_tree, [&](auto const& view) {
-        part.LeafPartition(ctx_, view, gpair, common::Span{position});
-      });
+      for (auto const& node : part.Partitions()) {
+        if (node.node_id != RegTree::kInvalidNodeId) {
+          for (auto row : node) {
+            position[row] = tree::SamplePosition::Encode(node.node_id, gradients_.Active(row));
+          }
+        }
+      }
     }
     if (p_tree->IsMultiTarget()) {
       p_tree->GetMultiTargetTree()->SetLeaves();
@@ -253,12 +258,13 @@ class TreeGrower {
     if (in_memory_) {
       cache_->Update(ctx_, only_page, blocks_, use_clusters_);
     }
+    auto const max_list_rows = ml_param_.MaxListRows(gpair.Shape(0));
     if (use_clusters_) {
-      clusters_->Reset(ctx_, {reg_, method_, max_list_rows_, max_bytes_}, blocks_.size(),
+      clusters_->Reset(ctx_, {reg_, ml_param_.Method(), max_list_rows, max_bytes_}, blocks_.size(),
                        gpair.Shape(0), gradients_.NumLabels());
     }
 
-    if (!use_clusters_ || gpair.Shape(0) > max_list_rows_) {
+    if (!use_clusters_ || gpair.Shape(0) > max_list_rows) {
       this->CheckMemory();
     }
 
@@ -386,11 +392,11 @@ class TreeGrower {
   void Evaluate(DMatrix* p_fmat, std::vector<ExpandEntry>* p_nodes) {
     auto& nodes = *p_nodes;
     auto const features = this->SampleFeatures(nodes);
-    this->CountActive(nodes);
     if (use_clusters_) {
       this->EvaluateClusters(p_fmat, features, &nodes);
       return;
     }
+    this->CountActive(nodes);
 
     std::vector<Task> tasks;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -564,8 +570,8 @@ class TreeGrower {
   SplitScanner::Kernels kernels_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   FeatureInteractionConstraintHost interactions_;
-  SplitMethod method_;
-  std::size_t max_list_rows_, max_bytes_;
+  MultiLabelTrainParam const& ml_param_;
+  std::size_t max_bytes_;
   /** @brief Whether all rows are here, in one page. */
   bool in_memory_{false};
   bool use_clusters_{false};

@@ -47,6 +47,15 @@ def dump(matrix, n_rounds=4, **params):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_data_with_more_rows_than_a_list_may_have(kind):
+    # By default histograms down to 4096 rows; histograms are filled in several tiles of rows.
+    matrix = make_data(kind, n_rows=33_000, n_features=3, n_labels=2)
+    trees = dump(matrix, 2)
+    assert dump(matrix, 2, max_list_rows=65_536) == trees
+    assert dump(matrix, 2, max_list_rows=0) == trees
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", SPLIT_METHODS)
 def test_lists_and_histograms_grow_the_same_trees(kind, method):
     matrix = make_data(kind)
@@ -161,7 +170,7 @@ def test_change_of_matrix_and_of_regime_between_rounds():
     ("params", "message"),
     [
         ({"max_list_rows": 65537}, "max_list_rows"),
-        ({"max_list_rows": -1}, "max_list_rows"),
+        ({"max_list_rows": -2}, "max_list_rows"),
         ({"max_histogram_mib": 0}, "max_histogram_mib"),
         (
             {"max_histogram_mib": 1, "max_list_rows": 0},
