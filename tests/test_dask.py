@@ -126,12 +126,12 @@ def test_data_frames_give_the_local_chain(client: Any) -> None:
     )
     assert found.feature_names_in_.tolist() == [f"f<{j}" for j in range(N_FEATURES)]
     assert found.label_names_.tolist() == [f"label {j}" for j in range(N_LABELS)]
-    assert [b.feature_names for b in found.boosters_] == [
-        b.feature_names for b in expected.boosters_
+    assert [b.feature_names for (b,) in found.boosters_] == [
+        b.feature_names for (b,) in expected.boosters_
     ]
     found.fit(rows(X), rows(Y))
     assert not hasattr(found, "feature_names_in_")
-    assert found.boosters_[0].feature_names is None
+    assert found.boosters_[0][0].feature_names is None
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_threads(
 ) -> None:
     used = []
 
-    def train(data: Any, params: Any, **arguments: Any) -> Any:
+    def train(data: Any, params: Any, plan: Any, **arguments: Any) -> Any:
         used.append(params["nthread"])
-        return chain.loop.train_chain(data, params, **arguments)
+        return chain.training.train_chain(data, params, plan, **arguments)
 
     monkeypatch.setattr("xdcc.dask.classifier.train_chain", train)
     with (
@@ -289,8 +289,23 @@ def test_threads(
     ):
         found = on(client, chain_length=1, n_jobs=n_jobs).fit(rows(X), rows(Y))
     assert used == [in_training]
-    config = json.loads(found.boosters_[0].save_config())
+    config = json.loads(found.boosters_[0][0].save_config())
     assert config["learner"]["generic_param"]["nthread"] == str(later)
+
+
+@pytest.mark.parametrize(
+    ("params", "eval_set", "named"),
+    [
+        ({"propagate": "cross_val"}, None, "propagate='cross_val'"),
+        ({"end_label": True}, None, "end_label=True"),
+        ({"chain_length": "auto"}, (X, Y), "chain_length='auto', eval_set"),
+        ({"early_stopping_rounds": 2}, None, "early_stopping_rounds"),
+    ],
+)
+def test_what_is_not_available(params: Any, eval_set: Any, named: str) -> None:
+    estimator = DynamicChainClassifier(**params)
+    with pytest.raises(ValueError, match=f"^{named}: not available on Dask"):
+        estimator.fit(rows(X), rows(Y), eval_set=eval_set)
 
 
 def test_callback_hears_of_every_round_once(client: Any, tmp_path: Path) -> None:

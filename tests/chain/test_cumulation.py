@@ -9,7 +9,7 @@ from xdcc.chain.cumulation import (
     labels_from_proba,
     standard_proba,
 )
-from xdcc.chain.propagation import propagate
+from xdcc.chain.propagation import PropagationRule, propagate
 
 NAN = np.nan
 
@@ -23,7 +23,7 @@ def _after_two_rounds() -> tuple[np.ndarray, np.ndarray]:
     P, running = np.full((2, 3), NAN), np.zeros((2, 3))
     for Y_proba in (ROUND_1, ROUND_2):
         accumulate(running, Y_proba, np.isnan(P))
-        propagate(P, Y_proba, "open")
+        propagate(P, Y_proba, PropagationRule())
     return P, running
 
 

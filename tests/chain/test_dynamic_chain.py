@@ -206,7 +206,7 @@ def test_rounds_have_seeds_of_their_own() -> None:
     params = {"separate_and_conquer": False, "subsample": 0.5, "chain_length": 2}
     chain = _chain(random_state=5, base_score=0.5, **params).fit(X, Y)
     second = _chain(random_state=6, base_score=0.5, **params).fit(X, Y)
-    configs = [[b.save_config() for b in fitted.boosters_] for fitted in (chain, second)]
+    configs = [[b.save_config() for (b,) in fitted.boosters_] for fitted in (chain, second)]
     assert configs[0][1].count('"seed":"6"') == configs[1][0].count('"seed":"6"') > 0
 
 
@@ -215,7 +215,7 @@ def test_prediction_can_change_after_fit_but_candidates_cannot() -> None:
     before = chain.predict_proba(X_NEW)
     chain.set_params(candidates="open")
     np.testing.assert_array_equal(chain.predict_proba(X_NEW), before)
-    assert chain.candidates_ == "all"
+    assert chain.rule_.candidates == "all"
     chain.set_params(prediction="standard")
     assert (chain.predict_proba(X_NEW) != before).any()
 
@@ -243,7 +243,7 @@ def test_verbose_prints_a_line_per_round(verbose: int, capsys: pytest.CaptureFix
 
 
 def test_chain_longer_than_the_labels_is_cut() -> None:
-    with pytest.warns(UserWarning, match="chain_length=9 is above the number of labels: 5 rounds"):
+    with pytest.warns(UserWarning, match="chain_length=9 is more than 5 labels need: 5 rounds"):
         chain = _chain(chain_length=9).fit(X, Y)
     assert chain.n_rounds_ == len(chain.boosters_) == N_LABELS
     assert chain.chain_length == 9
@@ -291,7 +291,7 @@ def test_boosters_know_the_names() -> None:
     labels = pd.DataFrame(Y, columns=["a", "b", "c", "d[0]", "f<0>"])
     chain = _chain(chain_length=2).fit(frame, labels)
     names = [*frame.columns, *(f"propagated {name}" for name in labels.columns)]
-    assert all(booster.feature_names == names for booster in chain.boosters_)
+    assert all(booster.feature_names == names for (booster,) in chain.boosters_)
     np.testing.assert_array_equal(
         chain.predict_proba(pd.DataFrame(X_NEW, columns=frame.columns)),
         _chain(chain_length=2).fit(X, Y).predict_proba(X_NEW),

@@ -8,8 +8,9 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.chain.loop import open_base_score, run_chain, train_chain
-from xdcc.chain.propagation import Candidates, propagate
+from xdcc.chain.loop import ChainRun, run_chain
+from xdcc.chain.propagation import Candidates, PropagationRule, propagate
+from xdcc.chain.training import ChainPlan, open_base_score, train_chain
 from xdcc.validation import Features, FitData
 
 NAN = np.nan
@@ -43,40 +44,37 @@ def test_agrees_with_new_matrices_in_every_round(
 ) -> None:
     data = _data(kind)
     params = {"objective": "multilabel:maxGain", "subsample": 0.8, "seed": 3, "max_bin": 16}
-    boosters = train_chain(
-        data,
-        params,
-        n_rounds=N_ROUNDS,
-        n_estimators=3,
-        candidates=candidates,
-        separate_and_conquer=separate,
-    )
-    states = run_chain(boosters, data.X, data.Y.shape[1], candidates)
+    rule = PropagationRule(candidates)
+    plan = ChainPlan(N_ROUNDS, 3, rule=rule, separate_and_conquer=separate)
+    rounds = train_chain(data, params, plan)
+    states = run_chain(ChainRun(data.X, data.Y.shape[1], N_ROUNDS, rule, False), rounds)
 
     P = np.full(data.Y.shape, NAN, dtype=np.float32)
     P_new = P.copy()
-    for round_, (booster, state) in enumerate(zip(boosters, states, strict=True)):
-        start = {"label_feature_begin": 6, "base_score": open_base_score(data, P)}
+    for round_, ((booster,), state) in enumerate(zip(rounds, states, strict=True)):
+        start = {
+            "label_feature_begin": 6,
+            "base_score": open_base_score(data.Y, data.sample_weight, P),
+        }
         matrix = _new_matrix(data.X, P, label=data.Y, weight=data.sample_weight)
         expected = xgb.train(
             {**params, **(start if separate else {}), "seed": 3 + round_}, matrix, 3
         )
         assert booster.save_raw("ubj") == expected.save_raw("ubj")
-        propagate(P, expected.predict(matrix), candidates)
-        label = propagate(P_new, expected.predict(_new_matrix(data.X, P_new)), candidates)
-        np.testing.assert_array_equal(state.label, label)
+        propagate(P, expected.predict(matrix), rule)
+        label = propagate(P_new, expected.predict(_new_matrix(data.X, P_new)), rule)
+        np.testing.assert_array_equal(state.labels, label)
         np.testing.assert_array_equal(state.P, P_new)
     assert round_ == N_ROUNDS - 1
 
 
 def test_base_score_is_the_mean_of_what_is_known_and_open() -> None:
-    X = np.zeros((4, 1), dtype=np.float32)
     Y = np.array([[0, 1, 1, 1], [0, 1, 1, NAN], [0, 1, 0, 0], [0, 1, 0, 0]], dtype=np.float32)
     P = np.full(Y.shape, NAN, dtype=np.float32)
     P[:, 2] = 0.5
     P[2, 3] = 0.1
-    found = open_base_score(FitData(X, Y, None), P)
+    found = open_base_score(Y, None, P)
     assert found == pytest.approx([1e-6, 1 - 1e-6, 0.5, 1 / 2], rel=1e-12)
     assert all(type(score) is float for score in found)
-    weighted = open_base_score(FitData(X, Y, np.array([1, 1, 1, 3], dtype=np.float32)), P)
+    weighted = open_base_score(Y, np.array([1, 1, 1, 3], dtype=np.float32), P)
     assert weighted[3] == pytest.approx(1 / 4)

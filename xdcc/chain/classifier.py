@@ -1,18 +1,20 @@
 """``DynamicChainClassifier``: a chain of multi-label boosters with a dynamic label order (XDCC).
 
-The estimator checks arguments and data and hands them to the loop (``loop.py``); predictions are
-read from the chain's state after each round (``cumulation.py``). (More than 300 lines, most of
-them documentation.)
+The estimator checks arguments and data and hands them to the training (``training.py``);
+predictions are read from the chain's state after each round (``loop.py``, ``cumulation.py``).
+(More than 300 lines, most of them documentation.)
 """
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from xdcc import metrics
 
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.domains import Choice, Number, check_domain
@@ -27,11 +29,31 @@ from xdcc.chain.cumulation import (
     labels_from_proba,
     standard_proba,
 )
-from xdcc.chain.loop import ChainState, RoundCallback, run_chain, train_chain
+from xdcc.chain.early_stopping import Watch
+from xdcc.chain.loop import ChainRun, ChainState, run_chain
 from xdcc.chain.order import ChainOrder
-from xdcc.chain.propagation import CANDIDATES, Candidates
+from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, PropagationRule
+from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
+from xdcc.folds import stratified_folds
 from xdcc.plugin import require_plugin
-from xdcc.validation import MultiLabelMixin, check_features, check_fit_data
+from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
+
+Propagate = Literal["in_sample", "cross_val"]
+
+PROPAGATE: tuple[str, ...] = get_args(Propagate)
+"""The sources of what the training rows propagate; see `xdcc.chain.training`."""
+
+MEASURES = (
+    "example_f1",
+    "subset_accuracy",
+    "hamming_accuracy",
+    "jaccard",
+    "micro_f1",
+    "macro_f1",
+)
+"""Measures of `xdcc.metrics` that can end a chain."""
+
+_DEFAULT_PATIENCE = 3
 
 
 class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
@@ -46,9 +68,10 @@ class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
 
     Parameters
     ----------
-    chain_length : int or None, default=None
-        Number of rounds. None is the number of labels, which is also the largest number that
-        makes sense: more are cut to it, with a warning.
+    chain_length : int, "auto" or None, default=None
+        Number of rounds. None is as many as decide all labels, which is also the largest number
+        that makes sense: more are cut to it, with a warning. ``"auto"`` turns on `end_label` and,
+        where there is something to measure on (see `early_stopping_rounds`), early stopping.
     n_estimators : int, default=100
         Boosting iterations per round.
     max_depth : int, default=6
@@ -67,6 +90,33 @@ int, default="maxGain"
         equation 8 and the authors' code have it, see
         :func:`xdcc.chain.propagation.propagate`. Ties go to the lowest label with ``"open"``;
         with ``"all"`` the largest probability's tie goes to the last label.
+    order : {"positive", "certainty"}, default="positive"
+        Which candidate comes first: the most probable label if it has 0.5, else the least
+        probable one; or the label whose probability is farthest from 0.5, as in RDT-DCC.
+    labels_per_round : int, default=1
+        How many labels a round propagates in a row.
+    propagate : {"in_sample", "cross_val"}, default="in_sample"
+        Which predictions of the training rows the later rounds see: those of the booster that
+        was trained on them (the paper), or out-of-fold ones (`cv` folds, the same for all
+        rounds), which are as uncertain as those of new rows.
+    cv : int, default=2
+        Number of folds with ``propagate="cross_val"``, stratified by labels.
+    ensemble : bool, default=False
+        With ``propagate="cross_val"``: whether new rows are predicted by the mean of the folds'
+        boosters, which spares training one on all rows in every round. With two folds a chain
+        then costs about as much as one with in-sample propagation, else about twice as much.
+    end_label : bool, default=False
+        Whether boosters learn one more label, true where no positive label is left; see
+        :mod:`xdcc.chain.end_label`. It ends the chain row by row, and the training when every
+        row is at its end.
+    early_stopping_rounds : int or None, default=None
+        Stop the training when `stop_measure` has not become better for so many rounds, and keep
+        the rounds up to the best. It is measured on `eval_set` if `fit` gets one, else with
+        ``propagate="cross_val"`` on the out-of-fold predictions of the training rows. With
+        ``chain_length="auto"`` None means 3 rounds where one of them is there.
+    stop_measure : str, default="example_f1"
+        A measure of :mod:`xdcc.metrics`: `example_f1`, `subset_accuracy`, `hamming_accuracy`,
+        `jaccard`, `micro_f1` or `macro_f1`.
     prediction : {"cumulated", "standard"}, default="cumulated"
         What `predict` and `predict_proba` return: the propagated probabilities and for open
         labels the maximum over the rounds (equation 9), or the propagated ones alone, with 0 for
@@ -80,7 +130,8 @@ int, default="maxGain"
     max_bin : int, default=256
         Largest number of bins per feature.
     random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples. The first round uses it, each further round one more.
+        Seed of the folds and of row and column samples. The first round uses it, each further
+        round one more.
         None is the booster's default seed, 0, as in XGBoost's own estimators: two fits give the
         same model.
     n_jobs : int or None, default=None
@@ -96,12 +147,19 @@ int, default="maxGain"
 
     Attributes
     ----------
-    boosters_ : list of xgboost.Booster
-        One for each round; the label features come after the features of X.
+    boosters_ : list of lists of xgboost.Booster
+        For each round its boosters, one, or one for each fold; their probabilities are averaged.
+        The label features come after the features of X, and with `end_label` one more, which is
+        always missing.
     n_rounds_ : int
         Number of rounds.
-    candidates_ : str
+    rule_ : PropagationRule
         The rule of propagation that the chain was trained with.
+    end_label_ : bool
+        Whether the boosters' last output is the end label.
+    stop_scores_ : list of float
+        With early stopping: `stop_measure` after each round that was trained, those that were
+        cut off included.
     n_labels_ : int
         Number of labels.
     label_names_ : array of str of shape (n_labels,)
@@ -122,13 +180,21 @@ int, default="maxGain"
     def __init__(
         self,
         *,
-        chain_length: int | None = None,
+        chain_length: int | Literal["auto"] | None = None,
         n_estimators: int = 100,
         max_depth: int = 6,
         learning_rate: float = 0.3,
         split_method: str | int = "maxGain",
         separate_and_conquer: bool = True,
         candidates: Candidates = "open",
+        order: Order = "positive",
+        labels_per_round: int = 1,
+        propagate: Propagate = "in_sample",
+        cv: int = 2,
+        ensemble: bool = False,
+        end_label: bool = False,
+        early_stopping_rounds: int | None = None,
+        stop_measure: str = "example_f1",
         prediction: Prediction = "cumulated",
         cumulation: Cumulation = "equation9",
         reg_lambda: float = 1.0,
@@ -145,6 +211,14 @@ int, default="maxGain"
         self.split_method = split_method
         self.separate_and_conquer = separate_and_conquer
         self.candidates = candidates
+        self.order = order
+        self.labels_per_round = labels_per_round
+        self.propagate = propagate
+        self.cv = cv
+        self.ensemble = ensemble
+        self.end_label = end_label
+        self.early_stopping_rounds = early_stopping_rounds
+        self.stop_measure = stop_measure
         self.prediction = prediction
         self.cumulation = cumulation
         self.reg_lambda = reg_lambda
@@ -160,6 +234,7 @@ int, default="maxGain"
         Y: Any,
         sample_weight: Any = None,
         *,
+        eval_set: tuple[Any, Any] | None = None,
         callback: RoundCallback | None = None,
     ) -> Self:
         """Train the chain.
@@ -172,9 +247,11 @@ int, default="maxGain"
             0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
+        eval_set : pair (X, Y), optional
+            Rows on which `stop_measure` is measured for early stopping; not trained on.
         callback : callable, optional
-            Called after each round with its number from 1, the number of rounds, and the seconds
-            that it took; for a progress bar.
+            Called after each round with its number from 1, the largest number of rounds, and
+            the seconds that it took; for a progress bar.
 
         Returns
         -------
@@ -195,21 +272,26 @@ int, default="maxGain"
         """
         params = self._native_booster_params()
         self._check_arguments()
+        self._check_stopping(eval_set is not None)
         require_plugin(type(self).__name__)
         data = check_fit_data(self, X, Y, sample_weight)
         check_base_score(params, self.n_labels_)
 
-        self.n_rounds_ = self._limited_rounds(self.n_labels_)
-        self.candidates_ = self.candidates
+        plan = self._plan(data.Y)
+        self.rule_ = plan.rule
+        self.end_label_ = plan.end_label
+        params = {**params, "objective": OBJECTIVE}
+        if self.end_label_ and isinstance(params.get("base_score"), list):
+            params["base_score"] = [*params["base_score"], 0.5]
+        watch = self._watch(data.Y, eval_set, plan)
         self.boosters_ = train_chain(
-            data,
-            {**params, "objective": OBJECTIVE},
-            n_rounds=self.n_rounds_,
-            n_estimators=self.n_estimators,
-            candidates=self.candidates,
-            separate_and_conquer=self.separate_and_conquer,
-            callback=self._reporter(callback),
+            data, params, plan, watch=watch, callback=self._reporter(callback)
         )
+        self.n_rounds_ = len(self.boosters_)
+        if watch is not None:
+            self.stop_scores_ = watch.scores
+        elif hasattr(self, "stop_scores_"):
+            del self.stop_scores_
         self._name_features(self.boosters_)
         return self
 
@@ -314,7 +396,7 @@ int, default="maxGain"
         Returns
         -------
         ChainOrder
-            Arrays `labels` and `values` of shape (n_samples, n_rounds).
+            Arrays `labels` and `values` of shape (n_samples, n_rounds * labels_per_round).
 
         Raises
         ------
@@ -325,36 +407,112 @@ int, default="maxGain"
         """
         labels, values = [], []
         for state in self._run(X):
-            rows = np.arange(len(state.label))
-            labels.append(state.label)
-            values.append(np.where(state.label >= 0, state.P[rows, state.label], np.nan))
-        return ChainOrder(np.stack(labels, axis=1), np.stack(values, axis=1).astype(np.float32))
+            labels.append(state.labels)
+            values.append(
+                np.where(
+                    state.labels >= 0, np.take_along_axis(state.P, state.labels, axis=1), np.nan
+                )
+            )
+        return ChainOrder(
+            np.concatenate(labels, axis=1),
+            np.concatenate(values, axis=1).astype(np.float32),
+            self.rule_.labels_per_round,
+        )
+
+    def _plan(self, Y: NDArray[np.float32]) -> ChainPlan:
+        cross_val = self.propagate == "cross_val"
+        return ChainPlan(
+            n_rounds=self._limited_rounds(Y.shape[1]),
+            n_estimators=self.n_estimators,
+            rule=PropagationRule(self.candidates, self.order, int(self.labels_per_round)),
+            separate_and_conquer=self.separate_and_conquer,
+            end_label=self.end_label or self.chain_length == "auto",
+            folds=stratified_folds(Y, self.cv, self.random_state) if cross_val else None,
+            ensemble=cross_val and self.ensemble,
+        )
+
+    def _watch(
+        self, Y: NDArray[np.float32], eval_set: tuple[Any, Any] | None, plan: ChainPlan
+    ) -> Watch | None:
+        patience = self.early_stopping_rounds
+        if patience is None:
+            if self.chain_length != "auto" or (eval_set is None and plan.folds is None):
+                return None
+            patience = _DEFAULT_PATIENCE
+        run = None
+        if eval_set is not None:
+            X, truth = eval_set
+            features = check_features(self, X)
+            Y, _ = check_labels(self, truth)
+            check_consistent_length(features, Y)
+            if Y.shape[1] != self.n_labels_:
+                raise ValueError(f"eval_set has {Y.shape[1]} labels, Y has {self.n_labels_}.")
+            run = ChainRun(features, self.n_labels_, plan.n_rounds, plan.rule, plan.end_label)
+        return Watch(
+            Y,
+            run,
+            read=lambda state: self._decide(self._read_proba(state)),
+            measure=getattr(metrics, self.stop_measure),
+            patience=int(patience),
+        )
 
     def _limited_rounds(self, n_labels: int) -> int:
-        n_rounds = n_labels if self.chain_length is None else int(self.chain_length)
-        if n_rounds > n_labels:
+        largest = -(-n_labels // int(self.labels_per_round))
+        if self.chain_length is None or self.chain_length == "auto":
+            return largest
+        if self.chain_length > largest:
             warnings.warn(
-                f"chain_length={n_rounds} is above the number of labels: "
-                f"{n_labels} rounds are trained.",
+                f"chain_length={self.chain_length} is more than {n_labels} labels need: "
+                f"{largest} rounds are trained.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return min(n_rounds, n_labels)
+        return min(int(self.chain_length), largest)
 
-    def _name_features(self, boosters: list[xgb.Booster]) -> None:
+    def _name_features(self, rounds: list[list[xgb.Booster]]) -> None:
         """Tell boosters the columns' names, which matrices with "[", "]" or "<" would refuse."""
-        if hasattr(self, "feature_names_in_"):
-            names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
+        if not hasattr(self, "feature_names_in_"):
+            return
+        names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
+        if self.end_label_:
+            names.append("propagated end")
+        for boosters in rounds:
             for booster in boosters:
                 booster.feature_names = names
 
     def _check_arguments(self) -> None:
         at_least_1 = Number(low=1, whole=True)
-        if self.chain_length is not None:
+        if isinstance(self.chain_length, str):
+            check_domain("chain_length", self.chain_length, Choice(("auto",)))
+        elif self.chain_length is not None:
             check_domain("chain_length", self.chain_length, at_least_1)
         check_domain("n_estimators", self.n_estimators, at_least_1)
         check_domain("candidates", self.candidates, Choice(CANDIDATES))
+        check_domain("order", self.order, Choice(ORDERS))
+        check_domain("labels_per_round", self.labels_per_round, at_least_1)
+        PropagationRule(self.candidates, self.order, int(self.labels_per_round))
+        check_domain("propagate", self.propagate, Choice(PROPAGATE))
+        check_domain("cv", self.cv, Number(low=2, whole=True))
+        if self.ensemble and self.propagate != "cross_val":
+            raise ValueError(
+                "ensemble=True averages the boosters of folds: it needs propagate='cross_val'."
+            )
+        if self.early_stopping_rounds is not None:
+            check_domain("early_stopping_rounds", self.early_stopping_rounds, at_least_1)
+        check_domain("stop_measure", self.stop_measure, Choice(MEASURES))
         self._check_reading()
+
+    def _check_stopping(self, has_eval_set: bool) -> None:
+        measures = has_eval_set or self.propagate == "cross_val"
+        if self.early_stopping_rounds is not None and not measures:
+            raise ValueError(
+                "early_stopping_rounds needs something to measure on: an eval_set, or "
+                "propagate='cross_val'."
+            )
+        if has_eval_set and self.early_stopping_rounds is None and self.chain_length != "auto":
+            raise ValueError(
+                "eval_set has no use: give early_stopping_rounds or chain_length='auto'."
+            )
 
     def _check_reading(self) -> None:
         check_domain("prediction", self.prediction, Choice(PREDICTIONS))
@@ -373,7 +531,8 @@ int, default="maxGain"
         check_is_fitted(self)
         self._check_reading()
         checked = check_features(self, X)
-        return run_chain(self.boosters_, checked, self.n_labels_, self.candidates_)
+        run = ChainRun(checked, self.n_labels_, self.n_rounds_, self.rule_, self.end_label_)
+        return run_chain(run, self.boosters_)
 
     def _read_proba(self, state: ChainState) -> NDArray[np.float32]:
         if self.prediction == "standard":

@@ -1,37 +1,32 @@
-"""The chain's loop: rounds of boosters, each seeing what the rounds before propagated.
+"""Walking through the rounds of a chain: what a round does to the rows, and prediction.
 
-:func:`train_chain` trains a booster per round and propagates its predictions on the training
-rows; :func:`run_chain` walks through trained boosters with new rows. Both decide with
-``propagate``, so that a label is propagated in the same way in training and in prediction.
-Boosters are trained on bins (``QuantisedFeatures``) and predict from values
-(``LabelFeatures``). Section 3.2 of the XDCC paper.
+:class:`ChainState` is where a set of rows stands; its :meth:`~ChainState.advance` takes the
+predictions of a round and propagates labels. Training (``training.py``) and prediction
+(:class:`ChainRun`) both use it, so that a label is propagated in the same way in both. Section
+3.2 of the XDCC paper.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from xgboost.core import _LIB, _check_call
+from scipy import sparse
 
 from xdcc.chain.cumulation import accumulate
+from xdcc.chain.end_label import at_end
 from xdcc.chain.label_features import LabelFeatures
-from xdcc.chain.propagation import Candidates, propagate
-from xdcc.chain.quantised import QuantisedFeatures
-from xdcc.label_frequency import label_frequency
-from xdcc.validation import Features, FitData
-
-type RoundCallback = Callable[[int, int, float], object]
-
-_SMALLEST_BASE_SCORE = 1e-6
+from xdcc.chain.propagation import PropagationRule, propagate
+from xdcc.validation import Features
 
 
-@dataclass(frozen=True)
 class ChainState:
-    """Where a chain stands after a round. The next round changes `P` and `running` in place.
+    """Where a chain stands with some rows. Each round changes it in place.
+
+    Parameters
+    ----------
+    P : float32 array of shape (n_samples, n_labels)
+        Propagated probabilities, all NaN. Kept, not copied.
 
     Attributes
     ----------
@@ -39,125 +34,133 @@ class ChainState:
         Propagated probabilities, NaN where there is none.
     running : float32 array of shape (n_samples, n_labels)
         Largest probability of each label up to the round that propagated it.
-    label : int array of shape (n_samples,)
-        Label that the round propagated, -1 where none.
+    labels : int array of shape (n_samples, labels_per_round)
+        Labels that the last round propagated, in their order, -1 where none.
+    ended : bool array of shape (n_samples,)
+        Rows that the end label has ended.
     """
 
-    P: NDArray[np.float32]
-    running: NDArray[np.float32]
-    label: NDArray[np.intp]
+    labels: NDArray[np.intp]
+
+    def __init__(self, P: NDArray[np.float32]) -> None:
+        self.P = P
+        self.running = np.zeros_like(P)
+        self.ended = np.zeros(len(P), dtype=bool)
+
+    def advance(self, Y_proba: NDArray[np.float32], rule: PropagationRule) -> None:
+        """Take the predictions of a round.
+
+        Parameters
+        ----------
+        Y_proba : float32 array of shape (n_samples, n_labels) or (n_samples, n_labels + 1)
+            Probabilities; a further column is the end label. Not read for rows that have ended.
+        rule : PropagationRule
+            Which labels are propagated.
+        """
+        n_labels = self.P.shape[1]
+        accumulate(self.running, Y_proba[:, :n_labels], np.isnan(self.P) & ~self.ended[:, None])
+        if Y_proba.shape[1] > n_labels:
+            self.ended |= at_end(self.P, Y_proba)
+        self.labels = propagate(self.P, Y_proba[:, :n_labels], rule, where=~self.ended)
+
+    def is_over(self) -> bool:
+        """Tell whether no row has a label left to propagate."""
+        return not (np.isnan(self.P).any(axis=1) & ~self.ended).any()
 
 
-def train_chain(
-    data: FitData,
-    params: Mapping[str, Any],
-    *,
-    n_rounds: int,
-    n_estimators: int,
-    candidates: Candidates,
-    separate_and_conquer: bool,
-    callback: RoundCallback | None = None,
-) -> list[xgb.Booster]:
-    """Train the boosters of a chain.
+class ChainRun:
+    """Rows on their way through the rounds of a trained chain.
 
     Parameters
     ----------
-    data : FitData
-        Checked training data.
-    params : mapping
-        Parameters for `xgboost.train`, objective included. Round r is trained with the seed
-        plus r - 1.
-    n_rounds : int
-        Length of the chain.
-    n_estimators : int
-        Boosting iterations per round.
-    candidates : {"open", "all"}
-        See :func:`xdcc.chain.propagation.propagate`.
-    separate_and_conquer : bool
-        Whether a label counts no more in a row where it was propagated (section 3.3).
-    callback : callable, optional
-        Called after each round with its number from 1, the number of rounds, and the seconds
-        that it took.
-
-    Returns
-    -------
-    list of xgboost.Booster
-        One for each round.
-    """
-    features = QuantisedFeatures(
-        data, max_bin=params.get("max_bin"), n_threads=params.get("nthread")
-    )
-    P = np.full(data.Y.shape, np.nan, dtype=np.float32)
-    boosters = []
-    for round_ in range(1, n_rounds + 1):
-        begin = time.perf_counter()
-        round_params = {**params, "seed": params.get("seed", 0) + round_ - 1}
-        if separate_and_conquer:
-            round_params["label_feature_begin"] = data.X.shape[1]
-            round_params.setdefault("base_score", open_base_score(data, P))
-        matrix = features.joined(P)
-        booster = xgb.Booster(round_params, [matrix])
-        for iteration in range(n_estimators):
-            # `Booster.update`, which compares the features' names every time: on small data that
-            # takes a tenth of an iteration.
-            _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, iteration, matrix.handle))
-        # The booster still has its predictions on this matrix at hand. After `xgboost.train`,
-        # which ends with a reset, it would have to walk through its trees.
-        propagate(P, booster.predict(matrix, strict_shape=True), candidates)
-        boosters.append(booster.reset())
-        del matrix  # its memory serves the next one
-        if callback is not None:
-            callback(round_, n_rounds, time.perf_counter() - begin)
-    return boosters
-
-
-def run_chain(
-    boosters: Sequence[xgb.Booster], X: Features, n_labels: int, candidates: Candidates
-) -> Iterator[ChainState]:
-    """Predict with a trained chain, round by round.
-
-    Parameters
-    ----------
-    boosters : sequence of xgboost.Booster
-        The rounds.
     X : float32 array or CSR matrix of shape (n_samples, n_features)
         Checked features.
     n_labels : int
         Number of labels.
-    candidates : {"open", "all"}
+    n_rounds : int
+        How many rounds there will be at most.
+    rule : PropagationRule
         As in training.
+    end_label : bool
+        Whether the boosters have an end label.
+
+    Attributes
+    ----------
+    state : ChainState
+        Where the rows stand.
+    """
+
+    def __init__(
+        self, X: Features, n_labels: int, n_rounds: int, rule: PropagationRule, end_label: bool
+    ) -> None:
+        n_slots = min(n_rounds * rule.labels_per_round, n_labels)
+        self._features = LabelFeatures(X, n_labels + end_label, n_slots)
+        self._rule = rule
+        self.state = ChainState(self._features.P[:, :n_labels])
+
+    def advance(self, boosters: Sequence[xgb.Booster]) -> ChainState:
+        """Walk through the next round.
+
+        Parameters
+        ----------
+        boosters : sequence of xgboost.Booster
+            Those of the round; their probabilities are averaged.
+
+        Returns
+        -------
+        ChainState
+            `state`.
+        """
+        state = self.state
+        going = np.flatnonzero(~state.ended)
+        Y_proba = np.zeros(self._features.P.shape, dtype=np.float32)
+        if len(going):
+            joined = self._features.joined
+            if len(going) < len(Y_proba):
+                joined = joined[going]
+            Y_proba[going] = mean_proba(boosters, joined)
+        state.advance(Y_proba, self._rule)
+        self._features.take_in(state.labels)
+        return state
+
+
+def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.float32]:
+    """Average the probabilities of boosters.
+
+    Parameters
+    ----------
+    boosters : sequence of xgboost.Booster
+        At least one.
+    joined : float32 array or CSR matrix of shape (n_samples, n_features + n_columns)
+        X and the label features.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_columns)
+        Mean probability of each output.
+    """
+    if sparse.issparse(joined):
+        joined = sparse.csr_matrix(joined)
+    total = np.zeros((joined.shape[0], 1), dtype=np.float32)
+    for booster in boosters:
+        total = total + booster.inplace_predict(joined, validate_features=False, strict_shape=True)
+    return total / np.float32(len(boosters))
+
+
+def run_chain(run: ChainRun, rounds: Sequence[Sequence[xgb.Booster]]) -> Iterator[ChainState]:
+    """Predict with a trained chain, round by round.
+
+    Parameters
+    ----------
+    run : ChainRun
+        Rows at the beginning.
+    rounds : sequence of sequences of xgboost.Booster
+        The boosters of each round.
 
     Yields
     ------
     ChainState
-        After each round.
+        After each round. The next one changes it in place.
     """
-    features = LabelFeatures(X, n_labels, len(boosters))
-    running = np.zeros(features.P.shape, dtype=np.float32)
-    for booster in boosters:
-        Y_proba = booster.inplace_predict(
-            features.joined, validate_features=False, strict_shape=True
-        )
-        accumulate(running, Y_proba, np.isnan(features.P))
-        label = features.propagate(Y_proba, candidates)
-        yield ChainState(features.P, running, label)
-
-
-def open_base_score(data: FitData, P: NDArray[np.float32]) -> list[float]:
-    """Average each label over the entries that are known and not propagated: where to start.
-
-    Parameters
-    ----------
-    data : FitData
-        Labels and weights.
-    P : float32 array of shape (n_samples, n_labels)
-        Propagated probabilities, NaN where there is none.
-
-    Returns
-    -------
-    list of float
-        Probability for each label, between 1e-6 and 1 - 1e-6. 0.5 where no entry is left: such
-        a label has no gradient.
-    """
-    mean = label_frequency(data.Y, data.sample_weight, where=np.isnan(P), empty=0.5)
-    return np.clip(mean, _SMALLEST_BASE_SCORE, 1 - _SMALLEST_BASE_SCORE).tolist()
+    for boosters in rounds:
+        yield run.advance(boosters)

@@ -12,14 +12,17 @@ class ChainOrder:
 
     Attributes
     ----------
-    labels : int array of shape (n_samples, n_rounds)
-        Index of the label that the round propagated, -1 where it propagated none.
-    values : float32 array of shape (n_samples, n_rounds)
+    labels : int array of shape (n_samples, n_rounds * labels_per_round)
+        Index of the label that was propagated, round by round, -1 where there was none.
+    values : float32 array of shape (n_samples, n_rounds * labels_per_round)
         Its probability in that round, NaN where none was propagated.
+    labels_per_round : int
+        Number of columns that belong to a round.
     """
 
     labels: NDArray[np.intp]
     values: NDArray[np.float32]
+    labels_per_round: int = 1
 
     def rounds(self, n_labels: int) -> NDArray[np.intp]:
         """Turn the order round: the round of each label.
@@ -35,8 +38,8 @@ class ChainOrder:
             Round in which the label was propagated, counted from 1; one more than the number
             of rounds where it was not.
         """
-        n_samples, n_rounds = self.labels.shape
-        rounds = np.full((n_samples, n_labels), n_rounds + 1)
-        row, round_ = np.nonzero(self.labels >= 0)
-        rounds[row, self.labels[row, round_]] = round_ + 1
+        n_samples, n_columns = self.labels.shape
+        rounds = np.full((n_samples, n_labels), n_columns // self.labels_per_round + 1)
+        row, column = np.nonzero(self.labels >= 0)
+        rounds[row, self.labels[row, column]] = column // self.labels_per_round + 1
         return rounds

@@ -1,41 +1,79 @@
-"""Propagation: which label of every row a round of the chain decides, and its value.
+"""Propagation: which labels of every row a round of the chain decides, and their values.
 
 A row starts with every label unknown (NaN in `P`). In a round the booster predicts a
-probability for each label; :func:`propagate` picks one label per row and writes its
-probability into `P`, where later rounds find it as a feature. Training and prediction both
+probability for each label; :func:`propagate` picks a label per row (or several, as its
+:class:`PropagationRule` says) and writes its probability into `P`, where later rounds find it as a feature. Training and prediction both
 use this function. Section 3.2 and equation 8 of the XDCC paper.
 """
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 Candidates = Literal["open", "all"]
+Order = Literal["positive", "certainty"]
 
 CANDIDATES: tuple[str, ...] = get_args(Candidates)
-"""The rules for which labels compete in a round; see :func:`propagate`."""
+"""The rules for which labels compete in a round; see :class:`PropagationRule`."""
+
+ORDERS: tuple[str, ...] = get_args(Order)
+"""The rules for which of the candidates comes first; see :class:`PropagationRule`."""
 
 NO_LABEL = -1
 """Stands for the label of a row in which nothing was propagated."""
 
 
+@dataclass(frozen=True)
+class PropagationRule:
+    """How a round chooses the labels that it propagates.
+
+    Attributes
+    ----------
+    candidates : {"open", "all"}
+        ``"open"``: the labels not propagated before compete (the text of section 3.2). Each
+        round propagates a label in every row that has one left. Ties go to the lowest label.
+
+        ``"all"``: all labels compete (equation 8 as printed, and the authors' code). If the
+        choice falls on a label that was propagated before, nothing new is propagated; as in the
+        authors' code, a stored positive is then raised to the chosen probability, or a stored
+        negative lowered to it, but neither ever crosses 0.5. Ties for the largest probability
+        go to the last label, for the smallest to the first.
+    order : {"positive", "certainty"}
+        ``"positive"``: if the largest probability is at least 0.5, its label comes first, else
+        the label with the smallest (section 3.2). ``"certainty"``: the label whose probability
+        is farthest from 0.5, as in RDT-DCC (equation 5 there); only with open candidates.
+    labels_per_round : int
+        How many labels a round propagates in a row, as long as it has so many left; more than
+        one only with open candidates.
+
+    Raises
+    ------
+    ValueError
+        If ``"all"`` meets another order than ``"positive"`` or more than one label per round.
+    """
+
+    candidates: Candidates = "open"
+    order: Order = "positive"
+    labels_per_round: int = 1
+
+    def __post_init__(self) -> None:
+        if self.candidates == "all" and (self.order != "positive" or self.labels_per_round > 1):
+            raise ValueError(
+                "candidates='all' goes with order='positive' and labels_per_round=1 only; it has "
+                f"order={self.order!r} and labels_per_round={self.labels_per_round}. "
+                "Use candidates='open'."
+            )
+
+
 def propagate(
-    P: NDArray[np.floating], Y_proba: NDArray[np.floating], candidates: Candidates
+    P: NDArray[np.floating],
+    Y_proba: NDArray[np.floating],
+    rule: PropagationRule,
+    where: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.intp]:
-    """Propagate at most one label in every row.
-
-    If the largest probability among the candidates is at least 0.5, the label that has it is
-    propagated, else the label with the smallest probability.
-
-    * ``"open"``: the candidates are the labels not propagated before (the text of section
-      3.2). Each call propagates one label in every row that has one left. Ties go to the
-      lowest label.
-    * ``"all"``: the candidates are all labels (equation 8 as printed, and the authors' code).
-      If the choice falls on a label that was propagated before, nothing new is propagated; as
-      in the authors' code, a stored positive is then raised to the chosen probability, or a
-      stored negative lowered to it, but neither ever crosses 0.5. Ties for the largest
-      probability go to the last label, for the smallest to the first.
+    """Propagate the labels of a round in every row.
 
     Parameters
     ----------
@@ -43,38 +81,56 @@ def propagate(
         Propagated probabilities so far, NaN where there is none. Changed in place.
     Y_proba : float array of shape (n_samples, n_labels)
         The round's predictions.
-    candidates : {"open", "all"}
-        Which labels compete.
+    rule : PropagationRule
+        Which labels compete, and which of them comes first.
+    where : bool array of shape (n_samples,), optional
+        Rows to look at; all if None. Nothing is propagated in the others.
 
     Returns
     -------
-    int array of shape (n_samples,)
-        The label that was newly propagated, :data:`NO_LABEL` where none was.
+    int array of shape (n_samples, rule.labels_per_round)
+        The labels that were newly propagated, in their order, :data:`NO_LABEL` where none was.
     """
-    return _propagate_open(P, Y_proba) if candidates == "open" else _propagate_all(P, Y_proba)
+    rows = np.arange(len(P)) if where is None else np.flatnonzero(where)
+    labels = np.full((len(P), rule.labels_per_round), NO_LABEL)
+    if rule.candidates == "all":
+        labels[rows, 0] = _propagate_all(P, Y_proba, rows)
+        return labels
+    for position in range(rule.labels_per_round):
+        labels[rows, position] = _propagate_open(P, Y_proba, rows, rule.order)
+    return labels
 
 
-def _propagate_open(P: NDArray[np.floating], Y_proba: NDArray[np.floating]) -> NDArray[np.intp]:
-    is_open = np.isnan(P)
-    rows = np.arange(len(P))
-    label = np.where(is_open, Y_proba, -np.inf).argmax(axis=1)
-    negative = np.flatnonzero(Y_proba[rows, label] < 0.5)
-    label[negative] = np.where(is_open[negative], Y_proba[negative], np.inf).argmin(axis=1)
+def _propagate_open(
+    P: NDArray[np.floating], Y_proba: NDArray[np.floating], rows: NDArray[np.intp], order: Order
+) -> NDArray[np.intp]:
+    is_open = np.isnan(P[rows])
+    proba = Y_proba[rows]
+    every = np.arange(len(rows))
+    if order == "certainty":
+        label = np.where(is_open, np.abs(proba - 0.5), -np.inf).argmax(axis=1)
+    else:
+        label = np.where(is_open, proba, -np.inf).argmax(axis=1)
+        negative = np.flatnonzero(proba[every, label] < 0.5)
+        label[negative] = np.where(is_open[negative], proba[negative], np.inf).argmin(axis=1)
 
     some_open = is_open.any(axis=1)
-    rows, chosen = rows[some_open], label[some_open]
-    P[rows, chosen] = Y_proba[rows, chosen]
+    chosen = label[some_open]
+    P[rows[some_open], chosen] = proba[some_open, chosen]
     return np.where(some_open, label, NO_LABEL)
 
 
-def _propagate_all(P: NDArray[np.floating], Y_proba: NDArray[np.floating]) -> NDArray[np.intp]:
+def _propagate_all(
+    P: NDArray[np.floating], Y_proba: NDArray[np.floating], rows: NDArray[np.intp]
+) -> NDArray[np.intp]:
     n_labels = P.shape[1]
-    largest = n_labels - 1 - Y_proba[:, ::-1].argmax(axis=1)
-    smallest = Y_proba.argmin(axis=1)
-    rows = np.arange(len(P))
-    positive = Y_proba[rows, largest] >= 0.5
+    proba = Y_proba[rows]
+    largest = n_labels - 1 - proba[:, ::-1].argmax(axis=1)
+    smallest = proba.argmin(axis=1)
+    every = np.arange(len(rows))
+    positive = proba[every, largest] >= 0.5
     label = np.where(positive, largest, smallest)
-    value, stored = Y_proba[rows, label], P[rows, label]
+    value, stored = proba[every, label], P[rows, label]
 
     is_new = np.isnan(stored)
     raised = positive & (stored >= 0.5) & (value > stored)

@@ -7,6 +7,7 @@ with the same boosters, while each propagates labels in its own rows. Prediction
 by chunk by the local estimator. (More than 300 lines, most of them documentation.)
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
@@ -21,8 +22,8 @@ from xgboost import collective
 from xdcc import chain
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.params import check_base_score
-from xdcc.chain.loop import RoundCallback, train_chain
 from xdcc.chain.order import ChainOrder
+from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_rows
 from xdcc.dask.communicator import run_together
 from xdcc.dask.rows import WorkerRows, concatenate, stand_ins
@@ -38,7 +39,8 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers.
+    the workers. ``propagate="cross_val"``, `end_label`, ``chain_length="auto"`` and
+    `early_stopping_rounds` are not available here: `fit` refuses them.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -88,6 +90,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         Y: Any,
         sample_weight: Any = None,
         *,
+        eval_set: tuple[Any, Any] | None = None,
         callback: RoundCallback | None = None,
         coll_cfg: collective.Config | None = None,
     ) -> Self:
@@ -101,6 +104,8 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
             In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : Dask array or Series of shape (n_samples,), optional
             Weights of the rows, in the same chunks.
+        eval_set : None
+            Not available here.
         callback : callable, optional
             Called on one of the workers after each round with its number from 1, the number of
             rounds, and the seconds that it took.
@@ -119,8 +124,8 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         TypeError
             If X, Y or the weights are no Dask collections.
         ValueError
-            If an argument is out of range or unknown, the chunks do not fit together, the data
-            are not as described, or there is no client.
+            If an argument is out of range, unknown or not available here, the chunks do not fit
+            together, the data are not as described, or there is no client.
         WorkerLostError
             If a worker disappears while it trains. The estimator is left as it was.
         PluginMissingError
@@ -133,6 +138,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         """
         params = {**self._native_booster_params(), "objective": OBJECTIVE}
         self._check_arguments()
+        self._check_available(eval_set)
         require_plugin(type(self).__name__)
         client = self.client
         if client.asynchronous:
@@ -143,26 +149,39 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
         check_base_score(params, local.n_labels_)
-        local.n_rounds_ = self._limited_rounds(local.n_labels_)
-        local.candidates_ = self.candidates
+        plan = self._plan(np.empty((0, local.n_labels_), dtype=np.float32))
+        local.rule_ = plan.rule
+        local.end_label_ = plan.end_label
         train = partial(
             _train,
             absent=~np.any([summary.is_known for summary in summaries], axis=0),
             params=params,
-            n_rounds=local.n_rounds_,
-            n_estimators=self.n_estimators,
-            candidates=self.candidates,
-            separate_and_conquer=self.separate_and_conquer,
+            plan=plan,
             callback=local._reporter(callback),
         )
         local.boosters_ = run_together(client, train, rows, coll_cfg)
+        local.n_rounds_ = len(local.boosters_)
 
         local._name_features(local.boosters_)
-        for booster in local.boosters_:
+        for booster in itertools.chain.from_iterable(local.boosters_):
             # It was trained with a worker's threads.
             booster.set_param({"nthread": params.get("nthread", 0)})
         _become_fitted(self, local)
         return self
+
+    def _check_available(self, eval_set: Any) -> None:
+        wanted = {
+            "propagate='cross_val'": self.propagate == "cross_val",
+            "end_label=True": self.end_label,
+            "chain_length='auto'": self.chain_length == "auto",
+            "early_stopping_rounds": self.early_stopping_rounds is not None,
+            "eval_set": eval_set is not None,
+        }
+        if refused := [name for name, is_wanted in wanted.items() if is_wanted]:
+            raise ValueError(
+                f"{', '.join(refused)}: not available on Dask. Train xdcc.chain's "
+                "DynamicChainClassifier, in memory."
+            )
 
     def to_local(self) -> chain.DynamicChainClassifier:
         """Return the fitted chain as an estimator that needs no Dask.
@@ -249,8 +268,9 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         Returns
         -------
         ChainOrder
-            Arrays `labels` and `values` of shape (n_samples, n_rounds): Dask arrays, not
-            computed yet, if X is a Dask collection; ``dask.compute(order)[0]`` has them computed.
+            Arrays `labels` and `values` of shape (n_samples, n_rounds * labels_per_round): Dask
+            arrays, not computed yet, if X is a Dask collection; ``dask.compute(order)[0]`` has
+            them computed.
 
         Raises
         ------
@@ -262,8 +282,9 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         if not is_collection(X):
             return super().chain_order(X)
         check_is_fitted(self)
-        order = self._map(_order, X, (2, self.n_rounds_), np.float64)
-        return ChainOrder(order[:, 0].astype(np.intp), order[:, 1].astype(np.float32))
+        k = self.rule_.labels_per_round
+        order = self._map(_order, X, (2, self.n_rounds_ * k), np.float64)
+        return ChainOrder(order[:, 0].astype(np.intp), order[:, 1].astype(np.float32), k)
 
     def _map(self, function: ChunkFunction, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         self._check_reading()
@@ -278,19 +299,19 @@ def _train(
     *,
     absent: NDArray[np.bool_],
     params: Mapping[str, Any],
+    plan: ChainPlan,
     callback: RoundCallback,
-    **arguments: Any,
-) -> list[xgb.Booster]:
+) -> list[list[xgb.Booster]]:
     """Train on a worker's rows, as one of several workers."""
-    X, Y, sample_weight = concatenate([part.data for part in rows])
+    data = concatenate([part.data for part in rows])
     n_threads = params.get("nthread", 0)
     if n_threads <= 0:
         n_threads = distributed.get_worker().state.nthreads
     return train_chain(
-        FitData(X, np.where(absent, np.float32(0), Y), sample_weight),
+        data._replace(Y=np.where(absent, np.float32(0), data.Y)),
         {**params, "nthread": n_threads},
+        plan,
         callback=callback if collective.get_rank() == 0 else None,
-        **arguments,
     )
 
 

@@ -1,0 +1,235 @@
+"""Training a chain: folds, the end label and early stopping, against plain loops."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy import sparse
+
+from xdcc import metrics
+from xdcc.chain import DynamicChainClassifier
+from xdcc.chain.end_label import at_end, end_truth
+from xdcc.chain.propagation import NO_LABEL, PropagationRule, propagate
+from xdcc.chain.training import ChainPlan, open_base_score, train_chain
+from xdcc.folds import stratified_folds
+from xdcc.validation import FitData
+
+NAN = np.nan
+N_ROWS, N_FEATURES, N_LABELS = 90, 5, 4
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N_ROWS, N_FEATURES)).astype(np.float32)
+Y = (X[:, :N_LABELS] + RNG.normal(size=(N_ROWS, N_LABELS)) > 0.5).astype(np.float32)
+X_NEW = RNG.normal(size=(40, N_FEATURES)).astype(np.float32)
+Y_NEW = (X_NEW[:, :N_LABELS] + RNG.normal(size=(40, N_LABELS)) > 0.5).astype(np.float32)
+
+
+def _chain(**params: Any) -> DynamicChainClassifier:
+    return DynamicChainClassifier(
+        **{"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"} | params
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("end_label", [False, True])
+def test_agrees_with_a_plain_loop(end_label: bool, ensemble: bool, weighted: bool) -> None:
+    """New matrices and `xgboost.train` in every round and fold, other rows with the weight 0."""
+    weight = RNG.random(N_ROWS).astype(np.float32) + 0.5 if weighted else None
+    folds = stratified_folds(Y, 3, 0)
+    params = {
+        "objective": "multilabel:sumGain",
+        "max_depth": 3,
+        "nthread": 1,
+        "label_feature_begin": N_FEATURES,
+    }
+    plan = ChainPlan(N_LABELS, 4, end_label=end_label, folds=folds, ensemble=ensemble)
+    rounds = train_chain(FitData(X, Y, weight), params, plan)
+
+    n_columns = N_LABELS + end_label
+    P = np.full((N_ROWS, n_columns), NAN, dtype=np.float32)
+    labels_of_P = P[:, :N_LABELS]
+    ended = np.zeros(N_ROWS, dtype=bool)
+    for round_, boosters in enumerate(rounds):
+        truth = np.column_stack((Y, end_truth(Y, labels_of_P))) if end_label else Y
+        joined = np.hstack((X, P))
+
+        def train(
+            rows: NDArray[np.bool_],
+            truth: NDArray[np.float32] = truth,
+            joined: NDArray[np.float32] = joined,
+            seed: int = round_,
+        ) -> xgb.Booster:
+            own_weight = np.where(rows & ~ended, 1 if weight is None else weight, 0)
+            start = open_base_score(truth, own_weight, P)
+            matrix = xgb.DMatrix(joined, truth)
+            xgb.train(params, matrix, 1)  # makes the bins, which do not depend on the weights
+            matrix.set_weight(own_weight)
+            return xgb.train({**params, "seed": seed, "base_score": start}, matrix, 4)
+
+        expected = [train(folds != fold) for fold in range(3)]
+        Y_proba = np.empty(P.shape, dtype=np.float32)
+        for fold, booster in enumerate(expected):
+            out = folds == fold
+            Y_proba[out] = booster.predict(xgb.DMatrix(joined[out]))
+        if not ensemble:
+            expected = [train(np.ones(N_ROWS, dtype=bool))]
+        assert len(boosters) == len(expected)
+        for found, plain in zip(boosters, expected, strict=True):
+            np.testing.assert_allclose(
+                found.inplace_predict(joined), plain.inplace_predict(joined), rtol=0, atol=1e-5
+            )
+        if end_label:
+            ended |= at_end(labels_of_P, Y_proba)
+        propagate(labels_of_P, Y_proba[:, :N_LABELS], PropagationRule(), ~ended)
+    is_over = not (np.isnan(labels_of_P).any(axis=1) & ~ended).any()
+    assert is_over
+    assert len(rounds) <= N_LABELS
+
+
+def test_out_of_fold_rows_are_not_seen() -> None:
+    """Without a fold's labels its predictions, and so the chain, stay the same."""
+    folds = stratified_folds(Y, 2, 0)
+    noise = np.where(folds[:, np.newaxis] == 0, 1 - Y, Y)
+    for labels, weight_of_fold in ((Y, 0), (noise, 0)):
+        booster = train_chain(
+            FitData(X, labels, None),
+            {"objective": "multilabel:logistic", "nthread": 1},
+            ChainPlan(1, 3, folds=folds, ensemble=True),
+        )[0][weight_of_fold]
+        proba = booster.inplace_predict(np.hstack((X, np.full_like(Y, NAN))))
+        if labels is Y:
+            expected = proba
+    np.testing.assert_array_equal(proba, expected)
+
+
+def test_end_truth_and_at_end() -> None:
+    labels = np.array([[1, 0], [1, 0], [0, 0], [1, 1], [NAN, 0]], dtype=np.float32)
+    P = np.array([[0.9, NAN], [NAN, 0.1], [NAN, NAN], [0.2, NAN], [NAN, NAN]])
+    np.testing.assert_array_equal(end_truth(labels, P), [1, 0, 1, 0, 1])
+
+    P = np.array([[NAN, NAN], [NAN, NAN], [0.9, NAN], [NAN, NAN], [0.1, 0.2]])
+    Y_proba = np.array(
+        [[0.4, 0.6, 0.7], [0.4, 0.8, 0.7], [0.95, 0.6, 0.7], [0.1, 0.2, 0.4], [1.0, 1.0, 0.5]]
+    )
+    np.testing.assert_array_equal(at_end(P, Y_proba), [True, False, True, False, True])
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_rows_that_ended_stay_as_they_are(kind: str) -> None:
+    features = sparse.csr_matrix(X_NEW) if kind == "csr" else X_NEW
+    chain = _chain(end_label=True, n_estimators=20).fit(X, Y)
+    order = chain.chain_order(features)
+    has_none = (order.labels == NO_LABEL).all(axis=1)
+    assert has_none.any()
+    assert not has_none.all()
+    was_open = np.ones(len(X_NEW), dtype=bool)
+    for column in order.labels.T:  # once nothing is propagated, nothing is any more
+        assert not (~was_open & (column != NO_LABEL)).any()
+        was_open &= column != NO_LABEL
+    chain.set_params(prediction="standard")
+    assert not chain.predict_proba(features)[has_none].any()
+    stages = list(chain.staged_predict_proba(features))
+    np.testing.assert_array_equal(stages[-1], chain.predict_proba(features))
+
+
+def test_training_ends_when_every_row_is_at_its_end() -> None:
+    alone = np.zeros_like(Y)
+    alone[:, 0] = X[:, 0] > 0
+    chain = _chain(end_label=True, n_estimators=20).fit(X, alone)
+    assert chain.n_rounds_ < N_LABELS
+    np.testing.assert_array_equal(chain.predict(X), alone)
+
+
+def test_end_label_is_not_among_the_predictions() -> None:
+    chain = _chain(end_label=True, base_score=[0.5] * N_LABELS).fit(X, Y)
+    assert chain.predict_proba(X_NEW).shape == (len(X_NEW), N_LABELS)
+    assert all(b.num_features() == N_FEATURES + N_LABELS + 1 for (b,) in chain.boosters_)
+
+
+@pytest.mark.parametrize("source", ["eval_set", "cross_val"])
+def test_early_stopping_keeps_the_best_round(source: str) -> None:
+    params: dict[str, Any] = {"stop_measure": "subset_accuracy", "n_estimators": 20}
+    if source == "cross_val":
+        params["propagate"] = "cross_val"
+    eval_set = (X_NEW, Y_NEW) if source == "eval_set" else None
+    chain = _chain(early_stopping_rounds=1, **params).fit(X, Y, eval_set=eval_set)
+    scores = chain.stop_scores_
+    assert chain.n_rounds_ == int(np.argmax(scores)) + 1
+    assert len(scores) in (chain.n_rounds_, chain.n_rounds_ + 1)
+    whole = _chain(**params).fit(X, Y)
+    if source == "eval_set":
+        measured = [metrics.subset_accuracy(Y_NEW, Y_) for Y_ in whole.staged_predict(X_NEW)]
+        assert scores == measured[: len(scores)]
+    np.testing.assert_array_equal(
+        chain.predict_proba(X_NEW),
+        list(whole.staged_predict_proba(X_NEW))[chain.n_rounds_ - 1],
+    )
+    assert not hasattr(chain.set_params(early_stopping_rounds=None).fit(X, Y), "stop_scores_")
+
+
+def test_auto_turns_on_the_end_label_and_early_stopping() -> None:
+    chain = _chain(chain_length="auto", propagate="cross_val").fit(X, Y)
+    assert chain.end_label_
+    assert len(chain.stop_scores_) >= chain.n_rounds_
+    plain = _chain(chain_length="auto").fit(X, Y)
+    assert plain.end_label_
+    assert not hasattr(plain, "stop_scores_")
+
+
+def test_several_labels_per_round_need_fewer_rounds() -> None:
+    chain = _chain(labels_per_round=3).fit(X, Y)
+    assert chain.n_rounds_ == 2
+    order = chain.chain_order(X_NEW)
+    assert order.labels.shape == order.values.shape == (len(X_NEW), 6)
+    np.testing.assert_array_equal(np.sort(order.labels, axis=1)[:, 2:], [range(4)] * len(X_NEW))
+    assert set(order.rounds(N_LABELS).ravel().tolist()) == {1, 2}
+    with pytest.warns(UserWarning, match="chain_length=3 is more than 4 labels need: 2 rounds"):
+        _chain(labels_per_round=3, chain_length=3).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"order": "certainty"},
+        {"labels_per_round": 2},
+        {"propagate": "cross_val", "ensemble": True, "cv": 3},
+        {"propagate": "cross_val", "end_label": True, "candidates": "all"},
+    ],
+)
+def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kind: str) -> None:
+    chain = _chain(**params, subsample=0.8, random_state=3).fit(X, Y)
+    two = _chain(**params, subsample=0.8, random_state=3, n_jobs=2)
+    if kind == "csr":  # all values stored: nothing is missing
+        two.fit(sparse.csr_matrix(X), Y)
+        found = two.predict_proba(sparse.csr_matrix(X_NEW))
+    else:
+        found = two.fit(X, Y).predict_proba(X_NEW)
+    np.testing.assert_array_equal(found, chain.predict_proba(X_NEW))
+
+
+@pytest.mark.parametrize(
+    ("params", "eval_set", "message"),
+    [
+        ({"chain_length": "all"}, None, "chain_length='all': it has to be one of 'auto'"),
+        ({"order": "first"}, None, "order='first': it has to be one of 'positive', 'certainty'"),
+        ({"labels_per_round": 0}, None, "labels_per_round=0: it has to be a whole number"),
+        ({"candidates": "all", "labels_per_round": 2}, None, "candidates='all' goes with"),
+        ({"propagate": "oob"}, None, "propagate='oob': it has to be one of 'in_sample'"),
+        ({"cv": 1}, None, "cv=1: it has to be a whole number at least 2"),
+        ({"propagate": "cross_val", "cv": 91}, None, "91 folds need as many rows, but there are"),
+        ({"ensemble": True}, None, "ensemble=True averages the boosters of folds: it needs"),
+        ({"early_stopping_rounds": 0}, (X, Y), "early_stopping_rounds=0: it has to be"),
+        ({"early_stopping_rounds": 2}, None, "early_stopping_rounds needs something to measure on"),
+        ({}, (X, Y), "eval_set has no use: give early_stopping_rounds or chain_length='auto'"),
+        ({"stop_measure": "auc"}, None, "stop_measure='auc': it has to be one of 'example_f1'"),
+        ({"early_stopping_rounds": 2}, (X, Y[:, :2]), "eval_set has 2 labels, Y has 4"),
+        ({"early_stopping_rounds": 2}, (X[:, :2], Y), "X has 2 features, but"),
+        ({"early_stopping_rounds": 2}, (X[:9], Y), "inconsistent numbers of samples"),
+    ],
+)
+def test_bad_argument(params: dict[str, Any], eval_set: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _chain(**params).fit(X, Y, eval_set=eval_set)

@@ -1,0 +1,47 @@
+"""Folds in which every label is about as frequent as in all rows.
+
+A rare label that falls into one fold only cannot be learned there or measured elsewhere, so rows
+are dealt out by iterative stratification (Sechidis, Tsoumakas, Vlahavas: "On the Stratification
+of Multi-label Data", 2011), by the library `iterative-stratification`.
+"""
+
+import numpy as np
+from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
+from numpy.typing import NDArray
+
+
+def stratified_folds(
+    Y: NDArray[np.floating], n_folds: int, random_state: int | np.random.RandomState | None = None
+) -> NDArray[np.intp]:
+    """Deal rows out to folds, label by label.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown, which is dealt out like 0.
+    n_folds : int
+        Number of folds, from 2 to n_samples.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is the seed 0.
+
+    Returns
+    -------
+    int array of shape (n_samples,)
+        Number of each row's fold, from 0.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many rows as folds.
+    """
+    if n_folds > len(Y):
+        raise ValueError(f"{n_folds} folds need as many rows, but there are {len(Y)}.")
+    seed = 0 if random_state is None else random_state
+    deal = MultilabelStratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    present = np.nan_to_num(Y).astype(bool)
+    # Whether a row has no label at all is dealt out like a label.
+    present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
+    folds = np.empty(len(Y), dtype=np.intp)
+    for number, (_, rows) in enumerate(deal.split(np.zeros(len(Y)), present)):
+        folds[rows] = number
+    return folds
