@@ -49,12 +49,22 @@ class _DynamicChain(Protocol):
 
 
 class _OneLabel(ClassifierMixin, BaseEstimator):
-    """XGBoost for a label with the classes 0 and 1; any other value of y is unknown."""
+    """XGBoost for a label with the classes 0 and 1; any other value of y is unknown.
 
-    def __init__(self, params: dict[str, Any], n_estimators: int, missing: float) -> None:
+    X may have further columns, numbers, after those that `feature_types` describes.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        n_estimators: int,
+        missing: float,
+        feature_types: list[str] | None = None,
+    ) -> None:
         self.params = params
         self.n_estimators = n_estimators
         self.missing = missing
+        self.feature_types = feature_types
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
         self.classes_ = np.array([0, 1])
@@ -84,8 +94,15 @@ class _OneLabel(ClassifierMixin, BaseEstimator):
     def _matrix(self, X: Any, **info: Any) -> xgb.DMatrix:
         # scikit-learn's chain joins sparse matrices in formats that XGBoost does not take.
         features = sparse.csr_matrix(X) if sparse.issparse(X) else X
+        types = self.feature_types
+        if types is not None:
+            types = [*types, *["q"] * (X.shape[1] - len(types))]
         return xgb.DMatrix(
-            features, missing=self.missing, nthread=self.params.get("nthread"), **info
+            features,
+            missing=self.missing,
+            feature_types=types,
+            nthread=self.params.get("nthread"),
+            **info,
         )
 
 
@@ -93,6 +110,7 @@ class _PerLabelXGB(MultiLabelMixin, BoosterParamsMixin):
     """What the baselines share: arguments, checks, and predictions from probabilities."""
 
     _uses_plugin = False
+    _takes_categories = True
 
     def __init__(
         self,
@@ -124,7 +142,7 @@ class _PerLabelXGB(MultiLabelMixin, BoosterParamsMixin):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
 
         Returns
         -------
@@ -148,7 +166,7 @@ class _PerLabelXGB(MultiLabelMixin, BoosterParamsMixin):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
 
         Returns
         -------
@@ -203,12 +221,15 @@ class BinaryRelevance(_PerLabelXGB):
         Number of features.
     feature_names_in_ : array of str of shape (n_features,)
         Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. NaN in Y is a label
-    that is not known; the row is left out for that label. A label without both values among its
-    rows is predicted constant.
+    NaN in X is a missing value, and so is what a sparse X does not store; columns of pandas' type
+    ``category`` are split by sets of categories, and in prediction a category that did not occur
+    in `fit` is missing. NaN in Y is a label that is not known; the row is left out for that label.
+    A label without both values among its rows is predicted constant.
     """
 
     def __init__(
@@ -236,7 +257,7 @@ class BinaryRelevance(_PerLabelXGB):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -254,9 +275,10 @@ class BinaryRelevance(_PerLabelXGB):
         """
         one_label = self._one_label(missing=np.nan)
         data = check_fit_data(self, X, Y, sample_weight)
-        Y_codes = np.where(np.isnan(data.Y), _UNKNOWN, data.Y).astype(np.int64)
+        one_label.feature_types = data.feature_types
+        data.Y[np.isnan(data.Y)] = _UNKNOWN
         self.model_ = multioutput.MultiOutputClassifier(one_label)
-        self.model_.fit(data.X, Y_codes, sample_weight=data.sample_weight)
+        self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
         return self
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
@@ -304,12 +326,16 @@ class ClassifierChain(_PerLabelXGB):
         Number of features.
     feature_names_in_ : array of str of shape (n_features,)
         Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. NaN in Y is a label
-    that is not known: its row is left out for that label, and it is a missing value for the
-    labels after it. A label without both values among its rows is predicted constant.
+    NaN in X is a missing value, and so is what a sparse X does not store; columns of pandas' type
+    ``category`` are split by sets of categories, and in prediction a category that did not occur
+    in `fit` is missing. NaN in Y is a label that is not known: its row is left out for that label,
+    and it is a missing value for the labels after it. A label without both values among its rows
+    is predicted constant.
     """
 
     def __init__(
@@ -339,7 +365,7 @@ class ClassifierChain(_PerLabelXGB):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -360,16 +386,18 @@ class ClassifierChain(_PerLabelXGB):
         if isinstance(self.order, str):
             check_domain("order", self.order, Choice(ORDERS))
         data = check_fit_data(self, X, Y, sample_weight)
+        one_label.feature_types = data.feature_types
         self.order_ = self._resolve_order(data, seed=one_label.params.get("seed", 0))
         self.model_ = multioutput.ClassifierChain(one_label, order=self.order_)
-        X_filled, Y_filled = _with_stand_in(data.X), _with_stand_in(data.Y)
+        X_filled = _with_stand_in(data.X)
+        data.Y[np.isnan(data.Y)] = _MISSING
         if data.sample_weight is None:
-            self.model_.fit(X_filled, Y_filled)
+            self.model_.fit(X_filled, data.Y)
         else:
             # scikit-learn's chain hands weights on to its models only by metadata routing.
             with config_context(enable_metadata_routing=True):
                 one_label.set_fit_request(sample_weight=True)
-                self.model_.fit(X_filled, Y_filled, sample_weight=data.sample_weight)
+                self.model_.fit(X_filled, data.Y, sample_weight=data.sample_weight)
         return self
 
     def _resolve_order(self, data: FitData, seed: int) -> NDArray[np.intp]:

@@ -1,16 +1,21 @@
 """The checked input of a measure: true and predicted labels where the truth is known.
 
-`known_entries` turns two label matrices (array-likes, DataFrames or scipy.sparse) and weights into
-boolean masks, or says what is wrong with them and where. Samples that cannot count (no known
-label, or weight 0) are taken out, so that a measure needs no rule of its own for them.
+`known_blocks` turns two label matrices (array-likes, DataFrames or scipy.sparse) and weights into
+boolean masks, one block of rows after the other, or says what is wrong with them and where. So
+large sparse matrices are never dense as a whole. Samples that cannot count (no known label, or
+weight 0) are taken out, so that a measure needs no rule of its own for them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+
+from xdcc.label_rows import LabelRows, row_blocks
 
 type Labels = ArrayLike | sparse.sparray | sparse.spmatrix
 type Weights = ArrayLike | None
@@ -20,7 +25,7 @@ type Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class KnownEntries:
-    """What can be compared, for the samples that count.
+    """What can be compared in a block of rows, for the samples that count.
 
     Attributes
     ----------
@@ -38,8 +43,10 @@ class KnownEntries:
     weight: Floats
 
 
-def known_entries(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> KnownEntries:
-    """Check labels and weights and take out what is unknown.
+def known_blocks(
+    Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
+) -> Iterator[KnownEntries]:
+    """Check labels and weights and take out what is unknown, block by block.
 
     Parameters
     ----------
@@ -50,58 +57,76 @@ def known_entries(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None)
     sample_weight : array-like, shape (n_samples,), optional
         Finite, not negative; None counts every sample once.
 
-    Returns
-    -------
+    Yields
+    ------
     KnownEntries
-        Of the samples with a known label and a positive weight.
+        Of the samples with a known label and a positive weight; blocks without any are left out.
 
     Raises
     ------
     ValueError
         If an input is not a matrix of numbers, is empty or holds another value; if the shapes
-        differ; if a weight is bad; if no entry is left.
+        differ; if a weight is bad; if no entry is left. A value is found when its block is read.
     """
-    truth = _label_matrix(Y_true, "Y_true")
-    predicted = _label_matrix(Y_pred, "Y_pred")
-    if truth.shape != predicted.shape:
+    truth_rows = _label_rows(Y_true, "Y_true")
+    predicted_rows = _label_rows(Y_pred, "Y_pred")
+    n_samples, n_labels = truth_rows.shape
+    if predicted_rows.shape != (n_samples, n_labels):
         raise ValueError(
             "Y_true and Y_pred must have the same shape (n_samples, n_labels), "
-            f"got {truth.shape} and {predicted.shape}"
+            f"got {truth_rows.shape} and {predicted_rows.shape}"
         )
-    unknown = np.isnan(truth)
-    _check_values(truth, (truth == 0) | (truth == 1) | unknown, "Y_true", "0, 1 or NaN (unknown)")
-    _check_values(predicted, (predicted == 0) | (predicted == 1), "Y_pred", "0 or 1")
-    weight = _checked_weight(sample_weight, len(truth))
+    weight = _checked_weight(sample_weight, n_samples)
 
-    counts = ~unknown.all(axis=1) & (weight > 0)
-    if not counts.any():
+    nothing_counts = True
+    for rows in row_blocks((n_samples, n_labels)):
+        truth, predicted = truth_rows.block(rows), predicted_rows.block(rows)
+        is_true, is_predicted = truth == 1, predicted == 1
+        unknown = np.isnan(truth)
+        _check(
+            is_true | (truth == 0) | unknown, rows, truth_rows, "Y_true", "0, 1 or NaN (unknown)"
+        )
+        _check(is_predicted | (predicted == 0), rows, predicted_rows, "Y_pred", "0 or 1")
+
+        counts = ~unknown.all(axis=1) & (weight[rows] > 0)
+        if counts.any():
+            nothing_counts = False
+            known = ~unknown[counts]
+            yield KnownEntries(
+                truth=is_true[counts],
+                predicted=is_predicted[counts] & known,
+                known=known,
+                weight=weight[rows][counts],
+            )
+    if nothing_counts:
         raise ValueError("Y_true has no known label in a sample of positive weight")
-    known = ~unknown[counts]
-    return KnownEntries(
-        truth=truth[counts] == 1,
-        predicted=(predicted[counts] == 1) & known,
-        known=known,
-        weight=weight[counts],
-    )
 
 
-def _label_matrix(Y: Any, name: str) -> Floats:
+def _label_rows(Y: Any, name: str) -> LabelRows:
     try:
-        matrix = np.asarray(Y.toarray() if sparse.issparse(Y) else Y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        labels = LabelRows(Y)
+    except ValueError as error:
         raise ValueError(f"{name} must be a matrix of the numbers 0 and 1: {error}") from error
-    if matrix.ndim != 2 or matrix.size == 0:
+    if len(labels.shape) != 2 or 0 in labels.shape:
         raise ValueError(
             f"{name} must have at least one sample and one label, shape (n_samples, n_labels), "
-            f"got shape {matrix.shape}"
+            f"got shape {labels.shape}"
         )
-    return matrix
+    return labels
 
 
-def _check_values(matrix: Floats, valid: Bools, name: str, allowed: str) -> None:
-    if not valid.all():
-        row, label = np.argwhere(~valid)[0]
-        raise ValueError(f"{name}[{row}, {label}] is {matrix[row, label]:g}, must be {allowed}")
+def _check(valid: Bools, rows: slice, labels: LabelRows, name: str, allowed: str) -> None:
+    if valid.all():
+        return
+    row, label = np.argwhere(~valid)[0]
+    row += rows.start
+    entry = labels.entry(row, label)
+    if not isinstance(entry, Real):
+        raise ValueError(
+            f"{name} must be a matrix of the numbers 0 and 1, but {name}[{row}, {label}] is "
+            f"{entry!r}"
+        )
+    raise ValueError(f"{name}[{row}, {label}] is {float(entry):g}, must be {allowed}")
 
 
 def _checked_weight(sample_weight: Weights, n_samples: int) -> Floats:

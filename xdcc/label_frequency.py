@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xgboost import collective
 
+from xdcc.label_rows import row_blocks
+
 
 def label_frequency(
     Y: NDArray[np.floating],
@@ -33,9 +35,13 @@ def label_frequency(
     float64 array of shape (n_labels,)
         Weighted share of ones.
     """
-    weight = (~np.isnan(Y) & where).astype(np.float64)
-    if sample_weight is not None:
-        weight *= sample_weight[:, np.newaxis]
-    sums = np.stack((weight.sum(axis=0), (weight * np.nan_to_num(Y)).sum(axis=0)))
+    sums = np.zeros((2, Y.shape[1]))
+    for rows in row_blocks(Y.shape):
+        part = Y[rows]
+        counts = ~np.isnan(part) & (where if isinstance(where, bool) else where[rows])
+        weight = counts.astype(np.float64)
+        if sample_weight is not None:
+            weight *= sample_weight[rows, np.newaxis]
+        sums += weight.sum(axis=0), (weight * np.nan_to_num(part)).sum(axis=0)
     total, positive = collective.allreduce(sums, collective.Op.SUM)
     return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)

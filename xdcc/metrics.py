@@ -16,19 +16,21 @@ Every measure takes ``Y_true`` and ``Y_pred``, both ``(n_samples, n_labels)`` wi
   different shapes, for entries other than 0, 1 (and NaN in ``Y_true``), if no entry is known, and
   for bad weights or a ``zero_division`` other than 0 and 1.
 
-How it works: `known_entries` checks the input and returns masks. The ratios differ in what is
-divided by what (`_f1` to `_jaccard`) and in where the counts are added up before that: in a
-sample, in a label, or over everything.
+How it works: `known_blocks` checks the input and returns masks, block by block of rows; so sparse
+matrices are never dense as a whole. Every measure is a ratio of sums, or a mean of ratios, that are
+added up over the blocks (`_total`). The ratios differ in what is divided by what (`_f1` to
+`_jaccard`) and in where the counts are added up before that: in a sample, in a label, or over
+everything. (More than 300 lines: one measure after the other, mostly documentation.)
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Literal
 
 import numpy as np
 
-from xdcc.known_entries import Bools, Floats, KnownEntries, Labels, Weights, known_entries
+from xdcc.known_entries import Bools, Floats, KnownEntries, Labels, Weights, known_blocks
 
 type ZeroOrOne = Literal[0, 1]
 
@@ -55,9 +57,13 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
     ValueError
         As listed in the module's documentation.
     """
-    entries = known_entries(Y_true, Y_pred, sample_weight)
-    wrong = (entries.truth != entries.predicted).sum(axis=1)
-    return float(entries.weight @ wrong / (entries.weight @ entries.known.sum(axis=1)))
+
+    def wrong_and_known(entries: KnownEntries) -> Floats:
+        wrong = (entries.truth != entries.predicted).sum(axis=1)
+        return np.array([entries.weight @ wrong, entries.weight @ entries.known.sum(axis=1)])
+
+    wrong, known = _total(wrong_and_known, Y_true, Y_pred, sample_weight)
+    return float(wrong / known)
 
 
 def hamming_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
@@ -70,9 +76,11 @@ def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = 
 
     Samples without a known label are left out. Parameters and errors as in `hamming_loss`.
     """
-    entries = known_entries(Y_true, Y_pred, sample_weight)
-    match = (entries.truth == entries.predicted).all(axis=1)
-    return float(np.average(match, weights=entries.weight))
+
+    def is_match(entries: KnownEntries) -> Bools:
+        return (entries.truth == entries.predicted).all(axis=1)
+
+    return _mean_over_samples(is_match, Y_true, Y_pred, sample_weight)
 
 
 def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
@@ -88,7 +96,7 @@ def example_f1(
     ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample that has
     no label and for which none is predicted. Other parameters and errors as in `hamming_loss`.
     """
-    return _mean_over_samples(_f1, Y_true, Y_pred, zero_division, sample_weight)
+    return _mean_of_ratios(_f1, Y_true, Y_pred, zero_division, sample_weight)
 
 
 def example_precision(
@@ -100,7 +108,7 @@ def example_precision(
     label is predicted, whether it has one or not. Other parameters and errors as in
     `hamming_loss`.
     """
-    return _mean_over_samples(_precision, Y_true, Y_pred, zero_division, sample_weight)
+    return _mean_of_ratios(_precision, Y_true, Y_pred, zero_division, sample_weight)
 
 
 def example_recall(
@@ -111,7 +119,7 @@ def example_recall(
     ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample that has no label,
     whatever is predicted. Other parameters and errors as in `hamming_loss`.
     """
-    return _mean_over_samples(_recall, Y_true, Y_pred, zero_division, sample_weight)
+    return _mean_of_ratios(_recall, Y_true, Y_pred, zero_division, sample_weight)
 
 
 def jaccard(
@@ -123,7 +131,7 @@ def jaccard(
     is the value of a sample that has no label and for which none is predicted. Other parameters
     and errors as in `hamming_loss`.
     """
-    return _mean_over_samples(_jaccard, Y_true, Y_pred, zero_division, sample_weight)
+    return _mean_of_ratios(_jaccard, Y_true, Y_pred, zero_division, sample_weight)
 
 
 def micro_f1(
@@ -257,29 +265,50 @@ def _jaccard(counts: _Counts) -> tuple[Floats, Floats]:
     return counts.both, counts.true + counts.predicted - counts.both
 
 
-def _mean_over_samples(
+def _mean_of_ratios(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    entries = known_entries(Y_true, Y_pred, weights)
-    counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
-    return float(np.average(_divide(*ratio(counts), zero_division), weights=entries.weight))
+    def ratio_of_samples(entries: KnownEntries) -> Floats:
+        counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
+        return _divide(*ratio(counts), zero_division)
+
+    return _mean_over_samples(ratio_of_samples, Y_true, Y_pred, weights)
+
+
+def _mean_over_samples(
+    measure: Callable[[KnownEntries], Floats | Bools],
+    Y_true: Labels,
+    Y_pred: Labels,
+    weights: Weights,
+) -> float:
+    def sum_and_weight(entries: KnownEntries) -> Floats:
+        # Both added up in the same way, so that a mean of ones is 1 exactly.
+        return np.array([(entries.weight * measure(entries)).sum(), entries.weight.sum()])
+
+    value, weight = _total(sum_and_weight, Y_true, Y_pred, weights)
+    return float(value / weight)
 
 
 def _mean_over_labels(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    entries = known_entries(Y_true, Y_pred, weights)
-    known_labels = entries.known.any(axis=0)
-    counts = _counts(entries, lambda mask: entries.weight @ mask[:, known_labels])
-    return float(_divide(*ratio(counts), zero_division).mean())
+    known, *counts = _total(_label_sums, Y_true, Y_pred, weights)
+    known_labels = known > 0
+    of_known = _Counts(*(count[known_labels] for count in counts))
+    return float(_divide(*ratio(of_known), zero_division).mean())
 
 
 def _of_all_entries(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    entries = known_entries(Y_true, Y_pred, weights)
-    counts = _counts(entries, lambda mask: entries.weight @ mask.sum(axis=1, keepdims=True))
-    return float(_divide(*ratio(counts), zero_division).item())
+    _, *counts = _total(_label_sums, Y_true, Y_pred, weights).sum(axis=1, keepdims=True)
+    return float(_divide(*ratio(_Counts(*counts)), zero_division).item())
+
+
+def _label_sums(entries: KnownEntries) -> Floats:
+    """Weighted sums for each label: known, true, predicted, both."""
+    counts = _counts(entries, lambda mask: entries.weight @ mask)
+    return np.stack((entries.weight @ entries.known, counts.true, counts.predicted, counts.both))
 
 
 def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts:
@@ -288,6 +317,13 @@ def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts
         predicted=add_up(entries.predicted),
         both=add_up(entries.truth & entries.predicted),
     )
+
+
+def _total(
+    sums: Callable[[KnownEntries], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
+) -> Floats:
+    """Add up what a function makes of each block of rows."""
+    return reduce(np.add, map(sums, known_blocks(Y_true, Y_pred, weights)))
 
 
 def _divide(numerator: Floats, denominator: Floats, zero_division: ZeroOrOne) -> Floats:

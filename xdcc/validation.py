@@ -4,12 +4,15 @@ An estimator calls :func:`check_fit_data` in ``fit`` and :func:`check_features` 
 predicting. X comes back as float32 (what XGBoost stores), dense or CSR, NaN meaning missing;
 Y as float32 with 0, 1 and NaN for unknown. What was learned about the data is set on the
 estimator: ``n_features_in_``, ``feature_names_in_``, ``n_labels_``, ``label_names_``,
-``classes_``. :class:`MultiLabelMixin` tells scikit-learn the same in tags.
+``classes_``, and ``categories_`` if X has categorical columns (``categories.py``).
+:class:`MultiLabelMixin` tells scikit-learn the same in tags.
+
+XGBoost stores labels and gradients as dense float32 arrays, so Y is made one here, whatever it
+was, by blocks of rows (``label_rows.py``): besides that array no copy of the whole Y is made.
 """
 
 import warnings
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, validate_data
+
+from xdcc.categories import encode_categories, feature_types
+from xdcc.label_rows import LabelRows, row_blocks
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 type Labels = NDArray[np.float32]
@@ -35,11 +41,14 @@ class FitData(NamedTuple):
         is 0.
     sample_weight : float32 array of shape (n_samples,) or None
         Finite, not negative, not all zero.
+    feature_types : list of str of length n_features or None
+        ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
     """
 
     X: Features
     Y: Labels
     sample_weight: NDArray[np.float32] | None
+    feature_types: list[str] | None = None
 
 
 class MultiLabelMixin(ClassifierMixin):
@@ -56,6 +65,9 @@ class MultiLabelMixin(ClassifierMixin):
     classes_ : list of arrays
         The values 0 and 1 for each label, as scikit-learn's multi-output classifiers have it.
     """
+
+    _takes_categories = False
+    """Whether the estimator can learn from categorical columns."""
 
     n_labels_: int
     label_names_: NDArray[np.object_]
@@ -83,9 +95,10 @@ def check_fit_data(
     ----------
     estimator : estimator
         Gets `n_features_in_`, `feature_names_in_` (for a DataFrame whose columns are strings),
-        `n_labels_`, `label_names_` and `classes_`.
+        `n_labels_`, `label_names_` and `classes_`; `categories_` if X has categorical columns.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Numbers; NaN is a missing value. In a sparse matrix what is not stored is missing too.
+        Numbers, and categories in a DataFrame if the estimator takes them; NaN is a missing
+        value. In a sparse matrix what is not stored is missing too.
     Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels)
         0, 1, or NaN for unknown. One dimension is a single label.
     sample_weight : array-like of shape (n_samples,), optional
@@ -112,8 +125,10 @@ def check_fit_data(
     check_consistent_length(checked_X, checked_Y)
     weight = check_weight(sample_weight, len(checked_Y))
 
-    counts = slice(None) if weight is None else weight > 0
-    unknown = np.isnan(checked_Y[counts]).all(axis=0)
+    unknown = np.ones(len(names), dtype=bool)
+    for rows in row_blocks(checked_Y.shape):
+        is_nan = np.isnan(checked_Y[rows])
+        unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
     if unknown.all():
         raise ValueError("Y has no known label: every entry that counts is NaN.")
     if unknown.any():
@@ -128,7 +143,7 @@ def check_fit_data(
     estimator.n_labels_ = len(names)
     estimator.label_names_ = names
     estimator.classes_ = [np.array([0, 1])] * len(names)
-    return FitData(checked_X, checked_Y, weight)
+    return FitData(checked_X, checked_Y, weight, feature_types(estimator))
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Features:
@@ -139,25 +154,27 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
     estimator : estimator
         A fitted one, unless `reset`.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Numbers; NaN is a missing value.
+        Numbers, and categories in a DataFrame if the estimator takes them; NaN is a missing
+        value, and so is a category that did not occur in fit.
     reset : bool, default=False
-        Whether to set `n_features_in_` and `feature_names_in_` instead of comparing with them.
+        Whether to set `n_features_in_`, `feature_names_in_` and `categories_` instead of
+        comparing with them.
 
     Returns
     -------
     float32 array or CSR matrix of shape (n_samples, n_features)
-        A sparse matrix comes back with sorted indices and without duplicates.
+        Categories as their positions in `categories_`. A sparse matrix comes back with sorted
+        indices and without duplicates.
 
     Raises
     ------
     ValueError
-        If X is empty, holds infinity, text or categories, or has another number of features than
-        the estimator was fitted with.
+        If X is empty, holds infinity or text, or categories that the estimator does not take, or
+        has other columns than in fit: another number, other names, other types.
     """
-    _refuse_categories(X)
     checked = validate_data(
         estimator,
-        X,
+        encode_categories(estimator, X, reset=reset),
         reset=reset,
         accept_sparse="csr",
         dtype=np.float32,
@@ -201,43 +218,32 @@ def check_labels(estimator: BaseEstimator, Y: Any) -> tuple[Labels, NDArray[np.o
             f"This {type(estimator).__name__} estimator requires y to be passed, "
             "but the target y is None."
         )
-    values = _label_values(Y)
-    if values.ndim == 1:
-        values = values.reshape(-1, 1)
-    if values.ndim != 2 or values.shape[1] == 0:
-        raise ValueError(
-            f"Y has shape {values.shape}; it has to be (n_samples, n_labels), with a label."
-        )
-    names = _label_names(Y, values.shape[1])
-
-    if values.dtype.kind in "biuf":
-        numbers = values.astype(np.float64)
-    else:
-        numbers = np.vectorize(_label_number, otypes=[np.float64])(values)
-    valid = (numbers == 0) | (numbers == 1) | np.isnan(numbers)
-    if not valid.all():
-        row, column = np.argwhere(~valid)[0]
-        raise ValueError(
-            f"Unknown label type: Y holds {values[row, column]} in row {row} for label "
-            f"{str(names[column])!r}, but a label is 0, 1 or NaN (unknown). Only binary "
-            "classification is supported."
-        )
-    return numbers.astype(np.float32), names
-
-
-def _label_values(Y: Any) -> NDArray[Any]:
-    if sparse.issparse(Y):
-        return Y.toarray()
-    if hasattr(Y, "iloc"):
-        # A nullable column's NA becomes NaN; mixed columns become an array of objects.
-        # A copy, because pandas may hand out memory that it does not let anyone write to.
-        return Y.to_numpy(dtype=object, na_value=np.nan, copy=True)
     try:
-        return np.asarray(Y)
+        labels = LabelRows(Y, one_label=True)
     except ValueError as error:
         raise ValueError(
             f"Y cannot be read as a matrix of shape (n_samples, n_labels): {error}"
         ) from error
+    if len(labels.shape) != 2 or labels.shape[1] == 0:
+        raise ValueError(
+            f"Y has shape {labels.shape}; it has to be (n_samples, n_labels), with a label."
+        )
+    names = _label_names(Y, labels.shape[1])
+
+    checked = np.empty(labels.shape, dtype=np.float32)
+    for rows in row_blocks(labels.shape):
+        numbers = labels.block(rows)
+        valid = (numbers == 0) | (numbers == 1) | np.isnan(numbers)
+        if not valid.all():
+            row, column = np.argwhere(~valid)[0]
+            row += rows.start
+            raise ValueError(
+                f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "
+                f"{str(names[column])!r}, but a label is 0, 1 or NaN (unknown). Only binary "
+                "classification is supported."
+            )
+        checked[rows] = numbers
+    return checked, names
 
 
 def _label_names(Y: Any, n_labels: int) -> NDArray[np.object_]:
@@ -248,13 +254,6 @@ def _label_names(Y: Any, n_labels: int) -> NDArray[np.object_]:
     else:
         names = [f"label_{j}" for j in range(n_labels)]
     return np.array([str(name) for name in names], dtype=object)
-
-
-def _label_number(value: Any) -> float:
-    """Read an object as a number; infinity, which is no label, if it is none."""
-    if value is None:
-        return np.nan
-    return float(value) if isinstance(value, Real) else np.inf
 
 
 def check_weight(
@@ -297,16 +296,3 @@ def check_weight(
     if some_positive and not weight.any():
         raise ValueError("sample_weight is zero in every row: no row would count.")
     return weight
-
-
-def _refuse_categories(X: Any) -> None:
-    if not (hasattr(X, "iloc") and hasattr(X, "dtypes")):
-        return
-    for position, (column, dtype) in enumerate(X.dtypes.items()):
-        # Columns of objects may hold numbers; scikit-learn's conversion finds out.
-        if not (dtype.kind in "biuf" or dtype == np.dtype(object)):
-            raise ValueError(
-                f"Column {column!r} of X (position {position}) has the type {dtype}; the "
-                "estimator takes numbers only. Encode categories as numbers first, for example "
-                "as one column per category."
-            )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from xdcc.boosting.domains import Number, check_domain
 from xdcc.boosting.params import check_base_score
 from xdcc.boosting.params_mixin import BoosterParamsMixin
+from xdcc.categories import feature_types
 from xdcc.plugin import require_plugin
 from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
 
@@ -81,12 +82,18 @@ int, default="sumGain"
         Number of features.
     feature_names_in_ : array of str of shape (n_features,)
         Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. NaN in Y is a label
-    that is not known.
+    NaN in X is a missing value, and so is what a sparse X does not store. Columns of pandas' type
+    ``category`` are split by sets of categories; in prediction a category that did not occur in
+    `fit` is missing. NaN in Y is a label that is not known. Y may be sparse, but XGBoost keeps
+    labels, margins and gradients in dense matrices: 16 bytes per entry of Y.
     """
+
+    _takes_categories = True
 
     def __init__(
         self,
@@ -128,7 +135,7 @@ int, default="sumGain"
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : array-like of shape (n_samples,), optional
@@ -164,7 +171,11 @@ int, default="sumGain"
         if self.eval_metric is not None:
             params["eval_metric"] = self.eval_metric
         train = xgb.DMatrix(
-            data.X, label=data.Y, weight=data.sample_weight, nthread=params.get("nthread")
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
+            feature_types=data.feature_types,
+            nthread=params.get("nthread"),
         )
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
         self.booster_ = xgb.train(
@@ -192,7 +203,7 @@ int, default="sumGain"
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
 
         Returns
         -------
@@ -220,7 +231,7 @@ int, default="sumGain"
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+            Numbers, and categories in a DataFrame; NaN is a missing value.
 
         Returns
         -------
@@ -262,5 +273,6 @@ int, default="sumGain"
                 )
             features = check_features(self, X)
             check_consistent_length(features, labels)
-            matrices.append((xgb.DMatrix(features, label=labels), f"validation_{number}"))
+            matrix = xgb.DMatrix(features, label=labels, feature_types=feature_types(self))
+            matrices.append((matrix, f"validation_{number}"))
         return matrices

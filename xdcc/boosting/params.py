@@ -116,9 +116,20 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("colsample_bynode", _SHARE, "Share of the level's features drawn for a node."),
     BoosterParam("max_bin", Number(low=2, whole=True), "Largest number of bins per feature."),
     BoosterParam(
+        "max_cat_to_onehot",
+        Number(low=1, whole=True),
+        "A categorical feature with fewer categories is split one category against the others.",
+    ),
+    BoosterParam(
+        "max_cat_threshold",
+        Number(low=1, whole=True),
+        "Largest number of categories on one side of any other categorical split.",
+    ),
+    BoosterParam(
         "max_list_rows",
-        Number(low=0, high=65536, whole=True),
-        "Nodes with more rows use histograms, others sorted row lists; the trees are the same.",
+        Number(low=-1, high=65536, whole=True),
+        "Nodes with more rows use histograms, others sorted row lists; the trees are the same. -1 "
+        "is chosen by the number of rows.",
         plugin_only=True,
     ),
     BoosterParam(

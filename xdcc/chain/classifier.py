@@ -170,12 +170,17 @@ int, default="maxGain"
         Number of features.
     feature_names_in_ : array of str of shape (n_features,)
         Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. NaN in Y is a label
-    that is not known.
+    NaN in X is a missing value, and so is what a sparse X does not store. Columns of a DataFrame
+    with the type `category` are split as categories; a category that did not occur in `fit` is
+    missing. NaN in Y is a label that is not known.
     """
+
+    _takes_categories = True
 
     def __init__(
         self,

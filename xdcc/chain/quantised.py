@@ -32,7 +32,13 @@ class QuantisedFeatures:
     """
 
     def __init__(self, data: FitData, *, max_bin: int | None, n_threads: int | None) -> None:
-        matrix = xgb.DMatrix(data.X, label=data.Y, weight=data.sample_weight, nthread=n_threads)
+        matrix = xgb.DMatrix(
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
+            feature_types=data.feature_types,
+            nthread=n_threads,
+        )
         handle = ctypes.c_void_p()
         config = json.dumps({"max_bin": max_bin}).encode()
         _check_call(_LIB.XDCCQuantiseFeatures(matrix.handle, config, ctypes.byref(handle)))

@@ -59,6 +59,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
     slightly. Rows for `subsample` are drawn on each worker, so other rows than locally.
     """
 
+    _takes_categories = False  # chunks would have to agree on their numbers
     _client: distributed.Client | None = None
 
     @property

@@ -212,6 +212,7 @@ def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
 
 def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitData, Layout]:
     estimator = DynamicChainClassifier()
+    estimator._takes_categories = False  # chunks would have to agree on their numbers
     try:
         checked_X = check_features(estimator, X, reset=True)
         checked_Y, names = check_labels(estimator, Y)

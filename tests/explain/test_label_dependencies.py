@@ -1,0 +1,213 @@
+"""Label dependencies against the gains in the model, a plain twin, and a planted dependency."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from xdcc.boosting.reference import gradients, label_weights_and_gains
+from xdcc.boosting.tree_comparison import read_trees
+from xdcc.chain import DynamicChainClassifier
+from xdcc.explain import feature_importance, label_dependencies
+
+SMALL = {"n_estimators": 3, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"}
+
+
+def _plain(
+    chain: DynamicChainClassifier,
+    X: NDArray[np.float32],
+    Y: NDArray[np.floating],
+    number: int,
+    weight: NDArray[np.floating] | None = None,
+    **penalties: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gains (n_columns, n_labels) of a round, and what the splits say that they gain in sum.
+
+    Sends rows through trees by their thresholds, adds up each node anew, and scores with the
+    reference.
+    """
+    order = chain.chain_order(X)
+    P = np.full(Y.shape, np.nan, dtype=np.float32)
+    for row in range(len(X)):
+        for label, value in zip(
+            order.labels[row, : number - 1], order.values[row, : number - 1], strict=True
+        ):
+            if label >= 0:
+                P[row, label] = value
+    joined = np.hstack((X, P))
+    gains = np.zeros((joined.shape[1], Y.shape[1]))
+    recorded = np.zeros(joined.shape[1])
+    for booster in chain.boosters_[number - 1]:
+        start = booster.inplace_predict(
+            joined, predict_type="margin", iteration_range=(0, 1), strict_shape=True
+        )
+        trees = read_trees(booster)
+        margin = start - trees[0].predict(joined)
+        masked = ~np.isnan(P) if chain.separate_and_conquer else None
+        for tree in trees:
+            grad, hess = gradients(Y, margin, weight, masked)
+
+            def score(
+                rows: NDArray[np.intp], grad: Any = grad, hess: Any = hess
+            ) -> NDArray[np.floating]:
+                G, H = grad[rows].sum(axis=0), hess[rows].sum(axis=0)
+                return label_weights_and_gains(G, H, **penalties)[1]  # type: ignore[arg-type]
+
+            pending = [(0, np.arange(len(X)))]
+            while pending:
+                node, rows = pending.pop()
+                if tree.is_leaf(node):
+                    continue
+                left = tree.goes_left(node, joined[rows])
+                at = tree.feature[node]
+                gains[at] += score(rows[left]) + score(rows[~left]) - score(rows)
+                recorded[at] += tree.gain[node]
+                pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
+            margin = margin + tree.predict(joined)
+    return gains, recorded
+
+
+def _matrix(table: pd.DataFrame, number: int, column: str = "gain") -> NDArray[np.float64]:
+    of_round = table[table["round"] == number]
+    matrix = np.zeros((4, 4))
+    for source, target, value in zip(
+        of_round["source"].cat.codes, of_round["target"].cat.codes, of_round[column], strict=True
+    ):
+        assert matrix[source, target] == 0
+        matrix[source, target] = value
+    return matrix
+
+
+def _shares(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = np.zeros((4, 4))
+    for source in range(4):
+        for target in range(4):
+            if gains[6 + source, target] != 0:
+                total = gains[:, target].sum()
+                shares[source, target] = gains[6 + source, target] / total if total > 0 else np.nan
+    return shares
+
+
+@pytest.mark.parametrize(
+    ("params", "penalties"),
+    [
+        ({}, {}),
+        ({"separate_and_conquer": False}, {}),
+        ({"reg_lambda": 0.3, "reg_alpha": 0.7}, {"reg_lambda": 0.3, "alpha": 0.7}),
+        ({"alpha": 0.7, "lambda": 2.5}, {"reg_lambda": 2.5, "alpha": 0.7}),
+        ({"reg_lambda": None}, {"reg_lambda": 1.0}),
+        ({"split_method": "maxWeight"}, {}),
+        ({"propagate": "cross_val", "cv": 2, "ensemble": True}, {}),
+    ],
+)
+def test_agrees_with_a_plain_walk(params: Any, penalties: Any, data: Any) -> None:
+    X, Y = data[0], data[1].astype(float)
+    Y[::7, 2] = np.nan
+    weight = np.where(np.arange(100) % 3 == 0, 2.0, 0.5)
+    chain = DynamicChainClassifier(**{**SMALL, **params}).fit(X, Y, weight)
+    table = label_dependencies(chain, X, Y, weight)
+    assert list(table.columns) == ["round", "source", "target", "gain", "share"]
+    for number in range(1, 5):
+        gains, _ = _plain(chain, X, Y, number, weight, **penalties)
+        np.testing.assert_allclose(_matrix(table, number), gains[6:], rtol=1e-3, atol=1e-4)
+        shares = _matrix(table, number, "share")
+        np.testing.assert_allclose(shares, _shares(gains), rtol=1e-3, atol=1e-4)
+    assert (table["round"] == 1).sum() == 0
+    assert (table["gain"] > 1).any()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"num_parallel_tree": 2},
+        {"scale_pos_weight": 3.0},
+        {"reg_alpha": 0.5, "reg_lambda": 2.0},
+        {"labels_per_round": 2},
+        {"base_score": 0.3, "separate_and_conquer": False},
+        {"candidates": "all"},
+    ],
+)
+def test_sums_to_the_gains_of_the_model(params: Any, data: Any, fit: Any) -> None:
+    chain = fit(**params)
+    table = label_dependencies(chain, *data)
+    summed = table.groupby(["round", "source"], observed=True)["gain"].sum()
+    importance = feature_importance(chain, "total_gain")
+    of_labels = importance[importance["kind"] == "label"]
+    assert len(of_labels) == len(summed) >= 2
+    for _, row in of_labels.iterrows():
+        assert summed[row["round"], row["name"]] == pytest.approx(row["importance"], rel=1e-3)
+
+
+def test_plain_walk_finds_the_recorded_gains(data: Any, fit: Any) -> None:
+    gains, recorded = _plain(fit(), *data, 3)
+    np.testing.assert_allclose(gains.sum(axis=1), recorded, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("separate_and_conquer", [True, False])
+def test_end_label_is_left_out_and_ended_rows_do_not_count(
+    separate_and_conquer: bool, data: Any, fit: Any
+) -> None:
+    X, Y = data
+    chain = fit(end_label=True, separate_and_conquer=separate_and_conquer)
+    table = label_dependencies(chain, X, Y)
+    assert list(table["target"].cat.categories) == [f"label_{j}" for j in range(4)]
+    last = chain.n_rounds_
+    ended = (chain.chain_order(X).labels >= 0).sum(axis=1) < last - 1
+    assert 0 < ended.sum() < len(X)
+    without = label_dependencies(chain, X[~ended], Y[~ended])
+    assert _matrix(table, last).any()
+    np.testing.assert_allclose(_matrix(table, last), _matrix(without, last), rtol=1e-9)
+    assert not np.allclose(_matrix(table, 2), _matrix(without, 2))
+
+
+def test_finds_a_planted_dependency() -> None:
+    """Labels a and b are the same, a sum that takes many stumps; c is one feature."""
+    X = np.random.default_rng(0).normal(size=(600, 6))
+    a = X[:, :5].sum(axis=1) > 0
+    Y = pd.DataFrame({"a": a, "b": a, "c": X[:, 5] > 0.5}).astype(int)
+    chain = DynamicChainClassifier(
+        n_estimators=5, max_depth=1, split_method="sumGain", chain_length=3, n_jobs=1
+    ).fit(X, Y)
+    table = label_dependencies(chain, X, Y)
+    gain = table.groupby(["source", "target"], observed=False)["gain"].sum().unstack()
+    assert gain.loc["a", "b"] > 10 * abs(gain.loc["a", "c"])
+    assert gain.loc["a", "b"] > 10 * abs(gain.loc["c", "b"])
+
+
+def test_without_a_positive_gain_there_is_no_share(data: Any, fit: Any) -> None:
+    X, Y = data[0][:30], np.zeros((30, 4))
+    chain = fit(reg_lambda=20.0)
+    table = label_dependencies(chain, X, Y)
+    missing = 0
+    for number in range(2, 5):
+        gains, _ = _plain(chain, X, Y, number, reg_lambda=20.0)
+        shares = _shares(gains)
+        np.testing.assert_allclose(_matrix(table, number, "share"), shares, rtol=1e-3, atol=1e-4)
+        missing += np.isnan(shares).sum()
+    assert missing > 0
+
+
+def test_unknown_label_is_no_target(data: Any, fit: Any) -> None:
+    Y = data[1].astype(float)
+    Y[:, 1] = np.nan
+    assert "label_1" not in set(label_dependencies(fit(), data[0], Y)["target"])
+
+
+def test_single_label_depends_on_none(data: Any) -> None:
+    chain = DynamicChainClassifier(**SMALL).fit(data[0], data[1][:, 0])
+    assert label_dependencies(chain, data[0], data[1][:, 0]).empty
+
+
+def test_bad_input(data: Any, fit: Any) -> None:
+    X, Y = data
+    with pytest.raises(ValueError, match="Y has 2 labels, but the chain has 4"):
+        label_dependencies(fit(), X, Y[:, :2])
+    with pytest.raises(ValueError, match="sample_weight has shape"):
+        label_dependencies(fit(), X, Y, np.ones(3))
+    twice = pd.DataFrame(Y, columns=["a", "b", "a", "c"])
+    chain = DynamicChainClassifier(**SMALL, chain_length=1).fit(X, twice)
+    with pytest.raises(ValueError, match="2 labels have the name 'a': give each label a name of"):
+        label_dependencies(chain, X, twice)

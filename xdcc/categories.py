@@ -1,0 +1,122 @@
+"""Categorical columns of a DataFrame as the codes that XGBoost takes for categories.
+
+``fit`` learns the categories of every column of pandas' type ``category``: the values that
+occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
+column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
+value, whatever order or other values their own type has; a value that did not occur in ``fit``
+is missing. :func:`feature_types` tells XGBoost which columns hold codes.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+type Categories = dict[int, NDArray[Any]]
+
+
+def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """Put codes in place of categories, and refuse columns that are neither these nor numbers.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class attribute `_takes_categories` tells whether it takes categories. With `reset` it
+        gets `categories_`, a dict from a column's position to an array of its categories, if
+        there is a categorical column.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Features.
+    reset : bool
+        Whether to learn categories instead of comparing with what was learned.
+
+    Returns
+    -------
+    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        X itself, or a DataFrame with float32 codes in its categorical columns.
+
+    Raises
+    ------
+    ValueError
+        If a column holds something else than numbers, or categories if the estimator takes them;
+        if a column is categorical only now or was so only in fit, or X is no DataFrame although
+        there were categorical columns; if the number or names of columns differ from those in
+        fit.
+    """
+    if reset and hasattr(estimator, "categories_"):
+        del estimator.categories_
+    learned: Categories = getattr(estimator, "categories_", {})
+    if not isinstance(X, pd.DataFrame):
+        if learned:
+            raise ValueError(
+                f"X is a {type(X).__name__}, but has to be a DataFrame as in fit, where the "
+                f"columns at position {', '.join(map(str, learned))} were categories."
+            )
+        return X
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    _require_numbers_and_categories(X, getattr(estimator, "_takes_categories", False))
+    categorical = [p for p, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
+    if reset and categorical:
+        learned = {position: _occurring(X.iloc[:, position]) for position in categorical}
+        estimator.categories_ = learned
+    for position in sorted(set(categorical) ^ set(learned)):
+        before = "a category" if position in learned else "numeric"
+        raise ValueError(f"{_described(X, position)}, but in fit it was {before}.")
+    if not learned:
+        return X
+    encoded = X.copy(deep=False)
+    for position, categories in learned.items():
+        encoded.isetitem(position, _codes(X.iloc[:, position], categories))
+    return encoded
+
+
+def feature_types(estimator: BaseEstimator) -> list[str] | None:
+    """Types of the features as XGBoost writes them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that has seen X: it has `n_features_in_` and maybe `categories_`.
+
+    Returns
+    -------
+    list of str of length n_features or None
+        ``"c"`` for a categorical feature, ``"q"`` for a number; None if all are numbers.
+    """
+    if not hasattr(estimator, "categories_"):
+        return None
+    return ["c" if p in estimator.categories_ else "q" for p in range(estimator.n_features_in_)]
+
+
+def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:
+    for position, dtype in enumerate(X.dtypes):
+        if dtype.kind in "biuf" or (takes_categories and isinstance(dtype, pd.CategoricalDtype)):
+            continue
+        advice = (
+            "the estimator takes numbers and categories. If its values are names, make it a "
+            "category with astype('category')."
+            if takes_categories
+            else "the estimator takes numbers only. Encode categories as numbers first, for "
+            "example as one column per category."
+        )
+        raise ValueError(f"{_described(X, position)}; {advice}")
+
+
+def _described(X: pd.DataFrame, position: int) -> str:
+    return (
+        f"Column {X.columns[position]!r} of X (position {position}) has the type "
+        f"{X.dtypes.iloc[position]}"
+    )
+
+
+def _occurring(column: pd.Series) -> NDArray[Any]:
+    return np.asarray(column.cat.remove_unused_categories().cat.categories)
+
+
+def _codes(column: pd.Series, categories: NDArray[Any]) -> NDArray[np.float32]:
+    positions = pd.Index(categories).get_indexer(column.cat.categories)
+    # pandas' code of a missing value is -1 too: it takes the last element.
+    codes = np.append(positions, -1)[column.cat.codes.to_numpy()]
+    return np.where(codes < 0, np.nan, codes).astype(np.float32)

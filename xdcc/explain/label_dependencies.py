@@ -1,0 +1,197 @@
+"""``label_dependencies``: which propagated labels a chain uses to predict which labels.
+
+A split of a multi-label tree serves all labels at once, and the model holds one gain for it.
+Here that gain is told apart by label, on data that the caller gives: rows are sent through the
+trees, and with the sums G and H of gradients and Hessians of label j in a node,
+
+    S_j(node) = soft(G_j, alpha)² / (H_j + lambda)
+    gain_j(split) = S_j(left child) + S_j(right child) - S_j(parent)
+
+is what the split gains for label j: the j-th term of the split method sumGain (Table 1 of the
+XDCC paper), whatever split method chose the split. Derivatives are taken where the margins are
+when the tree is grown: at the start plus the trees before. As in training, they are 0 for
+unknown labels, for rows at their end, and with separate and conquer for propagated labels.
+
+On its training data an in-sample chain of sumGain gets back, summed over the labels, exactly the
+gains that the booster wrote down, if it saw all rows and has no end label.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
+
+from xdcc.boosting.params import PARAM_BY_NAME
+from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.explain.booster_model import BoosterModel, Tree, read_model
+from xdcc.explain.rounds import Round, round_matrix, walk_rounds
+from xdcc.explain.truth import check_truth
+from xdcc.validation import check_features, check_weight
+
+type _Array = NDArray[np.float64]
+
+
+def label_dependencies(
+    chain: DynamicChainClassifier, X: Any, Y: Any, sample_weight: Any = None
+) -> pd.DataFrame:
+    """Measure how much each propagated label helps to predict each label.
+
+    The gain of a propagated label (source) for a label (target) in a round is the sum, over all
+    splits on the source, of what they gain for the target; see the top of this module for the
+    formula. The boosters of a round count together. Limits on leaves (`max_delta_step`,
+    `min_child_weight`) are left out. A gain can be negative: the split was worth it for other
+    labels, and lambda counts once more for two children than for their parent.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain. `reg_lambda` and `reg_alpha` are taken from its parameters.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to measure on: the training data of an in-sample chain, otherwise rows that were not
+        trained on. A chain of ``propagate="cross_val"`` learned from out-of-fold predictions,
+        and does not make them again for its training rows: there it is so sure of itself that
+        labels seem to help no more.
+    Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+        Their true labels: 0, 1, or NaN for unknown.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, as in `fit`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each round, source and target with a gain that is not zero: `round` (from 1),
+        `source` and `target` (names, categories in the order of the labels), `gain`, `share`:
+        the part of the gains of all the round's splits for the target, those on features of X
+        included; NaN where these are not positive in sum. An end label is neither source nor
+        target.
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists.
+    ValueError
+        If X, Y or the weights are not as described or do not fit the chain or each other, or two
+        labels have the same name.
+    """
+    truth = check_truth(chain, X, Y)
+    weight = check_weight(sample_weight, len(truth))
+    names = _unique_names(chain)
+    features = check_features(chain, X)
+    penalties = _penalties(chain)
+    frames = []
+    for round_ in walk_rounds(chain, X):
+        matrix = round_matrix(features, round_, chain.n_jobs)
+        gains = np.zeros((features.shape[1] + len(names), len(names)))
+        for booster in round_.boosters:
+            model = read_model(booster)
+            factor = _gradient_factor(model, round_, truth, weight)
+            gains += _gains(booster, model, matrix, truth, factor, gains.shape, *penalties)
+        frames.append(_table(round_.number, gains, names))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _unique_names(chain: DynamicChainClassifier) -> list[str]:
+    names = [str(name) for name in chain.label_names_]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(
+                f"{names.count(name)} labels have the name {name!r}: give each label a name of "
+                "its own, so that the table can tell them apart."
+            )
+    return names
+
+
+def _penalties(chain: DynamicChainClassifier) -> tuple[float, float]:
+    given = {
+        PARAM_BY_NAME[name].name: value
+        for name, value in chain.get_params(deep=False).items()
+        if name in PARAM_BY_NAME and value is not None
+    }
+    return given.get("reg_lambda", 1.0), given.get("reg_alpha", 0.0)
+
+
+def _gradient_factor(
+    model: BoosterModel, round_: Round, truth: NDArray[np.float32], weight: Any
+) -> _Array:
+    """Factor of gradients and Hessians of every entry, (n_samples, n_labels)."""
+    silent = np.isnan(truth) | round_.ended[:, np.newaxis]
+    if model.masks_labels:
+        silent |= ~round_.open
+    factor = np.where(truth == 1, model.scale_pos_weight, 1.0)
+    if weight is not None:
+        factor *= weight[:, np.newaxis]
+    return np.where(silent, 0.0, factor)
+
+
+def _gains(
+    booster: xgb.Booster,
+    model: BoosterModel,
+    matrix: xgb.DMatrix,
+    truth: NDArray[np.float32],
+    factor: _Array,
+    shape: tuple[int, int],
+    reg_lambda: float,
+    reg_alpha: float,
+) -> _Array:
+    """Sum of what splits gain by the column that they are on and the label, of that shape."""
+    n_samples, n_labels = truth.shape
+    truth = np.nan_to_num(truth)
+    leaves = booster.predict(matrix, pred_leaf=True, validate_features=False)
+    leaf_of_tree = iter(leaves.reshape(n_samples, -1).T.astype(np.intp))
+    margin = np.tile(model.base_margin[:n_labels], (n_samples, 1))
+    gains = np.zeros(shape)
+    for trees in model.iterations:
+        probability = expit(margin)
+        grad = (probability - truth) * factor
+        hess = probability * (1 - probability) * factor
+        for tree in trees:
+            leaf = next(leaf_of_tree)
+            G, H = _node_sums(tree, leaf, grad), _node_sums(tree, leaf, hess)
+            soft_G = np.maximum(np.abs(G) - reg_alpha, 0)
+            # A label without a Hessian has no gradient either.
+            score = np.divide(soft_G**2, H + reg_lambda, out=np.zeros_like(G), where=H > 0)
+            at = tree.splits
+            of_splits = score[tree.left[at]] + score[tree.right[at]] - score[at]
+            np.add.at(gains, tree.feature[at], of_splits)
+            margin += tree.leaf_value[leaf, :n_labels]
+    return gains
+
+
+def _node_sums(tree: Tree, leaf: NDArray[np.intp], values: _Array) -> _Array:
+    """Sum (n_samples, n_labels) over the rows of each node, given the leaf of each row."""
+    n_nodes, n_samples = len(tree.left), len(leaf)
+    member = sparse.csr_matrix(
+        (np.ones(n_samples), (leaf, np.arange(n_samples))), shape=(n_nodes, n_samples)
+    )
+    sums = member @ values
+    below = [0]  # parents before their children
+    for node in below:
+        if tree.left[node] >= 0:
+            below += [tree.left[node], tree.right[node]]
+    for node in reversed(below):
+        if tree.left[node] >= 0:
+            sums[node] = sums[tree.left[node]] + sums[tree.right[node]]
+    return sums
+
+
+def _table(number: int, gains: _Array, names: list[str]) -> pd.DataFrame:
+    of_labels = gains[len(gains) - len(names) :]
+    total = gains.sum(axis=0)
+    source, target = np.nonzero(of_labels)
+    gain = of_labels[source, target]
+    of_all = np.where(total > 0, total, np.nan)
+    return pd.DataFrame(
+        {
+            "round": np.full(len(gain), number),
+            "source": pd.Categorical.from_codes(source, categories=names),
+            "target": pd.Categorical.from_codes(target, categories=names),
+            "gain": gain,
+            "share": gain / of_all[target],
+        }
+    )

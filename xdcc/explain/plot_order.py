@@ -1,0 +1,54 @@
+"""``plot_order``: which labels a chain decides first."""
+
+from typing import TYPE_CHECKING, Any
+
+from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.explain.heat_map import draw_heat_map, new_axes
+from xdcc.explain.pyplot import require_pyplot
+from xdcc.explain.round_statistics import round_statistics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_order(chain: DynamicChainClassifier, X: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw the order of a chain's labels as a heat map, labels by rounds.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to predict.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The heat map. The colours are the share of rows in which the round propagated the label.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib cannot be imported.
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists.
+    ValueError
+        If X is not as described or has another number of features than in `fit`.
+    """
+    require_pyplot("plot_order")
+    statistics = round_statistics(chain, X)
+    shares = (statistics.positive + statistics.negative).T / statistics.n_samples
+    return draw_heat_map(
+        new_axes(*shares.shape)[0] if ax is None else ax,
+        shares,
+        statistics.label_names,
+        None,
+        title="Order of the labels",
+        x_label="round",
+        y_label="label",
+        bar_label="share of rows",
+    )

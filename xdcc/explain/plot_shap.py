@@ -1,0 +1,76 @@
+"""``plot_shap``: bars for the features and propagated labels that move predictions most."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xdcc.boosting.domains import Choice, Number, check_domain
+from xdcc.explain.pyplot import require_pyplot
+from xdcc.explain.shap_values import ShapValues
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COLOURS = {"feature": "C0", "propagated label": "C1"}
+
+
+def plot_shap(
+    values: ShapValues,
+    *,
+    label: str | None = None,
+    n_bars: int = 20,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the mean absolute SHAP values, largest first, features and labels in two colours.
+
+    Parameters
+    ----------
+    values : ShapValues
+        What :func:`xdcc.explain.shap_values` returned.
+    label : str, optional
+        Name of the predicted label to explain; the mean over all labels by default.
+    n_bars : int, default=20
+        Number of bars at most. What is 0 everywhere gets none.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The bar chart.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib cannot be imported.
+    ValueError
+        If there is no such label, or `n_bars` is below 1.
+    """
+    pyplot = require_pyplot("plot_shap")
+    check_domain("n_bars", n_bars, Number(low=1, whole=True))
+    size = np.abs(values.values[:, :, :-1]).mean(axis=0)
+    if label is None:
+        mean, of_what = size.mean(axis=0), "all labels"
+    else:
+        check_domain("label", label, Choice(tuple(values.label_names)))
+        mean, of_what = size[values.label_names.index(label)], f"label {label}"
+    names = [*values.feature_names, *values.label_names]
+    n_features = len(values.feature_names)
+    largest = np.argsort(-mean, kind="stable")[:n_bars]
+    shown = largest[mean[largest] > 0]
+    if ax is None:
+        height = max(1.6 + 0.22 * len(shown), 2.6)
+        _, ax = pyplot.subplots(figsize=(6.5, height), layout="constrained")
+    for kind, of_kind in (
+        ("feature", shown < n_features),
+        ("propagated label", shown >= n_features),
+    ):
+        ax.barh(np.flatnonzero(of_kind), mean[shown[of_kind]], color=_COLOURS[kind], label=kind)
+    ax.set_yticks(range(len(shown)), [names[i] for i in shown], fontsize=8)
+    ax.invert_yaxis()
+    when = "round that decided the label" if values.round is None else f"round {values.round}"
+    ax.set_title(f"SHAP values: {of_what}\n{when}", fontsize=10)
+    ax.set_xlim(0, 1.35 * mean.max() or 1)  # room for the legend
+    ax.set(xlabel="mean |SHAP value| (log-odds)", ylabel="feature or propagated label")
+    ax.legend(loc="lower right")
+    return ax

@@ -1,0 +1,31 @@
+"""Matplotlib, which is needed for plots only and imported when the first one is drawn."""
+
+from types import ModuleType
+
+
+def require_pyplot(user: str) -> ModuleType:
+    """Import `matplotlib.pyplot`, or stop with an instruction.
+
+    Parameters
+    ----------
+    user : str
+        Who needs it; the message begins with it.
+
+    Returns
+    -------
+    module
+        `matplotlib.pyplot`.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib cannot be imported.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            f"{user} needs Matplotlib, which cannot be imported ({error}). Install it with: "
+            "pip install matplotlib"
+        ) from error
+    return pyplot

@@ -1,0 +1,134 @@
+"""``round_statistics``: which labels a chain decides in which round, and how well.
+
+The numbers behind Figure 3 of the XDCC paper, which shows that positive labels tend to be
+decided in early rounds.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.explain.rounds import walk_rounds
+from xdcc.explain.truth import check_truth
+
+
+@dataclass(frozen=True)
+class RoundStatistics:
+    """How many rows propagated each label in each round.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows.
+    label_names : list of str
+        Names of the labels.
+    positive, negative : int arrays of shape (n_rounds, n_labels)
+        Rows in which the round propagated the label with at least 0.5, and with less.
+    positive_right, negative_right : int arrays of shape (n_rounds, n_labels) or None
+        How many of them agree with the truth; None without a truth.
+    positive_wrong, negative_wrong : int arrays of shape (n_rounds, n_labels) or None
+        How many of them contradict it. Rows whose label is unknown count in neither.
+    """
+
+    n_samples: int
+    label_names: list[str]
+    positive: NDArray[np.int64]
+    negative: NDArray[np.int64]
+    positive_right: NDArray[np.int64] | None = None
+    negative_right: NDArray[np.int64] | None = None
+    positive_wrong: NDArray[np.int64] | None = None
+    negative_wrong: NDArray[np.int64] | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Lay the counts out as a table.
+
+        Returns
+        -------
+        DataFrame
+            A row for each round and label, by round: `round` (from 1), `label`, `positive`,
+            `negative`, both as shares of all rows (`positive_share`, `negative_share`), and with
+            a truth `positive_right`, `negative_right`, `positive_wrong`, `negative_wrong`.
+        """
+        n_rounds, n_labels = self.positive.shape
+        columns: dict[str, Any] = {
+            "round": np.repeat(np.arange(1, n_rounds + 1), n_labels),
+            "label": self.label_names * n_rounds,
+            "positive": self.positive.ravel(),
+            "negative": self.negative.ravel(),
+            "positive_share": self.positive.ravel() / self.n_samples,
+            "negative_share": self.negative.ravel() / self.n_samples,
+        }
+        for name in ("positive_right", "negative_right", "positive_wrong", "negative_wrong"):
+            counts = getattr(self, name)
+            if counts is not None:
+                columns[name] = counts.ravel()
+        return pd.DataFrame(columns)
+
+    def by_round(self) -> pd.DataFrame:
+        """Sum over the labels: the numbers that Figure 3 of the XDCC paper shows as colours.
+
+        Returns
+        -------
+        DataFrame
+            A row for each round: `round` (from 1), `positive`, `negative`, and what fraction
+            that is of the positives or negatives of all rounds (`positive_fraction`,
+            `negative_fraction`; NaN if there is none at all).
+        """
+        counts = pd.DataFrame(
+            {
+                "round": np.arange(1, len(self.positive) + 1),
+                "positive": self.positive.sum(axis=1),
+                "negative": self.negative.sum(axis=1),
+            }
+        )
+        for sign in ("positive", "negative"):
+            counts[f"{sign}_fraction"] = counts[sign] / counts[sign].sum()
+        return counts
+
+
+def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> RoundStatistics:
+    """Count which labels a chain propagates in which round.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to predict.
+    Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
+        Their true labels: 0, 1, or NaN for unknown.
+
+    Returns
+    -------
+    RoundStatistics
+        Arrays of shape (n_rounds, n_labels).
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists.
+    ValueError
+        If X or Y is not as described, or they do not fit the chain or each other.
+    """
+    truth = None if Y is None else check_truth(chain, X, Y)
+    counts: dict[str, list[NDArray[np.int64]]] = {}
+    for round_ in walk_rounds(chain, X):
+        new = np.isnan(round_.before) & ~np.isnan(round_.after)
+        decided = {"positive": new & (round_.after >= 0.5), "negative": new & (round_.after < 0.5)}
+        for (sign, entries), value in zip(decided.items(), (1, 0), strict=True):
+            counts.setdefault(sign, []).append(entries.sum(axis=0))
+            if truth is not None:
+                right, wrong = entries & (truth == value), entries & (truth == 1 - value)
+                counts.setdefault(f"{sign}_right", []).append(right.sum(axis=0))
+                counts.setdefault(f"{sign}_wrong", []).append(wrong.sum(axis=0))
+    return RoundStatistics(
+        n_samples=len(new),
+        label_names=[str(name) for name in chain.label_names_],
+        **{name: np.array(of_rounds) for name, of_rounds in counts.items()},
+    )

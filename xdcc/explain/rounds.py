@@ -1,0 +1,164 @@
+"""The rounds of a fitted chain, walked through with some rows: what the boosters of each saw.
+
+Every explanation starts here. :func:`walk_rounds` gives for each round its boosters, the
+propagated labels that they had as features and those that stood after it; :func:`round_matrix`
+makes the matrix that they predict from. Label features are what the chain itself predicts for
+the rows, never their true labels.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.validation import Features
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of a chain and where the rows stood.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1.
+    boosters : list of xgboost.Booster
+        At least one. Their probabilities are averaged.
+    before : float32 array of shape (n_samples, n_labels)
+        Propagated probabilities that the boosters saw, NaN where there was none.
+    after : float32 array of shape (n_samples, n_labels)
+        The same when the round was over.
+    ended : bool array of shape (n_samples,)
+        Rows that an end label had ended before the round; it did nothing to them.
+    """
+
+    number: int
+    boosters: list[xgb.Booster]
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
+    ended: NDArray[np.bool_]
+
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """Labels that the round could still decide, (n_samples, n_labels)."""
+        return np.isnan(self.before) & ~self.ended[:, np.newaxis]
+
+
+def walk_rounds(chain: DynamicChainClassifier, X: Any) -> Iterator[Round]:
+    """Walk through the rounds of a chain.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        As for `predict`.
+
+    Yields
+    ------
+    Round
+        Its arrays are not changed later.
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists.
+    ValueError
+        If X is not as described or has another number of features than in `fit`.
+    """
+    before, ended = None, None
+    states = chain._run(X)
+    for number, boosters in enumerate(boosters_by_round(chain), start=1):
+        state = next(states)
+        after, ended_after = state.P.copy(), state.ended.copy()
+        if before is None or ended is None:
+            before, ended = np.full_like(after, np.nan), np.zeros_like(ended_after)
+        yield Round(number, boosters, before, after, ended)
+        before, ended = after, ended_after
+
+
+def boosters_by_round(chain: DynamicChainClassifier) -> list[list[xgb.Booster]]:
+    """Get the boosters of each round.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+
+    Returns
+    -------
+    list of lists of xgboost.Booster
+        For each round one booster, or one for each fold.
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists. A flat list must not pass: a booster can itself be
+        iterated over, which gives its boosting iterations.
+    """
+    check_is_fitted(chain)
+    for number, boosters in enumerate(chain.boosters_, start=1):
+        if not isinstance(boosters, list):
+            raise TypeError(
+                f"boosters_ holds a {type(boosters).__name__} for round {number}; it has to hold "
+                "a list of boosters for each round. Fit the chain again with this version of xdcc."
+            )
+    return chain.boosters_
+
+
+def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatrix:
+    """Make the matrix that the boosters of a round predict from.
+
+    Parameters
+    ----------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Checked features.
+    round_ : Round
+        The round.
+    n_threads : int or None
+        Number of threads, all if None.
+
+    Returns
+    -------
+    xgboost.DMatrix
+        [X | propagated probabilities]; the column of an end label is missing everywhere. It has
+        no names: predict with ``validate_features=False``.
+    """
+    n_samples, n_labels = round_.before.shape
+    n_columns = round_.boosters[0].num_features() - X.shape[1]
+    P = np.full((n_samples, n_columns), np.nan, dtype=np.float32)
+    P[:, :n_labels] = round_.before
+    if not sparse.issparse(X):
+        return xgb.DMatrix(np.hstack((X, P)), nthread=n_threads)
+    row, label = np.nonzero(~np.isnan(P))
+    stored = sparse.csr_matrix((P[row, label], (row, label)), shape=P.shape)
+    return xgb.DMatrix(sparse.hstack((X, stored), format="csr"), nthread=n_threads)
+
+
+def feature_names(chain: DynamicChainClassifier) -> list[str]:
+    """Name the features of X.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+
+    Returns
+    -------
+    list of str
+        Column names of the DataFrame that `fit` got, else `f0`, `f1` and so on.
+    """
+    names = getattr(chain, "feature_names_in_", None)
+    if names is None:
+        return [f"f{j}" for j in range(chain.n_features_in_)]
+    return [str(name) for name in names]

@@ -1,0 +1,128 @@
+"""``shap_values``: what every feature and every propagated label adds to a prediction.
+
+XGBoost computes the SHAP values of trees exactly, and can do so for every label of trees with
+vectors in their leaves. The values of a label add up to its margin, the log-odds of its
+probability. In a round of several boosters probabilities are averaged, which is no sum of
+features; the values there are those of the mean of the boosters' margins.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.boosting.domains import Number, check_domain
+from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.explain.rounds import (
+    Round,
+    boosters_by_round,
+    feature_names,
+    round_matrix,
+    walk_rounds,
+)
+from xdcc.validation import Features, check_features
+
+
+@dataclass(frozen=True)
+class ShapValues:
+    """SHAP values of a chain, in log-odds.
+
+    Attributes
+    ----------
+    values : float32 array of shape (n_samples, n_labels, n_features + n_labels + 1)
+        For every row and predicted label: what each feature of X adds, then each propagated
+        label, then the bias, the expected margin. A label that is still open can add something
+        too: that it is open tells the boosters something.
+    feature_names : list of str
+        Names of the features.
+    label_names : list of str
+        Names of the labels: of those predicted, and of the propagated ones.
+    round : int or None
+        The round that is explained, from 1; None if each label is explained by the round that
+        decided it.
+    """
+
+    values: NDArray[np.float32]
+    feature_names: list[str]
+    label_names: list[str]
+    round: int | None
+
+    @property
+    def of_features(self) -> NDArray[np.float32]:
+        """The part of the features of X, (n_samples, n_labels, n_features)."""
+        return self.values[:, :, : len(self.feature_names)]
+
+    @property
+    def of_labels(self) -> NDArray[np.float32]:
+        """The part of the propagated labels, (n_samples, n_labels, n_labels)."""
+        return self.values[:, :, len(self.feature_names) : -1]
+
+    @property
+    def bias(self) -> NDArray[np.float32]:
+        """The expected margin, (n_samples, n_labels)."""
+        return self.values[:, :, -1]
+
+
+def shap_values(chain: DynamicChainClassifier, X: Any, round_: int | None = None) -> ShapValues:
+    """Explain the predictions of a chain by SHAP values.
+
+    Label features are what the chain itself propagated before the round. That a propagated
+    label in turn depends on X is not followed further. Takes memory for n_samples * n_labels *
+    (n_features + n_labels + 1) numbers, and much more time than predicting.
+
+    Parameters
+    ----------
+    chain : DynamicChainClassifier
+        A fitted chain.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to explain.
+    round_ : int, optional
+        The round to explain, from 1. By default each label of a row is explained by the round
+        that propagated it; if none did, by the last round that the row took part in.
+
+    Returns
+    -------
+    ShapValues
+        Their sum over the last axis is the margin of the round's booster, or the mean margin of
+        its boosters. The end label, if the chain has one, is not explained.
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    TypeError
+        If `boosters_` is not a list of lists.
+    ValueError
+        If `round_` is not one of the chain's, or X is not as described or has another number of
+        features than in `fit`.
+    """
+    n_rounds = len(boosters_by_round(chain))
+    if round_ is not None:
+        check_domain("round_", round_, Number(low=1, high=n_rounds, whole=True))
+    features = check_features(chain, X)
+    n_columns = features.shape[1] + chain.n_labels_ + 1
+    values = np.zeros((features.shape[0], chain.n_labels_, n_columns), dtype=np.float32)
+    for here in walk_rounds(chain, X):
+        if round_ is None:
+            values[here.open] = _of_round(here, features, chain)[here.open]
+        elif round_ == here.number:
+            values[:] = _of_round(here, features, chain)
+            break
+    return ShapValues(
+        values, feature_names(chain), [str(name) for name in chain.label_names_], round_
+    )
+
+
+def _of_round(
+    round_: Round, features: Features, chain: DynamicChainClassifier
+) -> NDArray[np.float32]:
+    matrix = round_matrix(features, round_, chain.n_jobs)
+    of_boosters = [
+        booster.predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
+        for booster in round_.boosters
+    ]
+    mean = np.mean(of_boosters, axis=0)
+    # Without the end label, whose column is 0 everywhere.
+    n_labels, last = chain.n_labels_, features.shape[1] + chain.n_labels_
+    return np.concatenate((mean[:, :n_labels, :last], mean[:, :n_labels, -1:]), axis=2)

@@ -1,0 +1,135 @@
+"""``LabelRows``: a label matrix in whatever form, read as numbers, some rows at a time.
+
+Labels come as arrays, lists, DataFrames with any types of columns, or sparse matrices. Whoever
+checks or compares them walks over :func:`row_blocks` and takes :meth:`LabelRows.block`, so that
+no form needs a copy of the whole matrix, dense or of another type.
+"""
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+_BLOCK_ENTRIES = 2**18
+"""Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
+
+
+def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Cut the rows of a matrix into blocks.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows, number of columns.
+
+    Yields
+    ------
+    slice
+        The next rows: about 2**18 entries, at least one row.
+    """
+    n_rows, n_columns = shape
+    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    for begin in range(0, n_rows, step):
+        yield slice(begin, min(begin + step, n_rows))
+
+
+class LabelRows:
+    """Labels of any form as blocks of numbers.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix or array, DataFrame or Series
+        Labels. Only its form is looked at here, and no copy is made of an array, a CSR matrix or
+        a DataFrame of dense columns.
+    one_label : bool, default=False
+        Whether one dimension is a column; else `shape` has one element for it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        As of the array that Y makes.
+
+    Raises
+    ------
+    ValueError
+        If Y makes no array, for example because rows have different lengths.
+    """
+
+    shape: tuple[int, ...]
+
+    def __init__(self, Y: Any, *, one_label: bool = False) -> None:
+        self._labels: Any = _sliceable(Y)
+        if one_label and self._labels.ndim == 1:
+            self._labels = (
+                self._labels.to_frame()
+                if isinstance(self._labels, pd.Series)
+                else self._labels.reshape((-1, 1))
+            )
+        self.shape = self._labels.shape
+        if sparse.issparse(self._labels) and self._labels.ndim == 2:
+            self._labels = self._labels.tocsr()
+
+    def block(self, rows: slice) -> NDArray[Any]:
+        """Read some rows as numbers. Y needs to have two dimensions.
+
+        Parameters
+        ----------
+        rows : slice
+            Which rows.
+
+        Returns
+        -------
+        bool, int or float array of shape (n_rows, n_labels)
+            It may share memory with Y. None and pandas' NA are NaN; what is no number at all is
+            infinite, which is no label either.
+        """
+        if sparse.issparse(self._labels):
+            values = self._labels[rows].toarray()
+        elif isinstance(self._labels, pd.DataFrame):
+            part = self._labels.iloc[rows]
+            numeric = all(dtype.kind in "biuf" for dtype in part.dtypes)
+            values = part.to_numpy(dtype=np.float64 if numeric else object, na_value=np.nan)
+        else:
+            values = self._labels[rows]
+        if values.dtype.kind in "biuf":
+            return values
+        return np.vectorize(_number, otypes=[np.float64])(values)
+
+    def entry(self, row: int, label: int) -> Any:
+        """Return an entry as it was given, for a message.
+
+        Parameters
+        ----------
+        row, label : int
+            Which entry.
+
+        Returns
+        -------
+        object
+            A number or anything else.
+        """
+        if isinstance(self._labels, pd.DataFrame):
+            return self._labels.iat[row, label]
+        return self._labels[row, label]
+
+
+def _sliceable(Y: Any) -> Any:
+    if sparse.issparse(Y) or isinstance(Y, pd.Series):
+        return Y
+    if isinstance(Y, pd.DataFrame):
+        # pandas gives the sparse matrix of a frame only if nothing but zeros is left out.
+        kinds = set(Y.dtypes)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        is_sparse = isinstance(kind, pd.SparseDtype) and kind.fill_value == 0
+        return Y.sparse.to_coo() if is_sparse else Y
+    return np.asarray(Y)
+
+
+def _number(value: Any) -> float:
+    if value is None or value is pd.NA:
+        return np.nan
+    return float(value) if isinstance(value, Real) else np.inf
