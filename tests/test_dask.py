@@ -195,7 +195,7 @@ def test_label_that_nobody_knows(client: Any) -> None:
 
 
 def test_chain_longer_than_the_labels_is_cut(client: Any) -> None:
-    with pytest.warns(UserWarning, match="chain_length=9 is above the number of labels: 4 rounds"):
+    with pytest.warns(UserWarning, match="chain_length=9 is more than 4 labels need: 4 rounds"):
         found = on(client, chain_length=9).fit(rows(X), rows(Y))
     assert found.n_rounds_ == N_LABELS
 

@@ -59,6 +59,7 @@ def test_agrees_with_a_plain_loop(end_label: bool, ensemble: bool, weighted: boo
             rows: NDArray[np.bool_],
             truth: NDArray[np.float32] = truth,
             joined: NDArray[np.float32] = joined,
+            ended: NDArray[np.bool_] = ended,
             seed: int = round_,
         ) -> xgb.Booster:
             own_weight = np.where(rows & ~ended, 1 if weight is None else weight, 0)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc import metrics
-
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.domains import Choice, Number, check_domain
 from xdcc.boosting.params import check_base_score

@@ -2,8 +2,9 @@
 
 A row starts with every label unknown (NaN in `P`). In a round the booster predicts a
 probability for each label; :func:`propagate` picks a label per row (or several, as its
-:class:`PropagationRule` says) and writes its probability into `P`, where later rounds find it as a feature. Training and prediction both
-use this function. Section 3.2 and equation 8 of the XDCC paper.
+:class:`PropagationRule` says) and writes its probability into `P`, where later rounds find it as
+a feature. Training and prediction both use this function. Section 3.2 and equation 8 of the XDCC
+paper.
 """
 
 from dataclasses import dataclass

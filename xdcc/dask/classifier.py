@@ -28,7 +28,7 @@ from xdcc.dask.chunks import is_collection, map_rows, place_rows
 from xdcc.dask.communicator import run_together
 from xdcc.dask.rows import WorkerRows, concatenate, stand_ins
 from xdcc.plugin import require_plugin
-from xdcc.validation import FitData, check_fit_data
+from xdcc.validation import check_fit_data
 
 type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
 
