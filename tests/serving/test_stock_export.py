@@ -1,0 +1,269 @@
+"""`to_stock` and `StockChain`: the exported directory predicts as the estimator does.
+
+Here the patched XGBoost stands in for the stock one, and the export is looked through for names
+that only the patched one knows. ``test_stock_wheel.py`` loads it with the stock wheel.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from xdcc.baselines import BinaryRelevance
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier
+from xdcc.serving import StockChain, stock_chain, to_stock
+from xdcc.serving.stock_chain import logistic
+
+
+def test_every_chain_predicts_the_same(chain, rows, tmp_path):
+    to_stock(chain, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    halves = sparse.csr_array(np.nan_to_num(rows.X_new) / 2)
+    twice = sparse.csr_array(
+        (halves.data.repeat(2), halves.indices.repeat(2), 2 * halves.indptr), halves.shape
+    )
+    for X in (
+        rows.X_new,
+        rows.X_new.astype(np.float64),
+        rows.X_new.tolist(),
+        2 * halves,
+        (2 * halves).tocoo(),
+        twice,
+    ):
+        np.testing.assert_array_equal(stock.predict_proba(X), chain.predict_proba(X))
+        np.testing.assert_array_equal(stock.predict(X), chain.predict(X))
+    for name in os.listdir(tmp_path / "stock"):
+        assert b"multilabel:" not in (tmp_path / "stock" / name).read_bytes()
+
+
+@pytest.mark.parametrize("prediction", ["cumulated", "standard"])
+@pytest.mark.parametrize("cumulation", ["equation9", "authors"])
+def test_readings(fitted_chain, rows, tmp_path, prediction, cumulation):
+    chain = fitted_chain("short standard")
+    before = chain.get_params()
+    try:
+        chain.set_params(prediction=prediction, cumulation=cumulation)
+        to_stock(chain, tmp_path / "stock")
+        expected = chain.predict_proba(rows.X_new)
+    finally:
+        chain.set_params(**before)
+    stock = StockChain(tmp_path / "stock")
+    np.testing.assert_array_equal(stock.predict_proba(rows.X_new), expected)
+
+
+@pytest.mark.parametrize(("cumulation", "label"), [("equation9", 1), ("authors", 0)])
+def test_exactly_one_half(rows, tmp_path, cumulation, label):
+    # No split gains anything, so every prediction is the start.
+    chain = DynamicChainClassifier(
+        n_estimators=1, gamma=1e9, base_score=0.5, learning_rate=0, cumulation=cumulation
+    ).fit(rows.X, rows.Y)
+    to_stock(chain, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    assert (stock.predict_proba(rows.X_new) == 0.5).all()
+    assert (stock.predict(rows.X_new) == label).all()
+    assert (chain.predict(rows.X_new) == label).all()
+
+
+def test_chains_that_end_do_end(fitted_chain, rows):
+    """The variants above cover what they are there for."""
+    order = fitted_chain("end label").chain_order(rows.X_new).labels
+    assert (order == -1).any()
+    assert (order >= 0).any()
+    assert len(fitted_chain("folds averaged").boosters_[0]) == 3
+
+
+def test_a_single_booster(classifier, rows, tmp_path):
+    to_stock(classifier, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    for X in (rows.X_new, sparse.csr_matrix(np.nan_to_num(rows.X_new))):
+        np.testing.assert_array_equal(stock.predict_proba(X), classifier.predict_proba(X))
+        np.testing.assert_array_equal(stock.predict(X), classifier.predict(X))
+    booster = xgb.Booster(model_file=tmp_path / "stock" / "round_000_0.ubj")
+    assert booster.num_boosted_rounds() == classifier.best_iteration_ + 1
+    np.testing.assert_allclose(
+        booster.inplace_predict(rows.X_new), classifier.predict_proba(rows.X_new), atol=2e-7
+    )
+
+
+def test_one_label(rows, tmp_path):
+    for model in (DynamicChainClassifier(n_estimators=3), MultiLabelXGBClassifier(n_estimators=3)):
+        model.fit(rows.X, rows.Y[:, 0])
+        directory = tmp_path / type(model).__name__
+        to_stock(model, directory)
+        np.testing.assert_array_equal(
+            StockChain(directory).predict_proba(rows.X_new), model.predict_proba(rows.X_new)
+        )
+
+
+def test_a_frame(rows, tmp_path):
+    names = ["age [years]", "a<b", "größe", "", "e"]
+    X = pd.DataFrame(rows.X, columns=names).assign(e=rows.X[:, 4] > 0)
+    Y = pd.DataFrame(rows.Y, columns=["lief", "sank", "glühte", "日本"])
+    chain = DynamicChainClassifier(n_estimators=3, max_depth=2).fit(X, Y)
+    to_stock(chain, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    assert stock.label_names == list(Y.columns)
+    assert stock.feature_names == names
+    nullable = X.convert_dtypes()
+    assert isinstance(nullable.dtypes["e"], pd.BooleanDtype)
+    for frame in (X, nullable):
+        np.testing.assert_array_equal(stock.predict_proba(frame), chain.predict_proba(frame))
+    with pytest.raises(ValueError, match=r"X has the columns .*, the chain was trained on"):
+        stock.predict(X[names[::-1]])
+
+
+def test_categories_are_recoded_by_value(rows, tmp_path):
+    codes = rows.X.copy()
+    codes[:, 1] = np.digitize(rows.X[:, 1], [-0.5, 0.5])
+    codes[:, 3] = np.digitize(rows.X[:, 3], [0])
+    codes[:5, 1] = np.nan
+    chain = DynamicChainClassifier(n_estimators=5).fit(codes, rows.Y)
+    expected = chain.predict_proba(codes)
+    chain.categories_ = {1: np.array(["low", "mid", "high"], object), 3: np.array([20, 10])}
+    frame = pd.DataFrame(codes).astype({0: "float32"})
+    frame[1] = pd.Categorical.from_codes(
+        np.nan_to_num(codes[:, 1], nan=-1).astype(int), ["low", "mid", "high"]
+    ).reorder_categories(["high", "low", "mid"])
+    frame[3] = pd.Categorical(np.array([20, 10])[codes[:, 3].astype(int)])
+    to_stock(chain, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    np.testing.assert_array_equal(chain.predict_proba(frame), expected)
+    np.testing.assert_array_equal(stock.predict_proba(frame), expected)
+    np.testing.assert_array_equal(stock.predict_proba(frame.to_numpy(object)), expected)
+
+    unseen, missing = frame.copy(), frame.copy()
+    unseen[1] = pd.Categorical(["new"] * len(frame))
+    missing[1] = pd.Categorical([None] * len(frame), ["low"])
+    np.testing.assert_array_equal(stock.predict_proba(unseen), chain.predict_proba(unseen))
+    np.testing.assert_array_equal(stock.predict_proba(unseen), stock.predict_proba(missing))
+    with pytest.raises(ValueError, match="sparse, but the chain was trained on categories"):
+        stock.predict(sparse.csr_matrix(np.nan_to_num(codes)))
+
+
+def test_the_directory_stands_alone(fitted_chain, rows, tmp_path):
+    """Its stock_chain.py runs where xdcc cannot be imported."""
+    to_stock(fitted_chain("end label"), tmp_path / "stock")
+    np.save(tmp_path / "X.npy", rows.X_new)
+    program = (
+        "import sys; sys.modules['xdcc'] = sys.modules['pandas'] = sys.modules['sklearn'] = None\n"
+        "import numpy as np\n"
+        "from stock_chain import StockChain\n"
+        "np.save('proba.npy', StockChain('stock').predict_proba(np.load('X.npy')))\n"
+    )
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "stock")},
+        check=True,
+    )
+    np.testing.assert_array_equal(
+        np.load(tmp_path / "proba.npy"), fitted_chain("end label").predict_proba(rows.X_new)
+    )
+    assert sorted(os.listdir(tmp_path / "stock")) == [
+        "chain.json",
+        *(f"round_{round_:03}_0.ubj" for round_ in range(fitted_chain("end label").n_rounds_)),
+        "stock_chain.py",
+    ]
+
+
+def test_logistic_is_the_plugins_bit_for_bit(rows):
+    margins = np.concatenate(
+        [np.linspace(-120, 120, 100_001), np.random.default_rng(0).normal(size=100_000)]
+    ).astype(np.float32)
+    booster = xgb.train(
+        {"objective": "multilabel:logistic", "learning_rate": 0}, xgb.DMatrix(rows.X, rows.Y), 1
+    )
+    X = np.zeros((len(margins), rows.X.shape[1]), dtype=np.float32)
+    base_margin = np.repeat(margins[:, np.newaxis], 4, axis=1)
+    expected = booster.inplace_predict(X, base_margin=base_margin)[:, 0]
+    np.testing.assert_array_equal(logistic(margins), expected)
+
+
+# Bad input
+
+
+def test_what_cannot_be_exported(fitted_chain, rows, tmp_path):
+    with pytest.raises(NotFittedError):
+        to_stock(DynamicChainClassifier(), tmp_path / "stock")
+    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.BinaryRelevance"):
+        to_stock(BinaryRelevance(), tmp_path / "stock")
+    model = MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y)
+    for categories in (
+        np.array(["2026-11-21"], dtype="datetime64[ns]"),
+        np.array([1.5, np.inf]),
+        np.array(["a", (1, 2)], dtype=object),
+    ):
+        model.categories_ = {3: categories}
+        with pytest.raises(TypeError, match="categories of column 3 are"):
+            to_stock(model, tmp_path / "stock")
+    chain = DynamicChainClassifier(n_estimators=1, chain_length=1).fit(rows.X, rows.Y)
+    with pytest.raises(ValueError, match="prediction"):
+        to_stock(chain.set_params(prediction="best"), tmp_path / "stock")
+    assert os.listdir(tmp_path) == []
+
+
+def test_places_that_are_refused(fitted_chain, tmp_path):
+    chain = fitted_chain("defaults")
+    (tmp_path / "file").write_text("mine")
+    for name in (".", "file"):
+        with pytest.raises(FileExistsError, match="exists already"):
+            to_stock(chain, tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        to_stock(chain, tmp_path / "missing" / "stock")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_failed_export_leaves_nothing(fitted_chain, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfile", fail)
+    with pytest.raises(OSError, match="No space left"):
+        to_stock(fitted_chain("defaults"), tmp_path / "stock")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.fixture
+def exported(fitted_chain, tmp_path):
+    to_stock(fitted_chain("defaults"), tmp_path / "stock")
+    return tmp_path / "stock"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"xgboost": "99.1.0"}, r"needs xgboost 99\.1\.0 or newer"),
+        ({"format_version": 2}, r"has format 2.*use the stock_chain\.py in that directory"),
+    ],
+)
+def test_newer_exports_are_refused(exported, change, message):
+    path = exported / "chain.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
+    with pytest.raises(RuntimeError, match=message):
+        StockChain(exported)
+
+
+def test_a_directory_without_a_chain(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"chain\.json"):
+        StockChain(tmp_path)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (3, 9), (5,), (0,)])
+def test_other_columns_are_refused(exported, shape):
+    with pytest.raises(ValueError, match=r"it has to be \(n_samples, 5\)"):
+        StockChain(exported).predict(np.zeros(shape))
+
+
+def test_the_exported_copy_is_the_module(exported):
+    source = Path(stock_chain.__file__).read_bytes()
+    assert (exported / "stock_chain.py").read_bytes() == source

@@ -1,0 +1,17 @@
+"""Serving: model files, and exports that need neither xdcc nor its XGBoost."""
+
+from xdcc.serving.model_file import ModelFileError, load_model, save_model
+from xdcc.serving.stock_booster import stock_booster
+from xdcc.serving.stock_chain import StockChain
+from xdcc.serving.stock_export import to_stock
+from xdcc.serving.treelite_model import to_treelite
+
+__all__ = [
+    "ModelFileError",
+    "StockChain",
+    "load_model",
+    "save_model",
+    "stock_booster",
+    "to_stock",
+    "to_treelite",
+]

@@ -1,0 +1,38 @@
+"""A multi-label booster as a Treelite model, which carries the vectors in its leaves.
+
+Treelite compiles tree models and predicts with them apart from XGBoost. It knows XGBoost's
+objectives, not the plugin's, so the booster is rewritten first (``stock_booster.py``). A chain is
+one such model for each booster, with the loop of ``stock_chain.py`` around them.
+"""
+
+from typing import Any
+
+import xgboost as xgb
+
+from xdcc.serving.stock_booster import stock_booster
+
+
+def to_treelite(booster: xgb.Booster) -> Any:
+    """Turn a booster into a Treelite model.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained with one of the plugin's objectives, or with XGBoost's ``binary:logistic``.
+
+    Returns
+    -------
+    treelite.Model
+        ``treelite.gtil.predict(model, X)`` gives probabilities of shape (n_samples, n_labels, 1)
+        for float32 X.
+
+    Raises
+    ------
+    ImportError
+        If Treelite is not installed.
+    """
+    try:
+        import treelite
+    except ImportError as error:
+        raise ImportError("to_treelite needs Treelite: pip install treelite") from error
+    return treelite.frontend.from_xgboost(stock_booster(booster))
