@@ -7,8 +7,8 @@ For each of the eleven data sets of the XDCC paper's Table 2 every method is tra
 configurations (four on the data sets that take longest) on two thirds of the training part, dealt
 out by labels, and measured on the third. For each of two measures, example-based F1 and subset
 accuracy, the best configuration is then trained on the whole training part and measured on the
-test part. The chain with out-of-fold propagation may also choose how its prediction is read
-(`READINGS`) by the same validation rows; that costs no training. All boosters have 50 trees, all
+test part. *Reading tuned* means that how probabilities are read (`READINGS`) is chosen by the same
+validation rows, too; that costs no training. All boosters have 50 trees, all
 chains min(N, 10) rounds.
 
 `run` writes a JSON file per data set and family of methods (`FAMILIES`: methods that read the same
@@ -39,6 +39,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.data import MultiLabelDataset
 from xdcc.folds import stratified_folds
+from xdcc.labelsets import KnownLabelsets
 
 DATASETS = (
     "flags",
@@ -66,13 +67,17 @@ N_TREES = 50
 MAX_ROUNDS = 10
 
 type Params = dict[str, Any]
-type Reading = tuple[str, float]
+type Reading = tuple[str, str, float]
 
-PLAIN: tuple[Reading, ...] = (("cumulated", 0.5),)
-READINGS: tuple[Reading, ...] = tuple(
-    itertools.product(("cumulated", "standard"), np.round(np.arange(0.1, 0.61, 0.05), 2).tolist())
+PLAIN: tuple[Reading, ...] = (("cumulated", "threshold", 0.5),)
+STANDARD: tuple[Reading, ...] = (("standard", "threshold", 0.5),)
+THRESHOLDS = np.round(np.arange(0.1, 0.61, 0.05), 2).tolist()
+READINGS: tuple[Reading, ...] = (
+    *itertools.product(("cumulated", "standard"), ("threshold",), THRESHOLDS),
+    *itertools.product(("cumulated",), ("labelset",), (0.0, 0.5, 1.0)),
 )
-"""Prediction of the chain and threshold."""
+"""Prediction of the chain; a threshold for all labels, or the most probable labelset of the
+training data with this prior (`xdcc.labelsets`)."""
 
 
 def _grid(**values: Iterable[Any]) -> list[Params]:
@@ -111,11 +116,15 @@ class Family:
 FAMILIES = {
     "br": Family(BinaryRelevance, PER_LABEL, {"BR": PLAIN}),
     "cc": Family(ClassifierChain, PER_LABEL, {"CC": PLAIN}),
-    "ml-xgb": Family(MultiLabelXGBClassifier, MULTI_LABEL, {"ML-XGB": PLAIN}),
+    "ml-xgb": Family(
+        MultiLabelXGBClassifier,
+        MULTI_LABEL,
+        {"ML-XGB": PLAIN, "ML-XGB, reading tuned": READINGS},
+    ),
     "xdcc": Family(
         DynamicChainClassifier,
         [params | AUTHORS for params in MULTI_LABEL],
-        {"XDCC standard": (("standard", 0.5),), "XDCC cumulated": PLAIN},
+        {"XDCC standard": STANDARD, "XDCC cumulated": PLAIN},
     ),
     "out-of-fold": Family(
         DynamicChainClassifier,
@@ -147,18 +156,23 @@ def _train(family: Family, params: Params, data: MultiLabelDataset) -> tuple[Any
 
 
 def _scores(
-    model: Any, readings: Iterable[Reading], data: MultiLabelDataset
+    model: Any, readings: Iterable[Reading], train: MultiLabelDataset, data: MultiLabelDataset
 ) -> dict[str, dict[str, float]]:
     """Measure readings of a trained model; keys are JSON of the readings."""
     scores = {}
+    known = KnownLabelsets.of(train.Y)
     for prediction, of_prediction in itertools.groupby(sorted(readings), key=lambda r: r[0]):
         if isinstance(model, DynamicChainClassifier):
             model.set_params(prediction=prediction)
         at_half = model.predict(data.X)
         Y_proba = model.predict_proba(data.X)
-        for _, threshold in of_prediction:
-            Y_pred = at_half if threshold == 0.5 else (Y_proba >= threshold).astype(np.int64)
-            scores[json.dumps([prediction, threshold])] = {
+        for reading in of_prediction:
+            _, kind, value = reading
+            if kind == "labelset":
+                Y_pred = known.most_probable(Y_proba, prior=value)
+            else:
+                Y_pred = at_half if value == 0.5 else (Y_proba >= value).astype(np.int64)
+            scores[json.dumps(reading)] = {
                 name: measure(data.Y, Y_pred) for name, measure in MEASURES.items()
             }
     return scores
@@ -189,7 +203,7 @@ def evaluate(dataset: str, name: str) -> dict[str, Any]:
     tried = []
     for params in grid:
         model, seconds = _train(family, params, inner)
-        of_params = _scores(model, every_reading, validation)
+        of_params = _scores(model, every_reading, inner, validation)
         tried.append({"params": params, "seconds": seconds, "scores": of_params})
 
     trained: dict[int, tuple[Any, float]] = {}
@@ -210,7 +224,7 @@ def evaluate(dataset: str, name: str) -> dict[str, Any]:
                     "params": grid[best],
                     "reading": reading,
                     "seconds": seconds,
-                    "test": _scores(model, [tuple(json.loads(reading))], test)[reading],
+                    "test": _scores(model, [tuple(json.loads(reading))], train, test)[reading],
                 }
             )
     return {"chosen": chosen, "tried": tried}

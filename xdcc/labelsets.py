@@ -1,0 +1,107 @@
+"""``KnownLabelsets``: predict one of the labelsets that occur in training.
+
+Labels that are read off probabilities one by one may make a combination that never occurs, an
+empty one for example where every row has a label. Whoever wants whole labelsets right (subset
+accuracy) can take the known labelset that is most probable instead. BOOMER predicts so with its
+example-wise loss (equation 19 of the BOOMER paper: the known label vector with the smallest loss);
+here it serves every estimator that gives probabilities.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from xdcc.boosting.domains import Number, check_domain
+from xdcc.label_rows import row_blocks
+from xdcc.thresholds.cuts import check_proba
+from xdcc.validation import check_labels
+
+_SMALLEST = 1e-6
+"""Probabilities are kept this far from 0 and 1, so that one label alone rules out no labelset."""
+
+
+class KnownLabelsets:
+    """The distinct labelsets of training data.
+
+    Attributes
+    ----------
+    labelsets : int8 array of shape (n_labelsets, n_labels)
+        Zeros and ones, in lexicographic order.
+    counts : int array of shape (n_labelsets,)
+        How often each occurs.
+    """
+
+    def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[np.intp]) -> None:
+        self.labelsets = labelsets
+        self.counts = counts
+
+    @classmethod
+    def of(cls, Y: Any) -> Self:
+        """Collect the labelsets of some rows.
+
+        Parameters
+        ----------
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for unknown. Rows with an unknown label are left out.
+
+        Returns
+        -------
+        KnownLabelsets
+
+        Raises
+        ------
+        ValueError
+            If Y is not as described, or every row has an unknown label.
+        """
+        # The estimator would only be named in a message.
+        labels, _ = check_labels(BaseEstimator(), Y)
+        whole = labels[~np.isnan(labels).any(axis=1)]
+        if not len(whole):
+            raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
+        labelsets, counts = np.unique(whole.astype(np.int8), axis=0, return_counts=True)
+        return cls(labelsets, counts)
+
+    def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
+        """Predict the known labelset with the largest probability in each row.
+
+        The labels' probabilities are multiplied as if they were independent, times the
+        labelset's count to the power of `prior`. Ties go to the more frequent labelset, then to
+        the lexicographically smaller one.
+
+        Parameters
+        ----------
+        Y_proba : array-like of shape (n_samples, n_labels)
+            Probabilities.
+        prior : float, default=0.0
+            Not negative. How much frequent labelsets are preferred; choose it on validation data.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        ValueError
+            If the probabilities are not as described or have another number of labels, or
+            `prior` is negative.
+        """
+        check_domain("prior", prior, Number(low=0))
+        proba = check_proba(Y_proba)
+        n_labels = self.labelsets.shape[1]
+        if proba.shape[1] != n_labels:
+            raise ValueError(
+                f"Y_proba has {proba.shape[1]} labels, the known labelsets have {n_labels}."
+            )
+        order = np.lexsort((np.arange(len(self.counts)), -self.counts))
+        labelsets = self.labelsets[order].astype(np.float64)
+        bonus = prior * np.log(self.counts[order])
+        found = np.empty((len(proba), n_labels), dtype=np.int64)
+        for rows in row_blocks((len(proba), len(labelsets))):
+            p = np.clip(proba[rows], _SMALLEST, 1 - _SMALLEST)
+            log_odds = np.log(p) - np.log1p(-p)
+            # The sum of log(1 - p) is the same for all labelsets of a row.
+            found[rows] = labelsets[(log_odds @ labelsets.T + bonus).argmax(axis=1)]
+        return found
