@@ -97,7 +97,7 @@ class ClusterEvaluator {
    * @brief Find the best split of each node.
    *
    * @param requests The root, or pairs of siblings, the left one first.
-   * @param root     Lists of all rows; filled by the first tree that has use for them.
+   * @param root     Lists of a root's rows; they serve the next tree if that has the same rows.
    */
   void Evaluate(CandidateContext const& context, std::vector<Request> const& requests,
                 std::vector<SplitScanner>* scanners, RootLists* root) {
@@ -329,7 +329,7 @@ class ClusterEvaluator {
         return;
       }
       first.sums.resize(n_blocks);
-      if (first.cluster->rows.NumRows() == local_rows_.size() && root.entries) {
+      if (root.entries && first.cluster->rows.GlobalRows() == root.rows) {
         first.entries = root.entries;
         first.lists = root.lists;
       } else {
@@ -584,13 +584,15 @@ class ClusterEvaluator {
         this->Reserve(n_values * sizeof(std::int32_t)) ? n_values * sizeof(std::int32_t) : 0;
   }
 
-  /** @brief Keep the lists of a cluster of all rows for the trees that follow. */
-  void KeepRoot(ClusterNode const& node, RootLists* root) const {
-    if (node.cluster->has_lists && !root->entries &&
-        node.cluster->rows.NumRows() == local_rows_.size()) {
-      root->entries = node.entries;
-      root->lists = node.lists;
+  /** @brief Keep the root's lists for the trees that follow. */
+  void KeepRoot(ClusterNode const& node, RootLists* root) {
+    if (!node.cluster->has_lists || node.entries == root->entries) {
+      return;
     }
+    if (root->entries && root->entries.use_count() == 1) {
+      spare_entries_.push_back(std::move(root->entries));
+    }
+    *root = {node.cluster->rows.GlobalRows(), node.entries, node.lists};
   }
 
   /** @brief With lists: number of tasks for each thread. */

@@ -22,6 +22,7 @@
 #include "split_candidate.h"                   // for ScoreError
 #include "split_method.h"                      // for SplitMethod
 #include "split_score.h"                       // for Regularisation
+#include "xgboost/base.h"                      // for bst_idx_t
 
 namespace xgboost::multilabel {
 /** @brief Settings of a `ClusterEvaluator`. */
@@ -37,8 +38,10 @@ struct ClusterParam {
 /** @brief The entries of a cluster, by block. */
 using BlockEntries = std::vector<std::vector<ListEntry>>;
 
-/** @brief The lists of a cluster of all rows, which are the same for every tree. */
+/** @brief The lists of a root, which are the same for every tree with the same rows. */
 struct RootLists {
+  /** @brief Those that carry a gradient, by global index. */
+  std::vector<bst_idx_t> rows;
   std::shared_ptr<BlockEntries> entries;
   std::vector<std::vector<RowList>> lists;
 };

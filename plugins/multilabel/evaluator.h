@@ -1,5 +1,5 @@
 /**
- * @brief Finds the best split of a node on one feature, from the feature's histogram.
+ * @brief Finds the best split of a node on one numeric feature, from the feature's histogram.
  *
  * The bins that hold rows are scanned upwards, with missing values on the right; where the node has
  * missing values of the feature they are scanned downwards as well, with missing values on the
@@ -28,12 +28,15 @@
 #include "xgboost/logging.h"             // for LOG
 
 namespace xgboost::multilabel {
-/** @brief A split on a number: left are the rows below `split_value`. */
+/** @brief A split on a number or on a category. */
 struct Split {
   float gain{0.0f};
   bst_feature_t feature{0};
+  /** @brief Rows below it go left, if the feature is numeric. */
   float split_value{0.0f};
   bool default_left{false};
+  /** @brief Rows of these categories go right, a bit for each; empty if the feature is numeric. */
+  std::vector<std::uint32_t> right_categories;
 
   /** @brief Whether this split is to be preferred to another. */
   [[nodiscard]] bool Beats(Split const& that) const {

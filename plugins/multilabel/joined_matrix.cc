@@ -4,7 +4,8 @@
  * A classifier chain trains each round on [X | P], where X stays and P, the propagated labels,
  * changes. `XDCCQuantiseFeatures` makes the bins of X, `XDCCJoinFeatures` the matrix of a round:
  * the bins of X are copied, those of P found anew where P changed (`extra_columns.h`). Cuts and
- * bins are those that XGBoost would make of [X | P], and so are the trees.
+ * bins are those that XGBoost would make of [X | P], and so are the trees. Features of X may be
+ * categorical; the columns of P are numbers.
  *
  * The memory of a new page costs more than filling it, in page faults. What a joined page uses is
  * therefore kept, and used for the next one if the last one is gone by then.
@@ -92,9 +93,9 @@ class QuantisedFeatures : public QuantisedMatrix {
     auto const& info = p_fmat->Info();
     CHECK_GE(max_bin, 2) << error::InvalidMaxBin();
     CHECK(p_fmat->SingleColBlock()) << "Features in external memory cannot be joined.";
-    CHECK(info.feature_names.empty() && info.feature_types.Empty() && info.feature_weights.Empty())
-        << "Features with names, types or weights cannot be joined: the columns that they are "
-           "joined with have none.";
+    CHECK(info.feature_names.empty() && info.feature_weights.Empty() && info.Cats()->Empty())
+        << "Features with names, weights or names of categories cannot be joined: the columns that "
+           "they are joined with have none.";
     BatchParam const batch{max_bin, tree::TrainParam::DftSparseThreshold()};
     auto const ctx = p_fmat->Ctx()->MakeCPU();
     auto pages = p_fmat->GetBatches<GHistIndexMatrix>(&ctx, batch);
@@ -119,6 +120,12 @@ class QuantisedFeatures : public QuantisedMatrix {
 
     info.num_col_ = info_.num_col_ + extra.n_columns;
     info.num_nonzero_ = page->row_ptr.back();
+    if (!info_.feature_type_names.empty()) {
+      std::vector<char const*> types(info.num_col_, "float");
+      std::transform(info_.feature_type_names.cbegin(), info_.feature_type_names.cend(),
+                     types.begin(), [](auto const& type) { return type.c_str(); });
+      info.SetFeatureInfo("feature_type", types.data(), types.size());
+    }
     return std::make_shared<QuantisedMatrix>(fmat_ctx_, std::move(info), batch_, std::move(page));
   }
 

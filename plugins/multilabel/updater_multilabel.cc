@@ -8,16 +8,17 @@
  *
  * - Usually by clusters (`cluster_evaluator.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - With parameters that look at single labels' Hessians or clip weights, with external memory and
- *   with several workers, by histograms in double precision (`histogram.h`, `evaluator.h`), in
- *   tasks of one node and one block of neighbouring features. A task fills its histogram, scans it
- *   and forgets it. With external memory a group of tasks shares one pass over the pages; with
- *   several workers it shares one reduction.
+ * - With categorical features, with parameters that look at single labels' Hessians or clip
+ *   weights, with external memory and with several workers, by histograms in double precision
+ *   (`histogram.h`, `evaluator.h`, `category_scan.h`), in tasks of one node and one block of
+ *   neighbouring features. A task fills its histogram, scans it and forgets it. With external
+ *   memory a group of tasks shares one pass over the pages; with several workers it shares one
+ *   reduction.
  *
  * Both grow the same trees. More than 300 lines, so that the steps of growing a tree stand
  * together, in their order.
  */
-#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min, none_of
+#include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min
 #include <cmath>      // for ceil
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t
@@ -30,6 +31,7 @@
 
 #include "../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../src/common/categorical.h"           // for IsCat
 #include "../../src/common/linalg_op.h"             // for begin, cbegin, cend
 #include "../../src/common/random.h"                // for ColumnSampler
 #include "../../src/common/threading_utils.h"       // for ParallelFor, Sched
@@ -41,6 +43,7 @@
 #include "../../src/tree/param.h"                   // for TrainParam
 #include "../../src/tree/sample_position.h"         // for SamplePosition
 #include "bin_index.h"                              // for BinIndex, MakeFeatureBlocks
+#include "category_scan.h"                          // for CategoryScanner
 #include "cluster_evaluator.h"                      // for ClusterEvaluator
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
@@ -229,7 +232,7 @@ class TreeGrower {
 
   void Init(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
     gradients_.Assign(ctx_, gpair);
-    // Clusters know neither pages, workers nor rules that look at single labels.
+    // Clusters know neither pages, workers, categories nor rules that look at single labels.
     use_clusters_ = !collective::IsDistributed() && reg_.Rule() == LabelRule::kPlain &&
                     reg_.min_child_weight == 0.0 &&
                     static_cast<std::size_t>(param_->max_bin) < ClusterEvaluator::kMaxListRows;
@@ -247,7 +250,7 @@ class TreeGrower {
       }
     }
     partitioners_.resize(page_id);
-    use_clusters_ = use_clusters_ && page_id == 1;
+    use_clusters_ = use_clusters_ && page_id == 1 && !only_page->cut.HasCategorical();
     auto const bin_bytes = use_clusters_ ? 2 * RowCluster::kNarrow * sizeof(std::int32_t)
                                          : gradients_.Width() * sizeof(double);
     // Smaller blocks where there would be too few for all threads.
@@ -274,6 +277,8 @@ class TreeGrower {
     column_sampler_->Init(ctx_, info.num_col_, info.feature_weights, param_->colsample_bynode,
                           param_->colsample_bylevel, param_->colsample_bytree);
     scanners_.assign(n_threads_, SplitScanner{reg_, gradients_.NumLabels()});
+    category_scanners_.assign(n_threads_,
+                              CategoryScanner{*param_, reg_, kernels_, gradients_.NumLabels()});
     stats_.clear();
   }
 
@@ -358,8 +363,13 @@ class TreeGrower {
       tree::ExpandBatch batch{eta};
       batch.Push(entry.nid, split.feature, split.split_value, split.default_left,
                  common::Span{base_weight}, common::Span{left_weight}, common::Span{right_weight},
-                 split.gain, left_hess, right_hess);
+                 split.gain, left_hess, right_hess, common::Span{split.right_categories});
       p_tree->Expand(ctx_, batch);
+    } else if (!split.right_categories.empty()) {
+      p_tree->ExpandCategorical(entry.nid, split.feature, common::Span{split.right_categories},
+                                split.default_left, base_weight.front(), eta * left_weight.front(),
+                                eta * right_weight.front(), split.gain, left_hess + right_hess,
+                                left_hess, right_hess);
     } else {
       p_tree->ExpandNode(entry.nid, split.feature, split.split_value, split.default_left,
                          base_weight.front(), eta * left_weight.front(), eta * right_weight.front(),
@@ -407,6 +417,7 @@ class TreeGrower {
       }
     }
     std::vector<BestSplit> best(nodes.size() * n_threads_);
+    auto const types = p_fmat->Info().feature_types.ConstHostSpan();
     wanted_.resize(n_threads_);
     auto fill = [&](BinIndex const& index, common::HistogramCuts const& cuts, std::size_t page_id,
                     Task const& task, BlockHistogram* hist) {
@@ -421,11 +432,16 @@ class TreeGrower {
       auto const tid = omp_get_thread_num();
       auto const& block = blocks_[task.block];
       auto const& ptrs = cuts.Ptrs();
+      auto const& stats = stats_[nodes[task.node].nid];
+      auto* of_thread = &best[task.node * n_threads_ + tid];
       for (auto f : features[task.node].Of(block)) {
         FeatureHistogram const of_feature{
             *hist, cuts, f, block.first_bin, ptrs[f], ptrs[f + 1], index.DefaultBin(f)};
-        (scanners_[tid].*kernels_.scan)(of_feature, stats_[nodes[task.node].nid],
-                                        &best[task.node * n_threads_ + tid]);
+        if (common::IsCat(types, f)) {
+          category_scanners_[tid].Scan(of_feature, stats, of_thread);
+        } else {
+          (scanners_[tid].*kernels_.scan)(of_feature, stats, of_thread);
+        }
       }
       hist->Clear();
     };
@@ -582,9 +598,10 @@ class TreeGrower {
   std::vector<tree::CommonRowPartitioner>& partitioners_;
   std::vector<BlockHistogram>& histograms_;
   std::vector<FeatureBlock> blocks_;
-  std::vector<NodeStats> stats_;                   // by node index
-  std::vector<SplitScanner> scanners_;             // one per thread
-  std::vector<std::vector<std::uint8_t>> wanted_;  // one per thread
+  std::vector<NodeStats> stats_;                    // by node index
+  std::vector<SplitScanner> scanners_;              // one per thread
+  std::vector<CategoryScanner> category_scanners_;  // one per thread
+  std::vector<std::vector<std::uint8_t>> wanted_;   // one per thread
 };
 
 class MultiLabelHistMaker : public TreeUpdater {
@@ -606,7 +623,7 @@ class MultiLabelHistMaker : public TreeUpdater {
   void Update(TrainParam const* param, GradientContainer* in_gpair, DMatrix* p_fmat,
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
-    this->CheckSupported(*param, *in_gpair, p_fmat->Info());
+    this->CheckSupported(*param, *in_gpair);
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
@@ -625,17 +642,11 @@ class MultiLabelHistMaker : public TreeUpdater {
   }
 
  private:
-  void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
-                      MetaInfo const& info) const {
+  void CheckSupported(TrainParam const& param, GradientContainer const& gpair) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
     CHECK(!gpair.HasValueGrad()) << what << "reduced gradients.";
     CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
-    auto const types = info.feature_types.ConstHostSpan();
-    CHECK(std::none_of(types.cbegin(), types.cend(),
-                       [](FeatureType t) { return t == FeatureType::kCategorical; }))
-        << what << "categorical splits yet. Encode categorical features as numbers "
-        << "(feature types `q`, `float` or `int`).";
   }
 
   MultiLabelTrainParam ml_param_;

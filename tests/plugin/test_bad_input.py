@@ -46,11 +46,6 @@ def test_labels_other_than_zero_and_one(value):
         train(Y=bad)
 
 
-def test_categorical_features():
-    with pytest.raises(xgb.core.XGBoostError, match="does not support categorical splits yet"):
-        train(X=np.abs(X.round()), feature_types=["q", "c", "q"], enable_categorical=True)
-
-
 def test_infinite_base_margin():
     matrix = xgb.DMatrix(X, Y)
     matrix.set_base_margin(np.full(Y.shape, np.nan))

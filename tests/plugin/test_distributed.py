@@ -167,6 +167,23 @@ def test_masked_labels(method):
     assert unmasked.get_dump() != train(X, Y, weight).get_dump()
 
 
+@pytest.mark.parametrize("max_cat_to_onehot", [1, 100])
+@pytest.mark.parametrize("cuts", [(130,), (5,), (100, 200, 300)], ids=str)
+def test_categorical_features(cuts, max_cat_to_onehot):
+    X, Y, weight = make_data(seed=8)
+    X[:130, 0] %= 10  # categories that not every worker knows
+
+    def train(X, Y, weight):
+        types = ["c", "q", "c", "c", "q", "c"]
+        data = {"weight": weight, "feature_types": types, "enable_categorical": True}
+        params = PARAMS | {"max_cat_to_onehot": max_cat_to_onehot}
+        return xgb.train(params, xgb.DMatrix(X, Y, nthread=1, **data), N_ROUNDS)
+
+    expected = train(X, Y, weight)
+    assert ":{" in "".join(expected.get_dump())
+    assert_same_model(on_workers(train, X, Y, weight, cuts=cuts), expected)
+
+
 @pytest.mark.parametrize("nonzero", [0.05, 0.4])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_mostly_zeros(kind, nonzero):

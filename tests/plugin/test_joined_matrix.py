@@ -1,10 +1,14 @@
-"""Joined features train the boosters that a new matrix of [X | P] trains, to the last byte."""
+"""Joined features train the boosters that a new matrix of [X | P] trains, to the last byte.
+
+More than 300 lines: every kind of data and what is refused go through the same few helpers.
+"""
 
 import ctypes
 import json
 import threading
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
@@ -125,6 +129,29 @@ def test_weights_unknown_labels_and_margins(kind):
     assert_same(joined, fresh(X, P, **info), {**CHAIN, "max_bin": 8})
 
 
+@pytest.mark.parametrize("params", [CHAIN, STOCK], ids=["chain", "stock"])
+@pytest.mark.parametrize("n_categories", [5, 700])  # 700 take wider bins than 16 numbers
+@pytest.mark.parametrize("kind", KINDS)
+def test_feature_types(kind, n_categories, params):
+    X, Y, P_full = make_data(kind)
+    codes = np.random.default_rng(3).integers(0, n_categories, N).astype(np.float32)
+    if sp.issparse(X):
+        X = X.tolil()
+        X[:, 4] = codes  # code 0 is not stored
+        X = X.tocsr()
+    else:
+        X[~np.isnan(X[:, 4]), 4] = codes[~np.isnan(X[:, 4])]
+    types = ["q", "int", "float", "q", "c", "q", "q"]
+    P = hide(P_full, 0.4)
+    info = {"label": Y, "enable_categorical": True}
+    joined = join(quantise(xgb.DMatrix(X, feature_types=types, **info), max_bin=16), P)
+    assert joined.feature_types == [*types, *["float"] * N_LABELS]
+    expected = fresh(X, P, feature_types=joined.feature_types, **info)
+    assert_same(joined, expected, {**params, "max_bin": 16})
+    booster = xgb.train({**params, "max_bin": 16}, joined, 4)
+    assert ":{" in "".join(booster.get_dump())
+
+
 def test_threads_make_no_difference():
     X, Y, P_full = make_data("missing")
     P = hide(P_full, 0.5)
@@ -232,14 +259,18 @@ def _with_weights(X, Y):
     return xgb.DMatrix(X, Y, feature_weights=np.ones(N_FEATURES))
 
 
-def _with_types(X, Y):
-    return xgb.DMatrix(X, Y, feature_types=["q"] * N_FEATURES)
+def _with_names_of_categories(X, Y):
+    frame = pd.DataFrame(X)
+    frame[2] = pd.Categorical(["a", "b"] * (N // 2))
+    matrix = xgb.DMatrix(frame, Y, enable_categorical=True)
+    matrix.feature_names = None
+    return matrix
 
 
-@pytest.mark.parametrize("make", [_with_names, _with_weights, _with_types])
+@pytest.mark.parametrize("make", [_with_names, _with_weights, _with_names_of_categories])
 def test_features_that_cannot_be_joined(make):
     X, Y, _ = make_data("dense")
-    with pytest.raises(XGBoostError, match="Features with names, types or weights cannot"):
+    with pytest.raises(XGBoostError, match="with names, weights or names of categories cannot be"):
         quantise(make(X, Y))
 
 

@@ -1,0 +1,455 @@
+"""Categorical splits of `grow_multilabel_hist`, against stock XGBoost and a NumPy twin.
+
+Stock's own updater, behind its own objective, gets the gradients that ours gets. The twin lists the
+splits that a node may have; the split that was taken must be the best of them. More than 300
+lines: what reads and walks a tree stands beside the tests that use it.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+
+from xdcc.boosting import reference
+from xdcc.boosting.reference import SMALLEST_GAIN, SPLIT_METHODS
+
+OURS = {"objective": "multilabel:logistic", "base_score": 0.5, "nthread": 1}
+STOCK = {
+    "objective": "binary:logistic",
+    "multi_strategy": "multi_output_tree",
+    "base_score": 0.5,
+    "min_child_weight": 0,
+    "nthread": 1,
+}
+DEFAULT_LIMITS = {"max_cat_to_onehot": 4, "max_cat_threshold": 64}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a tree; a leaf has no feature but a value for each label."""
+
+    feature: int | None
+    threshold: float
+    right_categories: frozenset[int] | None  # None: the split is on a number
+    default_left: bool
+    left: int
+    right: int
+    gain: float
+    value: np.ndarray
+
+    def goes_left(self, X):
+        """Which rows go left. [n_rows]"""
+        column = X[:, self.feature].astype(np.float32)
+        if self.right_categories is None:
+            return reference.goes_left(column, self.threshold, self.default_left)
+        to_right = np.isin(column, list(self.right_categories))
+        return np.where(np.isnan(column), self.default_left, ~to_right)
+
+
+def read_trees(booster):
+    """Read the trees of a booster from its JSON form; each is a list of nodes."""
+    model = json.loads(bytes(booster.save_raw("json")))
+    return [read_tree(tree) for tree in model["learner"]["gradient_booster"]["model"]["trees"]]
+
+
+def read_tree(tree):
+    sizes = zip(
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+    )
+    categories = {i: frozenset(tree["categories"][at : at + n]) for i, at, n in sizes}
+    n_labels = int(tree["tree_param"]["size_leaf_vector"])
+    vectors = np.reshape(tree.get("leaf_weights", []), (-1, n_labels))
+    nodes = []
+    for i, (left, right) in enumerate(
+        zip(tree["left_children"], tree["right_children"], strict=True)
+    ):
+        is_leaf = left == -1
+        assert (tree["split_type"][i] == 1) == (i in categories)
+        condition = tree["split_conditions"][i]
+        nodes.append(
+            Node(
+                feature=None if is_leaf else tree["split_indices"][i],
+                threshold=condition,
+                right_categories=categories.get(i),
+                default_left=bool(tree["default_left"][i]),
+                left=left,
+                right=right,
+                gain=tree["loss_changes"][i],
+                value=vectors[right] if is_leaf and len(vectors) else np.array([condition]),
+            )
+        )
+    return nodes
+
+
+def margins(trees, X):
+    """Sum of the leaf values that each row reaches. [n_rows, n_labels]"""
+    result = 0.0
+    for tree in trees:
+        values = np.zeros((len(X), len(next(n for n in tree if n.feature is None).value)))
+        pending = [(0, np.arange(len(X)))]
+        while pending:
+            i, rows = pending.pop()
+            node = tree[i]
+            if node.feature is None:
+                values[rows] = node.value
+            else:
+                left = node.goes_left(X[rows])
+                pending += [(node.left, rows[left]), (node.right, rows[~left])]
+        result = result + values
+    return result
+
+
+def gain_of(left, G, H, method, scope="any", min_child_weight=0.0, **penalties):
+    """What a node gains if these of its rows go left; -inf if it may not be split so."""
+    options = {"scope": scope, "min_child_weight": min_child_weight}
+    sides = [(G[side].sum(axis=0), H[side].sum(axis=0)) for side in (left, ~left)]
+    if not reference.split_allowed(sides[0][1], sides[1][1], **options):
+        return -np.inf
+    score = partial(reference.node_score, method=method, **options, **penalties)
+    return score(*sides[0]) + score(*sides[1]) - score(G.sum(axis=0), H.sum(axis=0))
+
+
+def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, **penalties):
+    """Which rows each split on a categorical feature sends left."""
+    missing = np.isnan(column)
+    if n_categories < max_cat_to_onehot:
+        for category in range(n_categories):
+            yield column != category
+            yield (column != category) & ~missing
+        return
+
+    def weights(rows):
+        sums = G[rows].sum(axis=0), H[rows].sum(axis=0)
+        return reference.label_weights_and_gains(*sums, **penalties)[0].astype(np.float32)
+
+    of_node = weights(slice(None)) if G.shape[1] > 1 else np.ones(1, np.float32)
+    keys = [np.sum(of_node * weights(column == c), dtype=float) for c in range(n_categories)]
+    order = np.argsort(keys, kind="stable")
+    for n_parted in range(1, min(n_categories, max_cat_threshold)):
+        yield ~np.isin(column, order[:n_parted])
+        yield np.isin(column, order[n_categories - n_parted :])
+
+
+def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **options):
+    """Every node has the best split of all that the twin finds, a leaf has none that gains."""
+    penalties = {k: v for k, v in options.items() if k not in ("scope", "min_child_weight")}
+    n_categories = np.nanmax(X, axis=0).astype(int) + 1
+    n_splits = 0
+    pending = [(0, 0, np.arange(len(X)))]
+    while pending:
+        i, depth, rows = pending.pop()
+        node, here = tree[i], (X[rows], G[rows], H[rows])
+        sides = []
+        for f, kind in enumerate(types):
+            if kind == "c":
+                sides += category_sides(
+                    here[0][:, f], n_categories[f], *here[1:], **limits, **penalties
+                )
+            else:
+                for cut in reference.cuts_of_distinct_values(here[0][:, [f]])[0]:
+                    column = here[0][:, f].astype(np.float32)
+                    sides += [
+                        reference.goes_left(column, cut, to_left) for to_left in (False, True)
+                    ]
+        gains = np.array([gain_of(side, *here[1:], method, **options) for side in sides])
+        if node.feature is None:
+            assert depth == max_depth or gains.max(initial=0) < 1.01 * SMALLEST_GAIN
+            weights, _ = reference.label_weights_and_gains(
+                here[1].sum(axis=0), here[2].sum(axis=0), **options
+            )
+            np.testing.assert_allclose(node.value, 0.3 * weights, rtol=0, atol=1e-6)
+            continue
+        left = node.goes_left(here[0])
+        assert node.gain == pytest.approx(gains.max(), rel=1e-5)
+        assert any(
+            np.array_equal(side, left)
+            for side, gain in zip(sides, gains, strict=True)
+            if gain >= gains.max() * (1 - 1e-6)
+        ), f"node {i}, {node}"
+        n_splits += node.right_categories is not None
+        pending += [(node.left, depth + 1, rows[left]), (node.right, depth + 1, rows[~left])]
+    assert n_splits > 1
+
+
+def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
+    """Walk two trees from the root; a split may differ where both gain the same. Returns ties."""
+    n_splits = ties = 0
+    pending = [(0, 0, np.arange(len(X)))]
+    while pending:
+        our, their, rows = pending.pop()
+        a, b = ours[our], theirs[their]
+        assert (a.feature is None) == (b.feature is None)
+        if a.feature is None:
+            np.testing.assert_allclose(a.value, b.value, rtol=0, atol=1e-5)
+            continue
+        left, expected = a.goes_left(X[rows]), b.goes_left(X[rows])
+        gain, expected_gain = (
+            gain_of(side, G[rows], H[rows], "sumGain", **penalties) for side in (left, expected)
+        )
+        assert a.gain == pytest.approx(gain, rel=1e-5)
+        if not np.array_equal(left, expected):
+            assert gain == pytest.approx(expected_gain, rel=1e-6), f"{a} instead of {b}"
+            ties += 1
+            continue
+        assert a.right_categories == b.right_categories
+        n_splits += a.right_categories is not None
+        pending += [(a.left, b.left, rows[left]), (a.right, b.right, rows[~left])]
+    assert n_splits > 0
+    return ties
+
+
+def make_features(sizes, n_rows=300, missing=0.15, seed=0):
+    """Codes of features with so many categories each, some rare; 0 makes a number."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.choice(size, size=n_rows, p=rng.dirichlet(np.full(size, 0.7)))
+        if size
+        else rng.normal(size=n_rows).round(1)
+        for size in sizes
+    ]
+    X = np.column_stack(columns).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, ["c" if size else "q" for size in sizes]
+
+
+def make_gradients(n_rows, n_labels, silent=0.0, seed=1):
+    """Gradients that no two sums of are alike; a share of them 0, as of labels not known."""
+    rng = np.random.default_rng(seed)
+    G = rng.normal(-0.3, 1, size=(n_rows, n_labels))
+    H = rng.uniform(0.1, 1, size=G.shape)
+    known = rng.random(G.shape) >= silent
+    # Single precision holds them, double precision sums them.
+    return [(values * known).astype(np.float32).astype(float) for values in (G, H)]
+
+
+def make_labels(X, n_labels, unknown=0.0, seed=2):
+    """Labels that depend on the codes."""
+    rng = np.random.default_rng(seed)
+    score = np.sin(np.nan_to_num(X) @ rng.normal(size=(X.shape[1], n_labels)))
+    Y = (score + 0.5 * rng.normal(size=score.shape) > 0.3).astype(float)
+    Y[rng.random(Y.shape) < unknown] = np.nan
+    return Y
+
+
+def matrix_of(X, types, Y=None, **info):
+    Y = np.zeros((len(X), 1)) if Y is None else Y
+    return xgb.DMatrix(X, Y, feature_types=types, enable_categorical=True, **info)
+
+
+def grow_tree(params, X, types, G, H):
+    """Grow one tree for given gradients."""
+    matrix = matrix_of(X, types, np.zeros(G.shape))
+    return xgb.train(params, matrix, 1, obj=lambda *_: (G, H))
+
+
+LAYOUTS = {
+    "one feature": [30],
+    "pairs of categories": [2, 2, 2, 2],
+    "many features": [2, 3, 4, 5, 9, 17, 30],
+    "with numbers": [3, 0, 12, 0, 30],
+}
+LIMITS = {
+    "default": {},
+    "one-hot": {"max_cat_to_onehot": 100},
+    "partitions": {"max_cat_to_onehot": 1},
+    "short scans": {"max_cat_to_onehot": 1, "max_cat_threshold": 3},
+}
+
+
+@pytest.mark.parametrize("silent", [0.0, 0.4])
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_same_tree_as_stock(layout, limits, missing, silent):
+    X, types = make_features(layout, missing=missing, seed=len(layout))
+    G, H = make_gradients(len(X), 5, silent)
+    ours, stock = (grow_tree(params | limits, X, types, G, H) for params in (OURS, STOCK))
+    (tree,), (expected,) = read_trees(ours), read_trees(stock)
+    if not assert_same_up_to_ties(tree, expected, X, G, H):
+        new, _ = make_features(layout, missing=0.3, seed=9)  # with pairs of codes not seen before
+        np.testing.assert_allclose(margins([tree], new), margins([expected], new), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"lambda": 0.0},
+        {"alpha": 0.5, "lambda": 2.0},
+        {"max_delta_step": 0.2},
+        {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 24},
+        {"interaction_constraints": "[[0, 1, 2], [3, 4]]"},
+        {"colsample_bynode": 0.5, "seed": 3},
+        {"max_bin": 8},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+def test_same_tree_as_stock_under_every_parameter(params):
+    X, types = make_features(LAYOUTS["with numbers"])
+    G, H = make_gradients(len(X), 4)
+    ours, stock = (grow_tree(p | params, X, types, G, H) for p in (OURS, STOCK))
+    penalties = {"reg_lambda" if k == "lambda" else k: v for k, v in params.items()}
+    known = {k: v for k, v in penalties.items() if k in ("reg_lambda", "alpha", "max_delta_step")}
+    (tree,), (expected,) = read_trees(ours), read_trees(stock)
+    assert_same_up_to_ties(tree, expected, X, G, H, **known)
+
+
+@pytest.mark.parametrize("min_child_weight", [0, 3])
+@pytest.mark.parametrize("n_labels", [1, 5])
+def test_same_boosters_as_stock(n_labels, min_child_weight):
+    X, types = make_features(LAYOUTS["with numbers"], n_rows=600)
+    matrix = matrix_of(X, types, make_labels(X, n_labels))
+    params = {"min_child_weight": min_child_weight, "max_depth": 4}
+    ours = xgb.train(OURS | params | {"min_child_weight_scope": "mean"}, matrix, 6)
+    stock = xgb.train(STOCK | params, matrix, 6)
+    assert any(node.right_categories for tree in read_trees(ours) for node in tree)
+    np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"min_child_weight": 2.5, "scope": "any"},
+        {"min_child_weight": 0.8, "scope": "all"},
+        {"alpha": 0.4, "max_delta_step": 0.5, "reg_lambda": 0.3},
+    ],
+    ids=["plain", "any", "all", "clipped"],
+)
+@pytest.mark.parametrize(
+    "limits", [LIMITS["one-hot"], LIMITS["partitions"]], ids=["one-hot", "part"]
+)
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_every_split_method_takes_the_best_split(method, limits, options):
+    X, types = make_features([2, 5, 7, 0], n_rows=120)
+    G, H = make_gradients(len(X), 3, silent=0.2)
+    params = {"scope": "min_child_weight_scope"}
+    params = {params.get(k, k): v for k, v in options.items()} | {"split_method": method}
+    (tree,) = read_trees(grow_tree(OURS | limits | params | {"max_depth": 4}, X, types, G, H))
+    assert_best_splits(tree, X, types, G, H, method, 4, DEFAULT_LIMITS | limits, **options)
+
+
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_unknown_and_masked_labels(method):
+    X, types = make_features([3, 8, 15], n_rows=150)
+    Y = make_labels(X, 3, unknown=0.2)
+    rng = np.random.default_rng(3)
+    known = np.where(rng.random(Y.shape) < 0.2, rng.random(Y.shape), np.nan)
+    X, types = np.hstack([X, known]), [*types, "q", "q", "q"]
+    weight = rng.uniform(0.5, 2, size=len(X))
+    params = OURS | {"split_method": method, "label_feature_begin": 3, "max_depth": 4}
+    booster = xgb.train(params, matrix_of(X, types, Y, weight=weight), 1)
+    G, H = reference.gradients(Y, np.zeros(Y.shape), weight, ~np.isnan(known))
+    (tree,) = read_trees(booster)
+    assert_best_splits(tree, X, types, G, H, method, 4, DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_best_of_all_subsets(seed):
+    """For one label without regularisation the order by weights holds the best of all subsets."""
+    X, types = make_features([7], n_rows=60, missing=0.0, seed=seed)
+    G, H = make_gradients(len(X), 1, seed=seed)
+    (root, *_), *_ = read_trees(grow_tree(OURS | {"max_depth": 1, "lambda": 0}, X, types, G, H))
+    gains = [
+        gain_of(~np.isin(X[:, 0], subset), G, H, "sumGain", reg_lambda=0.0)
+        for size in range(1, 7)
+        for subset in combinations(range(7), size)
+    ]
+    assert root.gain == pytest.approx(max(gains), rel=1e-5)
+
+
+def train_some(n_labels=4, n_rounds=4, **params):
+    X, types = make_features(LAYOUTS["with numbers"], n_rows=500)
+    matrix = matrix_of(X, types, make_labels(X, n_labels))
+    return xgb.train(OURS | params, matrix, n_rounds), X, types
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("form", ["json", "ubj"])
+def test_saved_models_predict(form, n_labels):
+    booster, _, types = train_some(n_labels)
+    new, _ = make_features(LAYOUTS["with numbers"], n_rows=200, missing=0.3, seed=4)
+    new[:20, [0, 2, 4]] = 40  # a category that training has not seen
+    expected = margins(read_trees(booster), new)
+    loaded = xgb.Booster(model_file=booster.save_raw(form))
+    assert loaded.save_raw("json") == booster.save_raw("json")
+    matrix = matrix_of(new, types)
+    for model in (booster, loaded):
+        found = model.predict(matrix, output_margin=True).reshape(expected.shape)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+        in_place = model.inplace_predict(new, predict_type="margin").reshape(expected.shape)
+        np.testing.assert_allclose(in_place, expected, rtol=0, atol=1e-5)
+        contributions = model.predict(matrix, pred_contribs=True)
+        assert np.abs(contributions[..., [0, 2, 4]]).max() > 0.01
+        np.testing.assert_allclose(
+            contributions.sum(axis=-1).reshape(expected.shape), expected, rtol=0, atol=1e-4
+        )
+
+
+def test_dump_names_the_categories():
+    booster, _, _ = train_some(max_depth=2, n_rounds=1)
+    (root, *_), *_ = read_trees(booster)
+    names = ",".join(map(str, sorted(root.right_categories)))
+    assert f"0:[f{root.feature}:{{{names}}}]" in booster.get_dump()[0]
+
+
+def test_threads_and_quantile_matrices_make_no_difference():
+    booster, X, types = train_some()
+    Y = make_labels(X, 4)
+    others = [
+        xgb.train(OURS | {"nthread": 3}, matrix_of(X, types, Y), 4),
+        xgb.train(
+            OURS,
+            xgb.QuantileDMatrix(X, Y, feature_types=types, enable_categorical=True),
+            4,
+        ),
+    ]
+    assert {bytes(other.save_raw("json")) for other in others} == {bytes(booster.save_raw("json"))}
+
+
+@pytest.mark.parametrize("kind", [xgb.DMatrix, xgb.ExtMemQuantileDMatrix])
+def test_external_memory(kind, in_batches):
+    booster, X, types = train_some()
+    batches = in_batches(X, make_labels(X, 4))
+    of_one_type = batches.next
+    batches.next = lambda give: of_one_type(partial(give, feature_types=types))
+    in_pages = xgb.train(OURS, kind(batches, enable_categorical=True), 4)
+    trees, expected = read_trees(in_pages), read_trees(booster)
+    assert [n.right_categories for t in trees for n in t] == [
+        n.right_categories for t in expected for n in t
+    ]
+    np.testing.assert_allclose(margins(trees, X), margins(expected, X), rtol=0, atol=1e-6)
+
+
+def test_data_frames():
+    X, _ = make_features([5, 9, 0])
+    names = ["red", "blue", "pink", "lime", "grey"]
+    codes = np.nan_to_num(X[:, :2], nan=-1).astype(int)
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical.from_codes(codes[:, 0], names),
+            "code": pd.Categorical.from_codes(codes[:, 1], range(9)),
+            "size": X[:, 2],
+        }
+    )
+    booster = xgb.train(OURS, xgb.DMatrix(frame, make_labels(X, 3), enable_categorical=True), 3)
+    assert booster.feature_types == ["c", "c", "float"]
+    predicted = booster.predict(xgb.DMatrix(frame, enable_categorical=True))
+    frame["colour"] = frame["colour"].cat.reorder_categories(names[::-1])
+    np.testing.assert_array_equal(
+        booster.predict(xgb.DMatrix(frame, enable_categorical=True)), predicted
+    )
+    loaded = xgb.Booster(model_file=booster.save_raw("ubj"))
+    np.testing.assert_array_equal(loaded.inplace_predict(frame), predicted)
+
+
+@pytest.mark.parametrize("code", [-1.0, 2.0**24])
+def test_codes_that_are_no_categories(code):
+    X, types = make_features([3, 9])
+    X[7, 1] = code
+    with pytest.raises(xgb.core.XGBoostError, match="Invalid categorical value detected"):
+        xgb.train(OURS, matrix_of(X, types, make_labels(X, 2)), 1)
