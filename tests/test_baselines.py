@@ -164,7 +164,7 @@ def test_order_of_a_dynamic_chain() -> None:
 
 
 def test_order_of_a_trained_dynamic_chain() -> None:
-    dynamic = DynamicChainClassifier(n_estimators=3, n_jobs=1).fit(X, Y)
+    dynamic = DynamicChainClassifier(n_estimators=3, n_jobs=1, chain_length=None).fit(X, Y)
     order = chain_order_of(dynamic, X)
     first = dynamic.chain_order(X).labels
     mean_round = [np.mean([list(row).index(j) for row in first]) for j in range(N_LABELS)]

@@ -89,7 +89,8 @@ def sparse_rows(array: np.ndarray) -> Any:
 
 
 def local_chain(X: Any, Y: Any, weight: Any = None, **params: Any) -> chain.DynamicChainClassifier:
-    return chain.DynamicChainClassifier(**{**SMALL, **params}).fit(X, Y, weight)
+    paper = {"propagate": "in_sample", "chain_length": None}
+    return chain.DynamicChainClassifier(**{**SMALL, **paper, **params}).fit(X, Y, weight)
 
 
 def assert_same_chain(
@@ -298,7 +299,7 @@ def test_threads(
     [
         ({"propagate": "cross_val"}, None, "propagate='cross_val'"),
         ({"end_label": True}, None, "end_label=True"),
-        ({"chain_length": "auto"}, (X, Y), "chain_length='auto', eval_set"),
+        ({}, (X, Y), "eval_set"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds"),
     ],
 )

@@ -35,5 +35,5 @@ def test_seed_decides() -> None:
 
 
 def test_more_folds_than_rows() -> None:
-    with pytest.raises(ValueError, match="4 folds need as many rows, but there are 3"):
+    with pytest.raises(ValueError, match="4 folds need as many rows, but n_samples=3"):
         stratified_folds(np.zeros((3, 2)), 4)

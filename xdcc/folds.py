@@ -35,7 +35,7 @@ def stratified_folds(
         If there are not as many rows as folds.
     """
     if n_folds > len(Y):
-        raise ValueError(f"{n_folds} folds need as many rows, but there are {len(Y)}.")
+        raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")
     seed = 0 if random_state is None else random_state
     deal = MultilabelStratifiedKFold(n_folds, shuffle=True, random_state=seed)
     present = np.nan_to_num(Y).astype(bool)

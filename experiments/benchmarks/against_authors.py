@@ -10,7 +10,7 @@ rounds, enron's cut to 3 and 5. Beside it stand
 - `AUTHORS`, our chain set to do what their code does, which differs from the paper's text;
 - `EXACT`, the same with a bin for every value, since their code tries every split: this says
   whether the implementation is right;
-- this package's defaults, which follow the paper's text;
+- `TEXT`, which follows the paper's text where that differs;
 - BR and CC on default XGBoost, as in the paper.
 """
 
@@ -29,7 +29,10 @@ from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy
 
 BOOSTER: dict[str, Any] = {"n_estimators": 50, "max_depth": 10, "learning_rate": 0.1}
 
-AUTHORS: dict[str, Any] = {
+TEXT: dict[str, Any] = {"propagate": "in_sample"}
+"""Parameters under which our chain does what the paper's text says."""
+
+AUTHORS: dict[str, Any] = TEXT | {
     "candidates": "all",
     "cumulation": "authors",
     "base_score": 0.6224593,  # their start is the margin 0.5
@@ -126,7 +129,7 @@ def main(names: Iterable[str]) -> None:
     settings: dict[str, dict[str, Any]] = {
         "AUTHORS": AUTHORS,
         "EXACT": EXACT,
-        "defaults": {},
+        "TEXT": TEXT,
     }
     print(f"| data | rounds | split method | their code | {' | '.join(settings)} |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

@@ -200,7 +200,7 @@ def evaluate(dataset: str, name: str) -> dict[str, Any]:
     train, test = load_parts(dataset)
     folds = stratified_folds(np.asarray(train.Y, dtype=np.float64), 3, random_state=1)
     inner, validation = (train[np.flatnonzero(rows)] for rows in (folds != 0, folds == 0))
-    tried = []
+    tried: list[dict[str, Any]] = []
     for params in grid:
         model, seconds = _train(family, params, inner)
         of_params = _scores(model, every_reading, inner, validation)

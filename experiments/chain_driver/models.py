@@ -146,7 +146,7 @@ class Trainer:
             chain = DynamicChainClassifier(
                 chain_length=self.options.chain_length,
                 split_method=self.options.split,
-                **self.booster_params,
+                **{"propagate": "in_sample"} | self.booster_params,
             )
             seconds = _seconds(
                 lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)

@@ -27,7 +27,8 @@ X, X_NEW, Y = X[:100].astype(np.float32), X[100:].astype(np.float32), Y[:100]
 
 def _chain(**params: Any) -> DynamicChainClassifier:
     small = {"n_estimators": 4, "max_depth": 3, "n_jobs": 1}
-    return DynamicChainClassifier(**{**small, **params})
+    paper = {"propagate": "in_sample", "chain_length": None}
+    return DynamicChainClassifier(**{**small, **paper, **params})
 
 
 class PlainChain:

@@ -10,7 +10,9 @@ from scipy import sparse
 
 from xdcc import metrics
 from xdcc.chain import DynamicChainClassifier
+from xdcc.chain.early_stopping import Watch
 from xdcc.chain.end_label import at_end, end_truth
+from xdcc.chain.loop import ChainState
 from xdcc.chain.propagation import NO_LABEL, PropagationRule, propagate
 from xdcc.chain.training import ChainPlan, open_base_score, train_chain
 from xdcc.folds import stratified_folds
@@ -26,9 +28,9 @@ Y_NEW = (X_NEW[:, :N_LABELS] + RNG.normal(size=(40, N_LABELS)) > 0.5).astype(np.
 
 
 def _chain(**params: Any) -> DynamicChainClassifier:
-    return DynamicChainClassifier(
-        **{"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"} | params
-    )
+    small = {"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"}
+    paper = {"chain_length": None, "propagate": "in_sample", "stop_tolerance": 0.0}
+    return DynamicChainClassifier(**small | paper | params)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -170,10 +172,23 @@ def test_early_stopping_keeps_the_best_round(source: str) -> None:
     assert not hasattr(chain.set_params(early_stopping_rounds=None).fit(X, Y), "stop_scores_")
 
 
+def test_small_steps_are_not_better() -> None:
+    """.5 .51 .52 .53 with a tolerance of .015: the second is no better, the third is."""
+    scores = iter([0.5, 0.51, 0.52, 0.53, 0.53, 0.53])
+    watch = Watch(
+        Y, None, read=lambda _: Y, measure=lambda *_: next(scores), patience=3, tolerance=0.015
+    )
+    stops = [watch.says_stop([], ChainState(np.full_like(Y, NAN))) for _ in range(6)]
+    assert stops == [False, False, False, False, False, True]
+    assert watch.best_round == 3
+    assert watch.scores == [0.5, 0.51, 0.52, 0.53, 0.53, 0.53]
+
+
 def test_auto_turns_on_the_end_label_and_early_stopping() -> None:
     chain = _chain(chain_length="auto", propagate="cross_val").fit(X, Y)
     assert chain.end_label_
     assert len(chain.stop_scores_) >= chain.n_rounds_
+    assert DynamicChainClassifier(n_estimators=1).fit(X, Y).end_label_  # the default
     plain = _chain(chain_length="auto").fit(X, Y)
     assert plain.end_label_
     assert not hasattr(plain, "stop_scores_")
@@ -220,9 +235,14 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
         ({"candidates": "all", "labels_per_round": 2}, None, "candidates='all' goes with"),
         ({"propagate": "oob"}, None, "propagate='oob': it has to be one of 'in_sample'"),
         ({"cv": 1}, None, "cv=1: it has to be a whole number at least 2"),
-        ({"propagate": "cross_val", "cv": 91}, None, "91 folds need as many rows, but there are"),
+        (
+            {"propagate": "cross_val", "cv": 91},
+            None,
+            "91 folds need as many rows, but n_samples=90",
+        ),
         ({"ensemble": True}, None, "ensemble=True averages the boosters of folds: it needs"),
         ({"early_stopping_rounds": 0}, (X, Y), "early_stopping_rounds=0: it has to be"),
+        ({"stop_tolerance": -1}, (X, Y), "stop_tolerance=-1: it has to be a number at least 0"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds needs something to measure on"),
         ({}, (X, Y), "eval_set has no use: give early_stopping_rounds or chain_length='auto'"),
         ({"stop_measure": "auc"}, None, "stop_measure='auc': it has to be one of 'example_f1'"),

@@ -35,7 +35,8 @@ def fit(data: Data) -> Fit:
         key = repr(sorted(params.items()))
         if key not in fitted:
             small = {"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"}
-            fitted[key] = DynamicChainClassifier(**{**small, **params}).fit(*data)
+            paper = {"propagate": "in_sample", "chain_length": None}
+            fitted[key] = DynamicChainClassifier(**{**small, **paper, **params}).fit(*data)
         return fitted[key]
 
     return fit_chain

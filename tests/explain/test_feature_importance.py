@@ -69,7 +69,9 @@ def test_a_feature_and_a_label_of_one_name_are_told_apart(data: Any) -> None:
     X, Y = data
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d", "e[0]", "propagated a"])
     labels = pd.DataFrame(Y, columns=["a", "b", "c", "d"])
-    chain = DynamicChainClassifier(n_estimators=4, max_depth=3, n_jobs=1).fit(frame, labels)
+    chain = DynamicChainClassifier(
+        n_estimators=4, max_depth=3, n_jobs=1, propagate="in_sample", chain_length=None
+    ).fit(frame, labels)
     table = feature_importance(chain, aggregate=True)
     kinds = table.groupby("name")["kind"].agg(set)
     assert kinds["a"] == {"feature", "label"}

@@ -12,7 +12,14 @@ from xdcc.boosting.tree_comparison import read_trees
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, label_dependencies
 
-SMALL = {"n_estimators": 3, "max_depth": 3, "n_jobs": 1, "split_method": "sumGain"}
+SMALL = {
+    "n_estimators": 3,
+    "max_depth": 3,
+    "n_jobs": 1,
+    "split_method": "sumGain",
+    "propagate": "in_sample",
+    "chain_length": None,
+}
 
 
 def _plain(
@@ -208,6 +215,6 @@ def test_bad_input(data: Any, fit: Any) -> None:
     with pytest.raises(ValueError, match="sample_weight has shape"):
         label_dependencies(fit(), X, Y, np.ones(3))
     twice = pd.DataFrame(Y, columns=["a", "b", "a", "c"])
-    chain = DynamicChainClassifier(**SMALL, chain_length=1).fit(X, twice)
+    chain = DynamicChainClassifier(**{**SMALL, "chain_length": 1}).fit(X, twice)
     with pytest.raises(ValueError, match="2 labels have the name 'a': give each label a name of"):
         label_dependencies(chain, X, twice)

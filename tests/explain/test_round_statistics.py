@@ -14,7 +14,13 @@ from xdcc.explain import round_statistics
 def fixed() -> DynamicChainClassifier:
     """A chain whose probabilities are .9, .2, .6 in every row: its order is a, c, b."""
     frame = pd.DataFrame([[1, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]], columns=list("abc"))
-    chain = DynamicChainClassifier(base_score=[0.9, 0.2, 0.6], learning_rate=0.0, n_estimators=1)
+    chain = DynamicChainClassifier(
+        base_score=[0.9, 0.2, 0.6],
+        learning_rate=0.0,
+        n_estimators=1,
+        propagate="in_sample",
+        chain_length=None,
+    )
     return chain.fit(np.arange(4.0).reshape(-1, 1), frame)
 
 
@@ -61,7 +67,13 @@ def test_table(fixed: DynamicChainClassifier) -> None:
 
 
 def test_no_positive_at_all_has_no_fraction(data: Any) -> None:
-    chain = DynamicChainClassifier(base_score=0.1, learning_rate=0.0, n_estimators=1).fit(*data)
+    chain = DynamicChainClassifier(
+        base_score=0.1,
+        learning_rate=0.0,
+        n_estimators=1,
+        propagate="in_sample",
+        chain_length=None,
+    ).fit(*data)
     by_round = round_statistics(chain, data[0]).by_round()
     assert by_round["positive_fraction"].isna().all()
     np.testing.assert_allclose(by_round["negative_fraction"], 0.25)

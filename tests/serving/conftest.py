@@ -9,7 +9,8 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 
 CHAINS: dict[str, dict[str, Any]] = {
-    "defaults": {},
+    "paper": {},
+    "defaults": {"propagate": None, "chain_length": "auto"},
     "short standard": {"chain_length": 2, "prediction": "standard"},
     "authors": {"candidates": "all", "cumulation": "authors"},
     "certainty": {"order": "certainty", "labels_per_round": 2},
@@ -54,7 +55,8 @@ def fitted_chain(rows):
 
     def fitted(name):
         if name not in chains:
-            arguments = {"n_estimators": 6, "max_depth": 3, **CHAINS[name]}
+            paper = {"propagate": "in_sample", "chain_length": None}
+            arguments = {"n_estimators": 6, "max_depth": 3, **paper, **CHAINS[name]}
             chains[name] = DynamicChainClassifier(**arguments).fit(rows.X, rows.Y)
         return chains[name]
 

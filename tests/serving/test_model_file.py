@@ -52,7 +52,7 @@ def _rewrite(path, change):
 @pytest.fixture
 def saved(fitted_chain, tmp_path):
     path = tmp_path / "chain.xdcc"
-    save_model(fitted_chain("defaults"), path)
+    save_model(fitted_chain("paper"), path)
     return path
 
 
@@ -302,7 +302,7 @@ def test_a_hand_packed_file_is_read(saved, fitted_chain, rows):
     _rewrite(saved, lambda manifest, members: None)
     np.testing.assert_array_equal(
         load_model(saved).predict_proba(rows.X_new),
-        fitted_chain("defaults").predict_proba(rows.X_new),
+        fitted_chain("paper").predict_proba(rows.X_new),
     )
 
 
@@ -312,7 +312,7 @@ def test_wrong_paths(fitted_chain, tmp_path, name):
         load_model(tmp_path / name)
     if name != "missing":
         with pytest.raises(ModelFileError, match="cannot be written"):
-            save_model(fitted_chain("defaults"), tmp_path / name)
+            save_model(fitted_chain("paper"), tmp_path / name)
     assert os.listdir(tmp_path) == []
 
 

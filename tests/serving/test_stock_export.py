@@ -212,7 +212,7 @@ def test_what_cannot_be_exported(fitted_chain, rows, tmp_path):
 
 
 def test_places_that_are_refused(fitted_chain, tmp_path):
-    chain = fitted_chain("defaults")
+    chain = fitted_chain("paper")
     (tmp_path / "file").write_text("mine")
     for name in (".", "file"):
         with pytest.raises(FileExistsError, match="exists already"):
@@ -229,13 +229,13 @@ def test_a_failed_export_leaves_nothing(fitted_chain, tmp_path, monkeypatch):
 
     monkeypatch.setattr("shutil.copyfile", fail)
     with pytest.raises(OSError, match="No space left"):
-        to_stock(fitted_chain("defaults"), tmp_path / "stock")
+        to_stock(fitted_chain("paper"), tmp_path / "stock")
     assert os.listdir(tmp_path) == []
 
 
 @pytest.fixture
 def exported(fitted_chain, tmp_path):
-    to_stock(fitted_chain("defaults"), tmp_path / "stock")
+    to_stock(fitted_chain("paper"), tmp_path / "stock")
     return tmp_path / "stock"
 
 

@@ -27,7 +27,7 @@ def test_predictions(rows, objective, n_labels):
 
 def test_a_booster_of_a_chain(fitted_chain, rows):
     treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
-    booster = fitted_chain("defaults").boosters_[-1][0]
+    booster = fitted_chain("paper").boosters_[-1][0]
     P = np.full((len(rows.X_new), 4), np.nan, dtype=np.float32)
     P[:, 1] = 0.75
     joined = np.hstack([rows.X_new, P])
@@ -47,4 +47,4 @@ def test_without_treelite(fitted_chain, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without_treelite)
     with pytest.raises(ImportError, match="pip install treelite"):
-        to_treelite(fitted_chain("defaults").boosters_[0][0])
+        to_treelite(fitted_chain("paper").boosters_[0][0])

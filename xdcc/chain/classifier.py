@@ -52,7 +52,7 @@ MEASURES = (
 )
 """Measures of `xdcc.metrics` that can end a chain."""
 
-_DEFAULT_PATIENCE = 3
+_DEFAULT_PATIENCE = 2
 
 
 class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
@@ -67,10 +67,11 @@ class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
 
     Parameters
     ----------
-    chain_length : int, "auto" or None, default=None
-        Number of rounds. None is as many as decide all labels, which is also the largest number
-        that makes sense: more are cut to it, with a warning. ``"auto"`` turns on `end_label` and,
-        where there is something to measure on (see `early_stopping_rounds`), early stopping.
+    chain_length : int, "auto" or None, default="auto"
+        Number of rounds. ``"auto"`` turns on `end_label` and, where there is something to measure
+        on (see `early_stopping_rounds`), early stopping. None is as many rounds as decide all
+        labels, which is also the largest number that makes sense: more are cut to it, with a
+        warning.
     n_estimators : int, default=100
         Boosting iterations per round.
     max_depth : int, default=6
@@ -94,16 +95,18 @@ int, default="maxGain"
         probable one; or the label whose probability is farthest from 0.5, as in RDT-DCC.
     labels_per_round : int, default=1
         How many labels a round propagates in a row.
-    propagate : {"in_sample", "cross_val"}, default="in_sample"
+    propagate : {"in_sample", "cross_val"} or None, default=None
         Which predictions of the training rows the later rounds see: those of the booster that
-        was trained on them (the paper), or out-of-fold ones (`cv` folds, the same for all
-        rounds), which are as uncertain as those of new rows.
-    cv : int, default=2
-        Number of folds with ``propagate="cross_val"``, stratified by labels.
+        was trained on them (``"in_sample"``, the paper), or out-of-fold ones (``"cross_val"``:
+        `cv` folds, the same for all rounds), which are as uncertain as those of new rows. None is
+        ``"cross_val"``. Long chains of out-of-fold predictions need the end label: rows of which
+        only negatives are left teach the last rounds nothing that holds for other rows.
+    cv : int, default=3
+        Number of folds with ``propagate="cross_val"``, stratified by labels. A round trains a
+        booster for each fold, without the fold's rows, and one on all rows.
     ensemble : bool, default=False
         With ``propagate="cross_val"``: whether new rows are predicted by the mean of the folds'
-        boosters, which spares training one on all rows in every round. With two folds a chain
-        then costs about as much as one with in-sample propagation, else about twice as much.
+        boosters, which spares the one on all rows.
     end_label : bool, default=False
         Whether boosters learn one more label, true where no positive label is left; see
         :mod:`xdcc.chain.end_label`. It ends the chain row by row, and the training when every
@@ -112,7 +115,9 @@ int, default="maxGain"
         Stop the training when `stop_measure` has not become better for so many rounds, and keep
         the rounds up to the best. It is measured on `eval_set` if `fit` gets one, else with
         ``propagate="cross_val"`` on the out-of-fold predictions of the training rows. With
-        ``chain_length="auto"`` None means 3 rounds where one of them is there.
+        ``chain_length="auto"`` None means 2 rounds where one of them is there.
+    stop_tolerance : float, default=0.003
+        How much higher `stop_measure` has to be to count as better.
     stop_measure : str, default="example_f1"
         A measure of :mod:`xdcc.metrics`: `example_f1`, `subset_accuracy`, `hamming_accuracy`,
         `jaccard`, `micro_f1` or `macro_f1`.
@@ -184,7 +189,7 @@ int, default="maxGain"
     def __init__(
         self,
         *,
-        chain_length: int | Literal["auto"] | None = None,
+        chain_length: int | Literal["auto"] | None = "auto",
         n_estimators: int = 100,
         max_depth: int = 6,
         learning_rate: float = 0.3,
@@ -193,11 +198,12 @@ int, default="maxGain"
         candidates: Candidates = "open",
         order: Order = "positive",
         labels_per_round: int = 1,
-        propagate: Propagate = "in_sample",
-        cv: int = 2,
+        propagate: Propagate | None = None,
+        cv: int = 3,
         ensemble: bool = False,
         end_label: bool = False,
         early_stopping_rounds: int | None = None,
+        stop_tolerance: float = 0.003,
         stop_measure: str = "example_f1",
         prediction: Prediction = "cumulated",
         cumulation: Cumulation = "equation9",
@@ -222,6 +228,7 @@ int, default="maxGain"
         self.ensemble = ensemble
         self.end_label = end_label
         self.early_stopping_rounds = early_stopping_rounds
+        self.stop_tolerance = stop_tolerance
         self.stop_measure = stop_measure
         self.prediction = prediction
         self.cumulation = cumulation
@@ -281,7 +288,7 @@ int, default="maxGain"
         data = check_fit_data(self, X, Y, sample_weight)
         check_base_score(params, self.n_labels_)
 
-        plan = self._plan(data.Y)
+        plan = self._plan(data.Y, params.get("seed"))
         self.rule_ = plan.rule
         self.end_label_ = plan.end_label
         params = {**params, "objective": OBJECTIVE}
@@ -423,15 +430,15 @@ int, default="maxGain"
             self.rule_.labels_per_round,
         )
 
-    def _plan(self, Y: NDArray[np.float32]) -> ChainPlan:
-        cross_val = self.propagate == "cross_val"
+    def _plan(self, Y: NDArray[np.float32], seed: int | None) -> ChainPlan:
+        cross_val = self._propagates_out_of_fold()
         return ChainPlan(
             n_rounds=self._limited_rounds(Y.shape[1]),
             n_estimators=self.n_estimators,
             rule=PropagationRule(self.candidates, self.order, int(self.labels_per_round)),
             separate_and_conquer=self.separate_and_conquer,
             end_label=self.end_label or self.chain_length == "auto",
-            folds=stratified_folds(Y, self.cv, self.random_state) if cross_val else None,
+            folds=stratified_folds(Y, self.cv, seed) if cross_val else None,
             ensemble=cross_val and self.ensemble,
         )
 
@@ -458,7 +465,11 @@ int, default="maxGain"
             read=lambda state: self._decide(self._read_proba(state)),
             measure=getattr(metrics, self.stop_measure),
             patience=int(patience),
+            tolerance=self.stop_tolerance,
         )
+
+    def _propagates_out_of_fold(self) -> bool:
+        return self.propagate != "in_sample"
 
     def _limited_rounds(self, n_labels: int) -> int:
         largest = -(-n_labels // int(self.labels_per_round))
@@ -495,19 +506,21 @@ int, default="maxGain"
         check_domain("order", self.order, Choice(ORDERS))
         check_domain("labels_per_round", self.labels_per_round, at_least_1)
         PropagationRule(self.candidates, self.order, int(self.labels_per_round))
-        check_domain("propagate", self.propagate, Choice(PROPAGATE))
+        if self.propagate is not None:
+            check_domain("propagate", self.propagate, Choice(PROPAGATE))
         check_domain("cv", self.cv, Number(low=2, whole=True))
-        if self.ensemble and self.propagate != "cross_val":
+        if self.ensemble and not self._propagates_out_of_fold():
             raise ValueError(
                 "ensemble=True averages the boosters of folds: it needs propagate='cross_val'."
             )
         if self.early_stopping_rounds is not None:
             check_domain("early_stopping_rounds", self.early_stopping_rounds, at_least_1)
+        check_domain("stop_tolerance", self.stop_tolerance, Number(low=0))
         check_domain("stop_measure", self.stop_measure, Choice(MEASURES))
         self._check_reading()
 
     def _check_stopping(self, has_eval_set: bool) -> None:
-        measures = has_eval_set or self.propagate == "cross_val"
+        measures = has_eval_set or self._propagates_out_of_fold()
         if self.early_stopping_rounds is not None and not measures:
             raise ValueError(
                 "early_stopping_rounds needs something to measure on: an eval_set, or "

@@ -28,11 +28,15 @@ class Watch:
         Score of (truth, labels), the higher the better.
     patience : int
         Number of rounds without a better score after which to stop.
+    tolerance : float
+        How much higher a score has to be to count as better.
 
     Attributes
     ----------
     scores : list of float
         The measure after each round.
+    best_round : int
+        Number of the last round that was better than those before, from 1.
     """
 
     def __init__(
@@ -43,18 +47,16 @@ class Watch:
         read: Reading,
         measure: Measure,
         patience: int,
+        tolerance: float,
     ) -> None:
         self._Y = Y
         self._run = run
         self._read = read
         self._measure = measure
         self._patience = patience
+        self._tolerance = tolerance
         self.scores: list[float] = []
-
-    @property
-    def best_round(self) -> int:
-        """Number of the first round with the best score, from 1."""
-        return int(np.argmax(self.scores)) + 1
+        self.best_round = 0
 
     def says_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
         """Measure the chain after a round.
@@ -69,8 +71,11 @@ class Watch:
         Returns
         -------
         bool
-            Whether the last `patience` rounds were no better than a round before them.
+            Whether none of the last `patience` rounds was better than one before them.
         """
         state = training_state if self._run is None else self._run.advance(boosters)
-        self.scores.append(self._measure(self._Y, self._read(state)))
+        score = self._measure(self._Y, self._read(state))
+        if not self.scores or score > self.scores[self.best_round - 1] + self._tolerance:
+            self.best_round = len(self.scores) + 1
+        self.scores.append(score)
         return len(self.scores) - self.best_round >= self._patience

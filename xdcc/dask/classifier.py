@@ -9,6 +9,7 @@ by chunk by the local estimator. (More than 300 lines, most of them documentatio
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -39,8 +40,9 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers. ``propagate="cross_val"``, `end_label`, ``chain_length="auto"`` and
-    `early_stopping_rounds` are not available here: `fit` refuses them.
+    the workers. ``propagate="cross_val"``, `end_label` and `early_stopping_rounds` are not
+    available here: `fit` refuses them. ``propagate=None`` is ``"in_sample"`` and
+    ``chain_length="auto"`` as many rounds as decide all labels.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -150,7 +152,9 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
         check_base_score(params, local.n_labels_)
-        plan = self._plan(np.empty((0, local.n_labels_), dtype=np.float32))
+        plan = replace(
+            self._plan(np.empty((0, local.n_labels_), dtype=np.float32), None), end_label=False
+        )
         local.rule_ = plan.rule
         local.end_label_ = plan.end_label
         train = partial(
@@ -170,11 +174,13 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         _become_fitted(self, local)
         return self
 
+    def _propagates_out_of_fold(self) -> bool:
+        return self.propagate == "cross_val"
+
     def _check_available(self, eval_set: Any) -> None:
         wanted = {
             "propagate='cross_val'": self.propagate == "cross_val",
             "end_label=True": self.end_label,
-            "chain_length='auto'": self.chain_length == "auto",
             "early_stopping_rounds": self.early_stopping_rounds is not None,
             "eval_set": eval_set is not None,
         }

@@ -59,7 +59,7 @@ def chain_length(candidate: str, Y: Labels) -> int:
 
 
 def make_chain(job: Job, length: int) -> Any:
-    """Return the estimator of a job; XDCC is cut to a number of rounds.
+    """Return the estimator of a job; XDCC is the paper's, cut to a number of rounds.
 
     Both are as they come but for the settings that they share with the boosters of the other
     suites.
@@ -68,4 +68,4 @@ def make_chain(job: Job, length: int) -> Any:
     common |= {"n_estimators": job.rounds, "random_state": job.seed, "n_jobs": job.threads}
     if job.candidate == "classifier_chain":
         return ClassifierChain(estimator=xgb.XGBClassifier(tree_method="hist", **common))
-    return DynamicChainClassifier(chain_length=length, **common)
+    return DynamicChainClassifier(chain_length=length, propagate="in_sample", **common)
