@@ -263,7 +263,9 @@ def load_results(folder: Path) -> pd.DataFrame:
 def report(folder: Path) -> str:
     """Write the tables as Markdown."""
     results = load_results(folder)
-    parts = ["# Chain variants", __doc__.split("\n\n", 2)[2].split("`run` writes")[0].strip()]
+    notes = Path(__file__).with_name("chain_variants_notes.md").read_text().strip()
+    what = (__doc__ or "").split("\n\n", 2)[2].split("`run` writes")[0].strip()
+    parts = ["# Chain variants", what, notes]
     for position, measure in enumerate(TUNED_FOR):
         of_measure = results[results.measure == measure]
         scores = of_measure.pivot(index="data", columns="method", values="score")
@@ -290,10 +292,9 @@ def _ranks(scores: pd.DataFrame, position: int) -> str:
     ).reindex(scores.columns)
     for name in (m for m in NEW if m in scores):
         rivals = [name, *(m for m in ("BR", "CC", "ML-XGB") if m in scores)]
-        table.loc[name, "rank against BR, CC, ML-XGB"] = (
-            scores[rivals].rank(axis=1, ascending=False).mean()[name]
-        )
-    return table.round(3).to_markdown()
+        ranks = scores[rivals].rank(axis=1, ascending=False).mean()
+        table.loc[name, "rank among it, BR, CC, ML-XGB"] = " ".join(f"{r:.2f}" for r in ranks)
+    return table.round(3).astype(object).fillna("").to_markdown()
 
 
 def _differences(scores: pd.DataFrame) -> str:
