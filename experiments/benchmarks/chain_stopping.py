@@ -130,12 +130,13 @@ def main() -> None:
     run_command.add_argument("--data", type=lambda s: s.split(","), default=list(DATASETS))
     report_command = commands.add_parser("report")
     report_command.add_argument("file", type=Path)
+    report_command.add_argument("--to", type=Path, default=Path(__file__).parent)
     options = parser.parse_args()
     if options.command == "run":
         run(options.data, options.output)
     else:
         text = report(options.file)
-        Path(__file__).with_name("CHAIN_STOPPING.md").write_text(text)
+        (options.to / "CHAIN_STOPPING.md").write_text(text)
         print(text)
 
 

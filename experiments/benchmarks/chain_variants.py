@@ -321,12 +321,13 @@ def main() -> None:
     run_command.add_argument("--n_jobs", type=int, default=2)
     report_command = commands.add_parser("report")
     report_command.add_argument("folder", type=Path)
+    report_command.add_argument("--to", type=Path, default=Path(__file__).parent)
     options = parser.parse_args()
     if options.command == "run":
         run(options.data, options.families, options.output, options.n_jobs)
     else:
         text = report(options.folder)
-        Path(__file__).with_name("CHAIN_VARIANTS.md").write_text(text)
+        (options.to / "CHAIN_VARIANTS.md").write_text(text)
         print(text)
 
 
