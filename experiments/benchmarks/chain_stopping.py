@@ -91,30 +91,31 @@ def report(path: Path) -> str:
     order = [d for d in DATASETS if d in set(table.data)]
     table = table.set_index(["data", "variant"]).loc[order].reset_index()
     measures = ["F1", "subset accuracy", "Hamming accuracy"]
-    full = table[table.variant == "full"].set_index("data")
+    of = {v: table[table.variant == v].set_index("data") for v in VARIANTS}
     rows = []
-    for variant in [v for v in VARIANTS if v != "full"]:
-        one = table[table.variant == variant].set_index("data")
-        saved = (one["rounds of a row"] - one["cardinality"]).mean()
-        trained = (one["rounds"] - one["cardinality"]).mean()
-        seconds = np.exp(np.log(one["CPU seconds"] / full["CPU seconds"]).mean())
-        difference = (one[measures] - full[measures]).mean()
-        rows.append([variant, trained, saved, seconds, *difference])
-    summary = pd.DataFrame(
-        rows,
-        columns=[
-            "variant",
-            "rounds less cardinality",
-            "rounds of a row less cardinality",
-            "CPU time (geometric mean of ratios)",
-            *measures,
-        ],
-    )
+    for variant, other in (("end label", "full"), ("auto", "full"), ("auto", "end label")):
+        one, against = of[variant], of[other]
+        ratio = np.exp(np.log(one["CPU seconds"] / against["CPU seconds"]).mean())
+        rows.append(
+            {
+                "variant": variant,
+                "against": other,
+                "rounds less cardinality": (one["rounds"] - one["cardinality"]).mean(),
+                "rounds of a row less cardinality": (
+                    one["rounds of a row"] - one["cardinality"]
+                ).mean(),
+                "CPU time (geometric mean of ratios)": ratio,
+                **(one[measures] - against[measures]).mean(),
+            }
+        )
+    summary = pd.DataFrame(rows)
     text = [
         "# Ending chains early",
         (__doc__ or "").split("\n\n", 2)[2].split("`run` adds")[0].strip(),
-        "## Means over the data sets; measures: difference from the full chain",
+        "## Means over the data sets; measures: differences",
         summary.round(4).to_markdown(index=False),
+        "The full chain without an end label fails on genbase and medical: rows of which only "
+        "negatives are left teach its last rounds what does not hold for other rows.",
         "## Each data set",
         table.round(3).to_markdown(index=False),
     ]
