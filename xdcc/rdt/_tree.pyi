@@ -73,4 +73,4 @@ def chain(
     """
 
 def n_threads(n_jobs: int | None) -> int:
-    """Number of threads: what OpenMP offers if `n_jobs` is None."""
+    """Return `n_jobs`, or the number of threads that OpenMP offers if it is None."""
