@@ -142,9 +142,8 @@ def grow_forest(
     -------
     Forest
     """
-    columns = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
-    if sparse.issparse(columns):
-        columns.sort_indices()
+    # Converting to CSC sorts the rows of each column, which the kernel searches.
+    columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
     category, category_start = _categories(columns, categorical)
     is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
     arrays = _tree.build(
