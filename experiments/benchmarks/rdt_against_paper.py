@@ -39,7 +39,6 @@ DATASETS = ("flags", "emotions", "scene", "yeast", "birds", "cal500", "enron", "
 N_ORDERS = 10
 N_FOLDS = 10
 NOTES = Path(__file__).with_name("rdt_notes.md")
-REPORT = Path(__file__).with_name("RDT.md")
 
 LABEL, PROBABILITY = {"threshold": "label"}, {"threshold": "probability"}
 
@@ -156,8 +155,8 @@ def comparison(rows: pd.DataFrame, published: pd.DataFrame, measured: str) -> pd
     return pd.DataFrame(table).T.rename_axis(["method", "tree weights"]).reset_index()
 
 
-def report(file: Path, published: Path) -> None:
-    """Write `RDT.md`."""
+def report(file: Path, published: Path, to: Path) -> None:
+    """Write the report."""
     rows = pd.DataFrame(json.loads(file.read_text()))
     numbers = pd.read_csv(published)
     parts = [NOTES.read_text().rstrip()]
@@ -175,7 +174,7 @@ def report(file: Path, published: Path) -> None:
             f"## Beyond the paper: {title}\n\nThe dynamic chain with the label method, equal "
             f"weights.\n\n{table.to_markdown(floatfmt='.3f')}"
         )
-    REPORT.write_text("\n\n".join(parts) + "\n")
+    to.write_text("\n\n".join(parts) + "\n")
 
 
 def draw_sigma(folder: Path, n_trees: int) -> None:
@@ -243,6 +242,7 @@ def main() -> None:
     part = commands.add_parser("report")
     part.add_argument("file", type=Path)
     part.add_argument("--published", type=Path, required=True)
+    part.add_argument("--to", type=Path, default=Path(__file__).with_name("RDT.md"))
     options = parser.parse_args()
     if options.command == "run":
         run(options.data.split(","), options.output, options.trees)
@@ -251,7 +251,7 @@ def main() -> None:
         draw_sigma(options.output, options.trees)
         draw_sequences(options.output, options.trees)
     else:
-        report(options.file, options.published)
+        report(options.file, options.published, options.to)
 
 
 if __name__ == "__main__":
