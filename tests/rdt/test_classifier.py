@@ -350,6 +350,15 @@ def test_refused_data(fitted):
         small().predict(X)
 
 
+def test_more_labels_than_in_training(fitted):
+    X, Y = labelled_rows()
+    more = np.hstack((Y, Y[:, :1]))
+    with pytest.raises(ValueError, match=r"shape \(120, 5\), but the predictions have \(120, 4\)"):
+        fitted.trace(X).correct(more)
+    with pytest.raises(ValueError, match="different numbers of labels"):
+        fitted.score(X, more)
+
+
 @pytest.mark.parametrize("params", [{"chain": None}, {"transformation": "powerset"}])
 def test_no_order_without_a_chain(fitted, params):
     X, _ = labelled_rows()

@@ -15,7 +15,8 @@ those trees are evaluated again. Every pair is read at most once in the whole ch
 decided late costs no more than one decided early. Both use threads over instances.
 
 Counts are whole numbers in float64 and so exact; means over trees are summed in the order of
-the trees. The results do not depend on the number of threads.
+the trees. The results do not depend on the number of threads. (More than 300 lines: what the
+kernels share, the kinds of nodes and the arrays, is used in every function.)
 """
 
 import numpy as np
@@ -68,7 +69,7 @@ cdef cppclass Training:
     const float* dense             # [n_features, n_rows], NULL if X is sparse
     const float* data              # CSC otherwise
     const int32_t* indices
-    const int32_t* indptr
+    const int64_t* indptr
     const float* category          # values of feature f: category[category_start[f] : ...[f + 1]]
     const int32_t* category_start  # no value: the feature is a number
     const int32_t* sparse_feature  # features that take part in disjunctions
@@ -130,7 +131,7 @@ cdef cppclass Scratch:
 
 
 cdef inline float _value(const Training* data, int64_t feature, int64_t row) noexcept nogil:
-    cdef int32_t low, high, middle
+    cdef int64_t low, high, middle
     if data.dense != NULL:
         return data.dense[feature * data.n_rows + row]
     low = data.indptr[feature]
@@ -159,7 +160,9 @@ cdef inline int32_t _category(const Training* data, int64_t feature, float value
     return low - data.category_start[feature]
 
 
-cdef int64_t _pick_open(uint64_t* state, const uint8_t* used, int64_t n, int64_t n_open) noexcept nogil:
+cdef int64_t _pick_open(
+    uint64_t* state, const uint8_t* used, int64_t n, int64_t n_open
+) noexcept nogil:
     """Draw one of the tests that are not used; each is equally likely."""
     cdef int64_t i, k
     if 2 * n_open >= n:
@@ -465,7 +468,7 @@ def build(X, X_parts, category, category_start, sparse_feature, is_sparse, Y, la
     cdef const float[::1, :] dense
     cdef const float[::1] csc_data
     cdef const int32_t[::1] csc_indices
-    cdef const int32_t[::1] csc_indptr
+    cdef const int64_t[::1] csc_indptr
     cdef const float[::1] category_view = category
     cdef const int32_t[::1] category_start_view = category_start
     cdef const int32_t[::1] sparse_view = sparse_feature
@@ -532,6 +535,11 @@ cdef object _joined(Tree* trees, int64_t n_trees):
         n_labels += trees[t].label.size()
         n_labelsets += trees[t].labelset.size()
         joins += trees[t].disjunction.size()
+    if nodes > 2147483647:
+        raise ValueError(
+            f"The trees have {nodes} nodes together; no more than 2147483647 can be numbered. "
+            "Take fewer trees, a smaller max_depth or a larger min_samples_split."
+        )
     start = np.empty(n_trees + 1, np.int64)
     kind = np.empty(nodes, np.int8)
     index = np.empty(nodes, np.int32)
@@ -935,7 +943,9 @@ cdef View _view(forest, bint labelsets, double sigma, bint gini, double size_exp
     cdef const int32_t[::1] branches = forest.branches
     cdef const int32_t[::1] disjunction = forest.disjunction
     cdef const int32_t[::1] leaf_size = forest.leaf_size
-    cdef const int64_t[::1] target_start = forest.labelset_start if labelsets else forest.label_start
+    cdef const int64_t[::1] target_start = (
+        forest.labelset_start if labelsets else forest.label_start
+    )
     cdef const int32_t[::1] target = forest.labelset if labelsets else forest.label
     cdef const int32_t[::1] count = forest.labelset_count if labelsets else forest.label_count
     view.n_trees = start.shape[0] - 1
@@ -964,11 +974,11 @@ cdef cppclass Rows:
     const float* dense
     const float* data
     const int32_t* indices
-    const int32_t* indptr
+    const int64_t* indptr
 
 
 cdef const float* _load(const Rows* X, Instance* s, int64_t row) noexcept nogil:
-    cdef int32_t k
+    cdef int64_t k
     if X.dense != NULL:
         return X.dense + row * X.n_features
     if s.x.empty():
@@ -979,7 +989,7 @@ cdef const float* _load(const Rows* X, Instance* s, int64_t row) noexcept nogil:
 
 
 cdef void _unload(const Rows* X, Instance* s, int64_t row) noexcept nogil:
-    cdef int32_t k
+    cdef int64_t k
     if X.dense == NULL:
         for k in range(X.indptr[row], X.indptr[row + 1]):
             s.x[X.indices[k]] = 0
@@ -990,7 +1000,7 @@ cdef Rows _rows(X, X_parts, int64_t n_features):
     cdef const float[:, ::1] dense
     cdef const float[::1] data
     cdef const int32_t[::1] indices
-    cdef const int32_t[::1] indptr
+    cdef const int64_t[::1] indptr
     rows.n_features = n_features
     rows.dense = NULL
     rows.data = NULL

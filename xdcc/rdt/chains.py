@@ -105,7 +105,17 @@ class ChainTrace:
         -------
         float64 array of shape (n_samples, n_labels)
             1, 0, or NaN where the chain had ended.
+
+        Raises
+        ------
+        ValueError
+            If `Y_true` has another shape than the predictions.
         """
+        if np.shape(Y_true) != self.Y_pred.shape:
+            raise ValueError(
+                f"Y_true has shape {np.shape(Y_true)}, but the predictions have "
+                f"{self.Y_pred.shape}: (n_samples, n_labels)."
+            )
         return self._by_iteration((self.Y_pred == Y_true).astype(np.float64))
 
     def _by_iteration(self, by_label: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -227,7 +227,7 @@ def kernel_rows(X: Features) -> tuple[Any, Any, int, int]:
 def _parts(X: Any) -> Any:
     if not sparse.issparse(X):
         return None
-    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
 
 
 def _column(X: Any, feature: int) -> NDArray[np.float32]:
