@@ -11,7 +11,7 @@ def test_python_examples(capsys, tmp_path, monkeypatch):
     blocks = re.findall(
         r"^```python\n(.*?)^```$", README.read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     namespace = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), namespace)

@@ -1,0 +1,89 @@
+"""The kernels against plain recursion over the same trees: equal to the last bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xdcc.rdt import RandomDecisionTreeClassifier, reference
+from xdcc.rdt.chains import ChainRule, run_chain
+from xdcc.rdt.forest import Weighting, read_forest
+
+RULES = [
+    (order, threshold, candidates, early_stop)
+    for order in (False, True)
+    for threshold in ("label", "probability")
+    for candidates in (("open",) if order else ("open", "positive"))
+    for early_stop in (False, True)
+]
+
+
+def mixed_data(seed, n_rows=40):
+    """Numbers, mostly zeros, categories, missing values; labels that depend on each other."""
+    rng = np.random.default_rng(seed)
+    X = np.hstack(
+        (
+            rng.normal(size=(n_rows, 2)).round(1),
+            (rng.random((n_rows, 3)) < 0.3) * rng.integers(1, 3, (n_rows, 3)),
+            rng.integers(0, 4, (n_rows, 1)),
+        )
+    ).astype(np.float32)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    Y = (rng.random((n_rows, 4)) < [0.5, 0.3, 0.2, 0.1]).astype(np.int8)
+    Y[:, 3] |= Y[:, 0] & Y[:, 1]
+    return X, Y
+
+
+def drawn_model(seed, **params):
+    X, Y = mixed_data(seed)
+    settings = {"n_estimators": 5, "label_test_fraction": 0.4, "disjunction_size": 2}
+    model = RandomDecisionTreeClassifier(
+        **settings | params, categorical_features=[5], random_state=seed, n_jobs=1
+    )
+    return model.fit(X, Y), mixed_data(seed + 1, 6)[0]
+
+
+@pytest.mark.parametrize(("static", "threshold", "candidates", "early_stop"), RULES)
+@given(
+    seed=st.integers(0, 1000),
+    gini=st.booleans(),
+    exponent=st.sampled_from([0.0, 0.5]),
+    sigma=st.sampled_from([0.0, 0.5, 1.0]),
+)
+@settings(max_examples=8, deadline=None)
+def test_chain_agrees(static, threshold, candidates, early_stop, seed, gini, exponent, sigma):
+    model, X = drawn_model(seed)
+    order = np.random.default_rng(seed).permutation(4) if static else None
+    rule = ChainRule(order, threshold, candidates, early_stop)
+    weighting = Weighting(gini, exponent)
+    kernel = run_chain(model.forest_, X, rule, weighting, sigma=sigma, n_threads=1)
+    twin = reference.run_chain(model.forest_, X, rule, weighting, sigma=sigma)
+    for field in ("Y_pred", "Y_proba", "labels", "numbers"):
+        np.testing.assert_array_equal(getattr(kernel, field), getattr(twin, field), field)
+
+
+@given(
+    seed=st.integers(0, 1000),
+    labelsets=st.booleans(),
+    redraw=st.booleans(),
+    fraction=st.sampled_from([0.0, 0.4, 1.0]),
+)
+@settings(max_examples=30, deadline=None)
+def test_posteriors_agree(seed, labelsets, redraw, fraction):
+    model, X = drawn_model(seed, redraw=redraw, label_test_fraction=fraction)
+    known = np.random.default_rng(seed).integers(-1, 2, (len(X), 4)).astype(np.int8)
+    weighting = Weighting(True, 0.0)
+    proba, number = read_forest(
+        model.forest_, X, weighting, sigma=0.7, known=known, labelsets=labelsets, n_threads=1
+    )
+    for row, x in enumerate(X):
+        expected = reference.posteriors(
+            model.forest_, x, known[row], weighting, 0.7, labelsets=labelsets
+        )
+        np.testing.assert_array_equal(proba[row], expected[0])
+        assert number[row] == expected[1]
+
+
+def test_every_kind_of_node_occurs():
+    kinds = np.concatenate([drawn_model(seed)[0].forest_.kind for seed in range(3)])
+    assert sorted(set(kinds.tolist())) == [0, 1, 2, 3, 4]

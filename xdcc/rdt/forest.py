@@ -1,0 +1,262 @@
+"""``Forest``: random decision trees as arrays, and how they are built from checked data.
+
+All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
+root first, and a node's children lie side by side from ``child`` on. :func:`grow_forest` encodes
+what the kernel (``_tree.pyx``) needs and calls it; :func:`read_forest` asks a forest for
+posteriors. Trees are drawn, not fitted: features, labels and thresholds are random.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from xdcc.rdt import _tree
+from xdcc.validation import Features, Labels
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Random decision trees.
+
+    Attributes
+    ----------
+    start : int64 array of shape (n_trees + 1,)
+        First node of each tree.
+    kind : int8 array of shape (n_nodes,)
+        What a node is: a number of `KINDS`.
+    index : int32 array of shape (n_nodes,)
+        Its feature, its label, the leaf's number, or where its features begin in `disjunction`.
+    threshold : float32 array of shape (n_nodes,)
+        A numeric test sends larger values to the second child. A label test is active where
+        sigma is larger than its threshold, a draw from [0, 1).
+    value : float32 array of shape (n_nodes,)
+        The value of the parent's discrete or label test that leads to a node.
+    child, branches : int32 arrays of shape (n_nodes,)
+        First child, number of children.
+    disjunction : int32 array
+        Features of disjunctions, each list ended by -1.
+    leaf_size : int32 array of shape (n_leaves,)
+        N: training instances in each leaf.
+    label_start : int64 array of shape (n_leaves + 1,)
+        Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``.
+    label, label_count : int32 arrays
+        Labels that are positive in a leaf, and in how many instances.
+    labelset_start, labelset, labelset_count : arrays
+        The same for labelsets.
+    n_labels, n_labelsets : int
+        How many there are.
+    """
+
+    start: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    index: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    value: NDArray[np.float32]
+    child: NDArray[np.int32]
+    branches: NDArray[np.int32]
+    disjunction: NDArray[np.int32]
+    leaf_size: NDArray[np.int32]
+    label_start: NDArray[np.int64]
+    label: NDArray[np.int32]
+    label_count: NDArray[np.int32]
+    labelset_start: NDArray[np.int64]
+    labelset: NDArray[np.int32]
+    labelset_count: NDArray[np.int32]
+    n_labels: int
+    n_labelsets: int
+
+
+@dataclass(frozen=True)
+class TreeShape:
+    """How trees are drawn.
+
+    Attributes
+    ----------
+    max_depth : int
+        Most tests on a path.
+    min_samples_split : int
+        Fewest instances of a node that gets a test.
+    label_test_fraction : float
+        Probability that a test is on a label.
+    disjunction_size : int
+        Number of sparse features that a test joins.
+    retry : bool
+        Whether a test that does not divide a node's instances is drawn again; otherwise it
+        counts as a level of the tree.
+    """
+
+    max_depth: int
+    min_samples_split: int
+    label_test_fraction: float
+    disjunction_size: int
+    retry: bool
+
+
+class Weighting(NamedTuple):
+    """How trees are weighed when an instance is predicted.
+
+    Attributes
+    ----------
+    gini : bool
+        Whether by the inverted Gini index (equation 3).
+    size_exponent : float
+        Power of the number of instances in the reached leaves that the weight is multiplied by.
+    """
+
+    gini: bool
+    size_exponent: float
+
+
+def grow_forest(
+    X: Features,
+    Y: Labels,
+    labelset: NDArray[np.int32],
+    categorical: NDArray[np.bool_],
+    shape: TreeShape,
+    seeds: NDArray[np.uint64],
+    n_threads: int,
+) -> Forest:
+    """Draw a forest and count the training instances in its leaves.
+
+    Parameters
+    ----------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        NaN is a missing value; what a sparse X does not store is 0.
+    Y : float32 array of shape (n_samples, n_labels)
+        Zeros and ones.
+    labelset : int32 array of shape (n_samples,)
+        Number of each row's labelset, from 0.
+    categorical : bool array of shape (n_features,)
+        Which features are discrete: a test has a branch for each value.
+    shape : TreeShape
+        How trees are drawn.
+    seeds : uint64 array of shape (n_trees,)
+        A seed for each tree.
+    n_threads : int
+        Number of threads; it does not change the forest.
+
+    Returns
+    -------
+    Forest
+    """
+    # Converting to CSC sorts the rows of each column, which the kernel searches.
+    columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
+    category, category_start = _categories(columns, categorical)
+    is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
+    arrays = _tree.build(
+        None if sparse.issparse(columns) else columns,
+        _parts(columns),
+        category,
+        category_start,
+        np.flatnonzero(is_sparse).astype(np.int32),
+        is_sparse.view(np.uint8),
+        np.asfortranarray(Y, dtype=np.uint8),
+        labelset,
+        seeds,
+        shape.max_depth,
+        shape.min_samples_split,
+        shape.label_test_fraction,
+        shape.disjunction_size,
+        shape.retry,
+        n_threads,
+    )
+    return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
+
+
+def read_forest(
+    forest: Forest,
+    X: Features,
+    weighting: Weighting,
+    *,
+    sigma: float,
+    known: NDArray[np.int8] | None = None,
+    labelsets: bool = False,
+    n_threads: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Posteriors of labels or labelsets (equations 1, 2 and 4), every tree walked from its root.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Checked features.
+    weighting : Weighting
+        How trees are weighed.
+    sigma : float
+        Share of the label tests that are active.
+    known : int8 array of shape (n_samples, n_labels), optional
+        0, 1, or -1 where the label is not known; nothing is known if None.
+    labelsets : bool, default=False
+        Whether the posteriors are those of labelsets.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    proba : float64 array of shape (n_samples, n_labels or n_labelsets)
+        Posteriors.
+    number : float64 array of shape (n_samples,)
+        R, the estimated number of positive labels, not rounded.
+    """
+    proba, number = _tree.posteriors(
+        forest, *kernel_rows(X), known, labelsets, sigma, *weighting, n_threads
+    )
+    return proba, number
+
+
+def kernel_rows(X: Features) -> tuple[Any, Any, int, int]:
+    """Put X into the form that the kernels take.
+
+    Parameters
+    ----------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Checked features.
+
+    Returns
+    -------
+    tuple
+        The dense array or None, the parts of the sparse one or None, numbers of rows and columns.
+    """
+    return None if sparse.issparse(X) else X, _parts(X), *X.shape
+
+
+def _parts(X: Any) -> Any:
+    if not sparse.issparse(X):
+        return None
+    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
+
+
+def _column(X: Any, feature: int) -> NDArray[np.float32]:
+    if not sparse.issparse(X):
+        return np.asarray(X[:, feature])
+    stored = X.data[X.indptr[feature] : X.indptr[feature + 1]]
+    # A value that is not stored somewhere is 0, which is enough to find the distinct values.
+    return stored if len(stored) == X.shape[0] else np.append(stored, np.float32(0))
+
+
+def _categories(
+    X: Any, categorical: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Distinct values of the discrete features, sorted, and where those of a feature begin."""
+    values = []
+    for feature, is_categorical in enumerate(categorical):
+        column = _column(X, feature) if is_categorical else np.empty(0, np.float32)
+        values.append(np.unique(column[~np.isnan(column)]))
+    start = np.cumsum([0, *map(len, values)])
+    return np.concatenate(values).astype(np.float32), start.astype(np.int32)
+
+
+def _mostly_zero(X: Any) -> NDArray[np.bool_]:
+    """Features that are 0 in more than half of the rows."""
+    n_samples, n_features = X.shape
+    other = X.getnnz(axis=0) if sparse.issparse(X) else np.count_nonzero(X, axis=0)
+    return np.asarray(2 * other < n_samples).reshape(n_features)
+
+
+def _many_valued(category_start: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Discrete features of more than two values: these are not there or absent, but of a kind."""
+    return np.diff(category_start) > 2
