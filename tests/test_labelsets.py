@@ -70,8 +70,14 @@ def test_no_known_labelset_is_more_probable(
         (lambda: KnownLabelsets.of([[np.nan, 1]]), "Every row of Y has an unknown label"),
         (lambda: KnownLabelsets.of([[2, 1]]), "Unknown label type: Y holds 2"),
         (lambda: KnownLabelsets.of(Y).most_probable([[0.5, 0.5]]), "Y_proba has 2 labels, the"),
-        (lambda: KnownLabelsets.of(Y).most_probable([[0.5, 2, 1]]), "2"),
-        (lambda: KnownLabelsets.of(Y).most_probable([[0.5, 0, 1]], prior=-1), "prior=-1"),
+        (
+            lambda: KnownLabelsets.of(Y).most_probable([[0.5, 2, 1]]),
+            r"Y_proba\[0, 1\] is 2; a probability is between 0 and 1",
+        ),
+        (
+            lambda: KnownLabelsets.of(Y).most_probable([[0.5, 0, 1]], prior=-1),
+            "prior=-1: it has to",
+        ),
     ],
 )
 def test_bad_input(call: Any, message: str) -> None:

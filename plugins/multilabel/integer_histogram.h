@@ -90,11 +90,8 @@ class IntegerHistogram {
            FeatureBlock const& block, std::vector<std::uint32_t> const& rows,
            BinSortBuffer* buffer) {
     auto& [counts, next, sorted] = *buffer;
-    // At most all rows, at least one.
-    auto const n_tile = static_cast<std::size_t>(
-        kTileEntries / std::clamp(index.EntriesPerRow(block_id),
-                                  kTileEntries / static_cast<double>(rows.size() + 1),
-                                  static_cast<double>(kTileEntries)));
+    auto const wanted = kTileEntries / index.EntriesPerRow(block_id);  // infinite without entries
+    auto const n_tile = static_cast<std::size_t>(std::clamp(wanted, 1.0, rows.size() + 1.0));
     for (std::size_t begin = 0; begin < rows.size(); begin += n_tile) {
       auto const n = std::min(n_tile, rows.size() - begin);
       auto for_each_bin = [&](auto&& fn) {

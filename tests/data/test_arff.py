@@ -1,4 +1,7 @@
-"""What `load_arff` reads: one small file per quirk (many quirks, one fixture, hence the length)."""
+"""What `load_arff` reads: one small file per quirk.
+
+More than 300 lines: many quirks, one fixture.
+"""
 
 from pathlib import Path
 

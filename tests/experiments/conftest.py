@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from xdcc.data import load_dataset
+
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 
@@ -25,3 +27,12 @@ def run_script(tmp_path):
         )
 
     return run
+
+
+@pytest.fixture
+def flags_data():
+    """Skip the test where the data set flags is not there."""
+    try:
+        load_dataset("flags", "train")
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))

@@ -4,15 +4,7 @@ import json
 
 import pytest
 
-from xdcc.data import load_dataset
-
-
-@pytest.fixture(autouse=True)
-def _flags():
-    try:
-        load_dataset("flags", "train")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+pytestmark = pytest.mark.usefixtures("flags_data")
 
 
 def test_chain_variants(run_script, tmp_path):

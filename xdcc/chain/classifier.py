@@ -35,22 +35,13 @@ from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, Propag
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.folds import stratified_folds
 from xdcc.plugin import require_plugin
+from xdcc.thresholds.measures import MEASURES
 from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
 
 Propagate = Literal["in_sample", "cross_val"]
 
 PROPAGATE: tuple[str, ...] = get_args(Propagate)
 """The sources of what the training rows propagate; see `xdcc.chain.training`."""
-
-MEASURES = (
-    "example_f1",
-    "subset_accuracy",
-    "hamming_accuracy",
-    "jaccard",
-    "micro_f1",
-    "macro_f1",
-)
-"""Measures of `xdcc.metrics` that can end a chain."""
 
 _DEFAULT_PATIENCE = 2
 
@@ -516,7 +507,7 @@ int, default="maxGain"
         if self.early_stopping_rounds is not None:
             check_domain("early_stopping_rounds", self.early_stopping_rounds, at_least_1)
         check_domain("stop_tolerance", self.stop_tolerance, Number(low=0))
-        check_domain("stop_measure", self.stop_measure, Choice(MEASURES))
+        check_domain("stop_measure", self.stop_measure, Choice(tuple(MEASURES)))
         self._check_reading()
 
     def _check_stopping(self, has_eval_set: bool) -> None:

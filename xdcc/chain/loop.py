@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.chain.cumulation import accumulate
 from xdcc.chain.end_label import at_end
@@ -139,8 +138,6 @@ def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.
     float32 array of shape (n_samples, n_columns)
         Mean probability of each output.
     """
-    if sparse.issparse(joined):
-        joined = sparse.csr_matrix(joined)
     total = np.zeros((joined.shape[0], 1), dtype=np.float32)
     for booster in boosters:
         total = total + booster.inplace_predict(joined, validate_features=False, strict_shape=True)

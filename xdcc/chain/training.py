@@ -166,15 +166,11 @@ class _Training:
     ) -> tuple[xgb.Booster, NDArray[np.float32]]:
         """Train a booster on some of the rows; return it and its predictions for all."""
         weight = self._data.sample_weight
-        if rows is not None or self.state.ended.any():
-            weight = np.ones(len(truth), dtype=np.float32) if weight is None else weight.copy()
-            weight[self.state.ended] = 0
-            if rows is not None:
-                weight[~rows] = 0
+        counts = ~self.state.ended if rows is None else rows & ~self.state.ended
+        # With folds the matrix has the weights of the booster before, even if all rows count.
+        if self._plan.folds is not None or not counts.all():
+            weight = np.where(counts, 1 if weight is None else weight, 0).astype(np.float32)
             matrix.set_weight(weight)
-        elif self._plan.folds is not None:
-            # After boosters that did not see all rows.
-            matrix.set_weight(np.ones(len(truth), dtype=np.float32) if weight is None else weight)
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
         booster = xgb.Booster(params, [matrix])
