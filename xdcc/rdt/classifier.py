@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.labelsets import number_labelsets
 from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
@@ -28,7 +29,13 @@ from xdcc.rdt.chains import (
     run_chain,
 )
 from xdcc.rdt.forest import Forest, TreeShape, Weighting, grow_forest, read_forest
-from xdcc.validation import Features, MultiLabelMixin, check_features, check_fit_data
+from xdcc.validation import (
+    Features,
+    MultiLabelMixin,
+    check_all_known,
+    check_features,
+    check_fit_data,
+)
 
 Chain = Literal["dynamic", "static"]
 
@@ -202,18 +209,13 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         """
         self._check_params()
         data = check_fit_data(self, X, Y)
-        if np.isnan(data.Y).any():
-            row, label = np.argwhere(np.isnan(data.Y))[0]
-            raise ValueError(
-                f"Y is NaN (unknown) in row {row} for label {str(self.label_names_[label])!r}, but "
-                "random decision trees need every label; leave such rows out."
-            )
+        check_all_known(self, data.Y, "random decision trees")
         self._check_order()
         categorical = self._categorical(data.feature_types)
         random = check_random_state(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         self.random_order_ = random.permutation(self.n_labels_)
-        self.labelsets_, labelset = _number_labelsets(data.Y)
+        self.labelsets_, labelset = number_labelsets(data.Y)
         shape = TreeShape(
             self.max_depth,
             self.min_samples_split,
@@ -406,12 +408,3 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
 
     def _labelset_proba(self, X: Features) -> NDArray[np.float64]:
         return labelset_posteriors(self.forest_, X, self._weighting(), self._n_threads())
-
-
-def _number_labelsets(Y: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Distinct labelsets, the most frequent first, and the number of each row's."""
-    labelsets, labelset, counts = np.unique(
-        Y.astype(np.int8), axis=0, return_inverse=True, return_counts=True
-    )
-    by_count = np.argsort(-counts, kind="stable")
-    return labelsets[by_count], np.argsort(by_count)[labelset].astype(np.int32)
