@@ -30,6 +30,7 @@ from xdcc.baselines import (
 )
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.lacovac import LaCovaCClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.thresholds import ThresholdClassifier
 
@@ -48,6 +49,8 @@ ESTIMATORS = [
     ProbabilisticEnsembleOfChains(n_estimators=3, random_state=0),
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), method="fixed"),
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
+    LaCovaCClassifier(n_jobs=1),
+    LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
 ]
@@ -90,7 +93,7 @@ WHOLE_LABELSETS = {"check_classifier_multioutput": "predict is not predict_proba
 # The check wants probabilities strictly between 0 and 1.
 CERTAIN = {
     "check_classifiers_multilabel_output_format_predict_proba": (
-        "pure leaves, and votes that agree, have the probability 0 or 1"
+        "relative frequencies in leaves or of votes may be 0 or 1"
     )
 }
 
@@ -109,9 +112,16 @@ def _limits_number(estimator: BaseEstimator) -> bool:
     return isinstance(estimator, RandomDecisionTreeClassifier) and estimator.threshold == "label"
 
 
+def _predicts_labelsets(estimator: BaseEstimator) -> bool:
+    if isinstance(estimator, LaCovaCClassifier):
+        return estimator.clustering is not None
+    return isinstance(estimator, ProbabilisticEnsembleOfChains)
+
+
 def _is_certain(estimator: BaseEstimator) -> bool:
     on_trees = isinstance(getattr(estimator, "estimator", None), DecisionTreeClassifier)
-    return on_trees or isinstance(estimator, LabelPowerset | HOMER | LPBR | EnsembleOfChains)
+    others = LabelPowerset | HOMER | LPBR | EnsembleOfChains | LaCovaCClassifier
+    return on_trees or isinstance(estimator, others)
 
 
 def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
@@ -120,7 +130,7 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         failures = failures | CHOSEN_THRESHOLDS
     if _limits_number(estimator):
         failures = failures | LIMITED_NUMBER
-    if isinstance(estimator, ProbabilisticEnsembleOfChains):
+    if _predicts_labelsets(estimator):
         failures = failures | WHOLE_LABELSETS
     if _is_certain(estimator):
         failures = failures | CERTAIN

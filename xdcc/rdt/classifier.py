@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.categories import categorical_mask
 from xdcc.labelsets import number_labelsets
 from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
@@ -211,7 +212,9 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         data = check_fit_data(self, X, Y)
         check_all_known(self, data.Y, "random decision trees")
         self._check_order()
-        categorical = self._categorical(data.feature_types)
+        categorical = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
         random = check_random_state(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         self.random_order_ = random.permutation(self.n_labels_)
@@ -363,23 +366,6 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
                 f"order={self.order!r}: it has to be a permutation of the labels' indices, "
                 f"0 to {self.n_labels_ - 1}."
             )
-
-    def _categorical(self, feature_types: list[str] | None) -> NDArray[np.bool_]:
-        n_features = self.n_features_in_
-        mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
-        if self.categorical_features is None:
-            return mask
-        given = np.asarray(self.categorical_features)
-        if given.dtype == bool and given.shape == (n_features,):
-            return mask | given
-        positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
-        if not positions or ((given < 0) | (given >= n_features)).any():
-            raise ValueError(
-                f"categorical_features={self.categorical_features!r}: it has to be a mask of "
-                f"shape ({n_features},) or positions from 0 to {n_features - 1}."
-            )
-        mask[given.astype(np.intp)] = True
-        return mask
 
     def _n_threads(self) -> int:
         return n_threads(None if self.n_jobs == -1 else self.n_jobs)
