@@ -2,9 +2,11 @@
 
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.clustering import cluster_labels, correlation_threshold, label_correlations
+from xdcc.lacovac.forest import LaCovaCForestClassifier
 
 __all__ = [
     "LaCovaCClassifier",
+    "LaCovaCForestClassifier",
     "cluster_labels",
     "correlation_threshold",
     "label_correlations",
