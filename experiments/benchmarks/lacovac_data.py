@@ -11,7 +11,7 @@ their means. `lacovac_notes.md` says what this changes.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,5 +128,5 @@ def dense(data: MultiLabelDataset) -> NDArray[np.float32]:
     -------
     float32 array of shape (n_samples, n_features)
     """
-    X = data.X.toarray() if sparse.issparse(data.X) else data.X
-    return np.asarray(X, dtype=np.float32)
+    X: Any = data.X
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
