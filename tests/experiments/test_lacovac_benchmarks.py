@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss
-from lacovac_data import folds, two_values
+from lacovac_data import folds, two_values, whole_file_order
 from lacovac_methods import PAPER
 
 from xdcc.data import load_dataset
@@ -36,6 +36,17 @@ def test_folds_are_blocks_of_the_whole_file() -> None:
     assert all(len(part.train) + len(part.test) == 194 for part in parts)
 
 
+def test_birds_are_merged_station_by_station() -> None:
+    data = load_dataset("birds")
+    order = whole_file_order("birds", data)
+    assert sorted(order) == [*range(645)]
+    column = data.feature_names.index("location")
+    station = np.array(data.categories[column], dtype=int)[data.X[order, column].astype(int)]
+    assert (np.diff(station) < 0).sum() == 3  # four rounds
+    for part in (order[order < 322], order[order >= 322]):
+        assert (np.diff(part) > 0).all()  # both parts keep their order
+
+
 def test_features_are_cut_at_the_mean_of_the_training_part() -> None:
     fold = next(folds("flags"))
     train, test = two_values(fold.train, fold.test)
@@ -53,7 +64,7 @@ def test_log_loss_by_hand() -> None:
 
 def test_smoothed_probabilities() -> None:
     fold = next(folds("flags"))
-    found = PAPER["LaCovaC"].predict(fold.train, fold.test).proba
+    found = PAPER["LaCovaC"].predict(fold.train, fold.test).smoothed
     train_X, test_X = two_values(fold.train, fold.test)
     tree = LaCovaCClassifier(min_samples_split=6, min_samples_leaf=1).fit(train_X, fold.train.Y)
     ends, leaves = tree.apply(train_X), tree.apply(test_X)
@@ -66,7 +77,7 @@ def test_smoothed_probabilities() -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_every_method_predicts(name: str) -> None:
     fold = next(folds("flags"))
-    proba, labels = PAPER[name].predict(fold.train, fold.test)
+    proba, labels, _ = PAPER[name].predict(fold.train, fold.test)
     assert proba.shape == labels.shape == fold.test.Y.shape
     assert ((proba == labels).all()) == (name in ("LP", "CC"))
 
