@@ -113,7 +113,7 @@ PAPER: dict[str, Method] = {
 READINGS: dict[str, Method] = {
     "leaves of 5": Method(label_tree(min_samples_leaf=5), smooth="log_loss"),
     "all thresholds": Method(label_tree(), cut=False, smooth="log_loss", nominal=True),
-    "smoothed for PCut, too": Method(label_tree(), smooth="all"),
+    "smoothed for PCut": Method(label_tree(), smooth="all"),
     "leaf labelsets": Method(label_tree(), smooth="log_loss", threshold=False),
     "threshold of all rows": Method(label_tree(threshold_size="train"), smooth="log_loss"),
     "our defaults": Method(lambda: LaCovaCClassifier(n_jobs=1), cut=False, nominal=True),
