@@ -1,4 +1,7 @@
-"""The experiments are scripts beside the package: a test runs them as a user does."""
+"""The experiments are scripts beside the package: a test runs them as a user does.
+
+What they import from their own folder, tests can import as well.
+"""
 
 import os
 import subprocess
@@ -10,6 +13,7 @@ import pytest
 from xdcc.data import load_dataset
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
 @pytest.fixture
