@@ -180,6 +180,11 @@ class LaCovaCClassifier(BaseLabelTrees):
     Among equal splits the one on the last feature is taken. In the toy data of the paper's Table 1
     both features score 5/2 at the node {crime, horror}, and its Figure 1 has the last.
 
+    The paper says of LaCova only that it separates all labels or none by their covariances. The
+    test here is ours: independent labels j and k have a covariance of mean 0 and variance
+    Var_j Var_k / (n - 1), and the sum of its absolute values is compared with its mean plus 1.96
+    standard deviations, pairs taken as independent and normal.
+
     The paper says that leaves have at least 5 instances and nodes with clusters more than 5, which
     are the defaults. Its tables are reproduced better by ``min_samples_leaf=1`` together with
     ``min_samples_split=6``, the m of Algorithm 1 (`experiments/benchmarks/LACOVAC.md`).
