@@ -116,7 +116,7 @@ def _limits_number(estimator: BaseEstimator) -> bool:
 def _predicts_labelsets(estimator: BaseEstimator) -> bool:
     if isinstance(estimator, LaCovaCClassifier):
         return estimator.clustering is not None
-    return isinstance(estimator, ProbabilisticEnsembleOfChains | LaCovaCForestClassifier)
+    return isinstance(estimator, ProbabilisticEnsembleOfChains)
 
 
 def _is_certain(estimator: BaseEstimator) -> bool:

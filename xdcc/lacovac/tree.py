@@ -30,8 +30,11 @@ Clustering = Literal["single_linkage", "all_or_none"]
 
 ThresholdSize = Literal["node", "train"]
 
-_DENSE_ABOVE = 0.3
-"""Dense features of which fewer entries are not zero are searched as sparse ones: faster."""
+_DENSE_ABOVE = 0.5
+"""Features of which fewer entries are not zero are searched as sparse ones, whatever they came as.
+
+Above it a dense array needs less memory than a sparse one, too.
+"""
 
 
 class LeafLabelsets(NamedTuple):
@@ -292,13 +295,12 @@ def grow_trees(
     return _filled(trees, contents)
 
 
-def _searched(X: Features) -> tuple[Any, Any]:
-    """X by columns if it is dense, else the parts of a CSR matrix."""
-    if not sparse.issparse(X):
-        if np.count_nonzero(X) > _DENSE_ABOVE * X.size:
-            return np.asfortranarray(X), None
-        X = sparse.csr_matrix(X)
-    return None, sparse_parts(X)
+def _searched(X: Any) -> tuple[Any, Any]:
+    """X as a dense array by columns, or as the parts of a CSR matrix."""
+    n_entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    if n_entries <= _DENSE_ABOVE * X.shape[0] * X.shape[1]:
+        return None, sparse_parts(sparse.csr_matrix(X))
+    return np.asfortranarray(X.toarray() if sparse.issparse(X) else X), None
 
 
 def _name_categories(
