@@ -66,12 +66,13 @@ def category_values(
     start : int32 array of shape (n_features + 1,)
         Feature f has the values from ``start[f]`` to ``start[f + 1]``; none if it is a number.
     """
-    values = []
-    for feature, is_categorical in enumerate(categorical):
-        column = _column(X, feature) if is_categorical else np.empty(0, np.float32)
+    values = [np.empty(0, np.float32)]
+    sizes = np.zeros(len(categorical) + 1, np.int32)
+    for feature in np.flatnonzero(categorical).tolist():
+        column = _column(X, feature)
         values.append(np.unique(column[~np.isnan(column)]))
-    start = np.cumsum([0, *map(len, values)])
-    return np.concatenate(values).astype(np.float32), start.astype(np.int32)
+        sizes[feature + 1] = len(values[-1])
+    return np.concatenate(values), np.cumsum(sizes, dtype=np.int32)
 
 
 def _column(X: Any, feature: int) -> NDArray[np.float32]:

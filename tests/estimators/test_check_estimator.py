@@ -30,7 +30,7 @@ from xdcc.baselines import (
 )
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.lacovac import LaCovaCClassifier
+from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.thresholds import ThresholdClassifier
 
@@ -50,6 +50,7 @@ ESTIMATORS = [
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), method="fixed"),
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     LaCovaCClassifier(n_jobs=1),
+    LaCovaCForestClassifier(n_estimators=10, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
@@ -121,6 +122,7 @@ def _predicts_labelsets(estimator: BaseEstimator) -> bool:
 def _is_certain(estimator: BaseEstimator) -> bool:
     on_trees = isinstance(getattr(estimator, "estimator", None), DecisionTreeClassifier)
     others = LabelPowerset | HOMER | LPBR | EnsembleOfChains | LaCovaCClassifier
+    others |= LaCovaCForestClassifier
     return on_trees or isinstance(estimator, others)
 
 

@@ -19,6 +19,17 @@ def apply(
     X is in C order, or None and `X_parts` are those of a CSR matrix.
     """
 
+def predict(
+    trees: LabelTrees,
+    tree: int,
+    X: NDArray[np.float32] | None,
+    X_parts: tuple[Any, Any, Any] | None,
+    n_rows: int,
+    n_features: int,
+    n_threads: int,
+) -> NDArray[np.int8]:
+    """Labelset that a tree predicts for each row, [n_rows, n_labels]."""
+
 def mean_proba(
     trees: LabelTrees,
     X: NDArray[np.float32] | None,

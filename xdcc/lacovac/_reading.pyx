@@ -58,6 +58,7 @@ cdef cppclass View:
     const int32_t* list_label
     const int64_t* count_start     # NULL while leaves are empty
     const int32_t* label_count
+    const int8_t* label_predicted
 
 
 cdef View _view(trees):
@@ -77,6 +78,7 @@ cdef View _view(trees):
     cdef const int32_t[::1] list_label = trees.list_label
     cdef const int64_t[::1] count_start = trees.count_start
     cdef const int32_t[::1] label_count = trees.label_count
+    cdef const int8_t[::1] label_predicted = trees.label_predicted
     v.n_trees = start.shape[0] - 1
     v.n_labels = trees.n_labels
     v.start = &start[0]
@@ -93,6 +95,7 @@ cdef View _view(trees):
     v.list_label = &list_label[0]
     v.count_start = &count_start[0]
     v.label_count = &label_count[0] if label_count.shape[0] else NULL
+    v.label_predicted = &label_predicted[0] if label_count.shape[0] else NULL
     return v
 
 
@@ -221,6 +224,34 @@ cdef void _add_proba(const View* v, const Walker* w, double* proba) noexcept nog
             )
 
 
+def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
+    """Most frequent labelsets of the leaves that rows reach; see ``_reading.pyi``."""
+    cdef View view = _view(trees)
+    cdef Rows rows = _rows(X, X_parts, n_features)
+    cdef const View* v = &view
+    cdef const Rows* x = &rows
+    cdef int64_t i, j, begin, n = n_rows, which = tree
+    cdef int32_t leaf, a
+    cdef int threads = n_threads
+    predicted = np.empty((n, view.n_labels), np.int8)
+    cdef int8_t[:, ::1] out = predicted
+    cdef vector[Walker] memory
+    memory.resize(threads)
+    cdef Walker* own = memory.data()
+    cdef Walker* w
+    with nogil, parallel(num_threads=threads):
+        for i in prange(n, schedule="static"):
+            w = own + threadid()
+            _walk(v, w, _load(x, w, i), which)
+            _unload(x, w, i)
+            for a in range(<int32_t>w.leaves.size()):
+                leaf = w.leaves[a]
+                begin = v.list_start[v.label_list[leaf]]
+                for j in range(v.list_start[v.label_list[leaf] + 1] - begin):
+                    out[i, v.list_label[begin + j]] = v.label_predicted[v.count_start[leaf] + j]
+    return predicted
+
+
 def mean_proba(trees, X, X_parts, n_rows, n_features, n_threads):
     """Labels' marginal probabilities, averaged over trees; see ``_reading.pyi``."""
     cdef View view = _view(trees)
@@ -254,9 +285,9 @@ def mean_proba(trees, X, X_parts, n_rows, n_features, n_threads):
 
 cdef cppclass Contents:
     """What the leaves of a tree hold; node by node, nothing for inner nodes."""
-    vector[int32_t] n_samples
     vector[int64_t] count_end
     vector[int32_t] label_count
+    vector[int8_t] label_predicted
     vector[int64_t] labelset_end
     vector[int32_t] labelset_count
     vector[int64_t] member_end
@@ -303,6 +334,7 @@ cdef void _fill_leaf(const View* v, const LabelRows* Y, int32_t leaf, vector[int
     cdef pair[int32_t, int32_t] entry
     cdef vector[int32_t] labelset
     cdef vector[int32_t] positive
+    cdef vector[int8_t] predicted
     for j in range(begin, end):
         here[v.list_label[j]] = 1
     for i in range(<int64_t>rows.size()):
@@ -331,14 +363,18 @@ cdef void _fill_leaf(const View* v, const LabelRows* Y, int32_t leaf, vector[int
             order[i] = order[i - 1]
         order[0] = entry
     positive.assign(v.n_labels, 0)
+    predicted.assign(v.n_labels, 0)
     for i in range(<int64_t>order.size()):
         out.labelset_count.push_back(-order[i].first)
         for j in range(<int64_t>labelsets[order[i].second].size()):
             out.member.push_back(-labelsets[order[i].second][j])
             positive[out.member.back()] -= order[i].first
+            if i == 0:
+                predicted[out.member.back()] = 1
         out.member_end.push_back(<int64_t>out.member.size())
     for j in range(begin, end):
         out.label_count.push_back(positive[v.list_label[j]])
+        out.label_predicted.push_back(predicted[v.list_label[j]])
         here[v.list_label[j]] = 0
 
 
@@ -386,6 +422,9 @@ def fill(trees, X, X_parts, n_features, label_start, label, rows, n_threads):
     return [
         {
             "count_end": _array(contents[tree].count_end.data(), contents[tree].count_end.size()),
+            "label_predicted": _array(
+                contents[tree].label_predicted.data(), contents[tree].label_predicted.size()
+            ),
             "label_count": _array(contents[tree].label_count.data(), contents[tree].label_count.size()),
             "labelset_end": _array(contents[tree].labelset_end.data(), contents[tree].labelset_end.size()),
             "labelset_count": _array(contents[tree].labelset_count.data(), contents[tree].labelset_count.size()),

@@ -482,7 +482,7 @@ cdef void _offer(Split* best, Scratch* s, const Node* d, const Training* t, floa
     """Score the split between moving side and rest; keep it if it is better."""
     cdef double score, info = 0, m, r
     if t.criterion == GAIN_RATIO:
-        info = d.entropy - _moving_entropy(s, d, t) - _rest_entropy(s, d, t)
+        info = d.entropy - (_moving_entropy(s, d, t) + _rest_entropy(s, d, t))
         score = -info
     elif _by_covariance(d, t):
         score = _covariance_score(s, d)
@@ -506,9 +506,9 @@ cdef void _offer(Split* best, Scratch* s, const Node* d, const Training* t, floa
     if t.criterion == GAIN_RATIO:
         best.gain = info
         best.gain_ratio = info / (
-            t.nlogn[d.n] - t.nlogn[<int64_t>s.n] - t.nlogn[d.n - <int64_t>s.n]
+            t.nlogn[d.n] - (t.nlogn[<int64_t>s.n] + t.nlogn[d.n - <int64_t>s.n])
         )
-    if score < s.best:
+    elif score < s.best:
         s.best = score
 
 
@@ -683,7 +683,7 @@ cdef void _search_nominal(Split* best, Scratch* s, const Node* d, const Training
     """Score a branch for every category that is frequent enough."""
     cdef int64_t i, n_codes, n_branches = 0
     cdef int32_t code
-    cdef double score = 0, info = d.entropy, split_info = t.nlogn[d.n], size
+    cdef double score = 0, entropy = 0, nlogn = 0, size
     cdef bint pairs = _by_covariance(d, t)
     _largest_category(s, d, t, feature)
     n_codes = <int64_t>s.code_start.size() - 1
@@ -698,8 +698,8 @@ cdef void _search_nominal(Split* best, Scratch* s, const Node* d, const Training
         if size < t.min_samples_leaf:
             n_branches = 0
         if t.criterion == GAIN_RATIO:
-            info -= _moving_entropy(s, d, t)
-            split_info -= t.nlogn[<int64_t>size]
+            entropy += _moving_entropy(s, d, t)
+            nlogn += t.nlogn[<int64_t>size]
         elif pairs:
             score += _per_child(_child_covariance(s, d), size)
         else:
@@ -715,9 +715,8 @@ cdef void _search_nominal(Split* best, Scratch* s, const Node* d, const Training
     best.kind = NOMINAL
     best.score = score
     if t.criterion == GAIN_RATIO:
-        best.score = -info
-        best.gain = info
-        best.gain_ratio = info / split_info
+        best.gain = d.entropy - entropy
+        best.gain_ratio = best.gain / (t.nlogn[d.n] - nlogn)
     elif score < s.best:
         s.best = score
 

@@ -27,7 +27,14 @@ from xdcc.lacovac.tree import (
     ThresholdSize,
     grow_trees,
 )
-from xdcc.validation import Features, FitData, MultiLabelMixin, check_features, check_fit_data
+from xdcc.validation import (
+    Features,
+    FitData,
+    MultiLabelMixin,
+    check_all_known,
+    check_features,
+    check_fit_data,
+)
 
 _DOMAINS: dict[str, Domain] = {
     "criterion": Choice(get_args(Criterion)),
@@ -72,12 +79,7 @@ class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
     def _check_data(self, X: Any, Y: Any) -> tuple[FitData, NDArray[np.bool_]]:
         """Check the data, and find out which features are categorical."""
         data = check_fit_data(self, X, Y)
-        if np.isnan(data.Y).any():
-            row, label = np.argwhere(np.isnan(data.Y))[0]
-            raise ValueError(
-                f"Y is NaN (unknown) in row {row} for label {str(self.label_names_[label])!r}, but "
-                "label trees need every label; leave such rows out."
-            )
+        check_all_known(self, data.Y, "label trees")
         mask = categorical_mask(self.n_features_in_, data.feature_types, self.categorical_features)
         return data, mask
 
@@ -256,9 +258,9 @@ class LaCovaCClassifier(BaseLabelTrees):
             If a parameter is outside its domain, or X is not as described or has another number
             of features than in `fit`.
         """
-        leaves = self.apply(X)
-        predicted = self.tree_.predicted_labels().toarray()
-        return predicted[leaves, np.arange(self.n_labels_)].astype(np.int64)
+        checked = self._check_predict(X)
+        predicted = _reading.predict(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+        return predicted.astype(np.int64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of every label: its relative frequency in the leaf that decides it.

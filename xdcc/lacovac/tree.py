@@ -30,8 +30,11 @@ Clustering = Literal["single_linkage", "all_or_none"]
 
 ThresholdSize = Literal["node", "train"]
 
-_DENSE_ABOVE = 0.3
-"""Dense features of which fewer entries are not zero are searched as sparse ones: faster."""
+_DENSE_ABOVE = 0.5
+"""Features of which fewer entries are not zero are searched as sparse ones, whatever they came as.
+
+Above it a dense array needs less memory than a sparse one, too.
+"""
 
 
 class LeafLabelsets(NamedTuple):
@@ -122,6 +125,8 @@ class LabelTrees:
     count_start, label_count : int64 and int32 arrays
         Positive instances of each label of leaf `i` are
         ``label_count[count_start[i]:count_start[i + 1]]``, in the order of its list.
+    label_predicted : int8 array
+        Whether the most frequent labelset of a leaf has the label, arranged as `label_count`.
     labelset_start, labelset_count : int64 and int32 arrays
         Leaf `i` has the labelsets ``labelset_start[i]`` to ``labelset_start[i + 1]``, the
         predicted one first.
@@ -147,6 +152,7 @@ class LabelTrees:
     list_label: NDArray[np.int32]
     count_start: NDArray[np.int64]
     label_count: NDArray[np.int32]
+    label_predicted: NDArray[np.int8]
     labelset_start: NDArray[np.int64]
     labelset_count: NDArray[np.int32]
     member_start: NDArray[np.int64]
@@ -224,23 +230,6 @@ class LabelTrees:
         counts = self.labelset_count[begin:end]
         return LeafLabelsets(labels, labelsets, counts / self.n_samples[leaf])
 
-    def predicted_labels(self) -> sparse.csr_array:
-        """Collect what the leaves predict.
-
-        Returns
-        -------
-        int8 CSR array of shape (n_nodes, n_labels)
-            Ones where a leaf's most frequent labelset has the label.
-        """
-        first = self.labelset_start[:-1][self.kind == KINDS["leaf"]]
-        sizes = np.zeros(self.n_nodes, np.int64)
-        sizes[self.leaves] = self.member_start[first + 1] - self.member_start[first]
-        members = [self.member[self.member_start[s] : self.member_start[s + 1]] for s in first]
-        indices = np.concatenate(members)
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        shape = (self.n_nodes, self.n_labels)
-        return sparse.csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=shape)
-
 
 def grow_trees(
     X: Features,
@@ -306,13 +295,12 @@ def grow_trees(
     return _filled(trees, contents)
 
 
-def _searched(X: Features) -> tuple[Any, Any]:
-    """X by columns if it is dense, else the parts of a CSR matrix."""
-    if not sparse.issparse(X):
-        if np.count_nonzero(X) > _DENSE_ABOVE * X.size:
-            return np.asfortranarray(X), None
-        X = sparse.csr_matrix(X)
-    return None, sparse_parts(X)
+def _searched(X: Any) -> tuple[Any, Any]:
+    """X as a dense array by columns, or as the parts of a CSR matrix."""
+    n_entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    if n_entries <= _DENSE_ABOVE * X.shape[0] * X.shape[1]:
+        return None, sparse_parts(sparse.csr_matrix(X))
+    return np.asfortranarray(X.toarray() if sparse.issparse(X) else X), None
 
 
 def _name_categories(
@@ -344,6 +332,7 @@ def _joined(grown: list[dict[str, NDArray[Any]]], n_labels: int, n_features: int
         **arrays,
         count_start=np.zeros(1, np.int64),
         label_count=no_count,
+        label_predicted=np.empty(0, np.int8),
         labelset_start=np.zeros(1, np.int64),
         labelset_count=no_count,
         member_start=np.zeros(1, np.int64),
@@ -356,7 +345,7 @@ def _joined(grown: list[dict[str, NDArray[Any]]], n_labels: int, n_features: int
 def _filled(trees: LabelTrees, contents: list[dict[str, NDArray[Any]]]) -> LabelTrees:
     """Add what the leaves hold."""
     arrays = {field.name: getattr(trees, field.name) for field in fields(trees)}
-    for name in ("label_count", "labelset_count", "member"):
+    for name in ("label_count", "label_predicted", "labelset_count", "member"):
         arrays[name] = np.concatenate([tree[name] for tree in contents])
     for ends, name, counted in (
         ("count_end", "count_start", "label_count"),
