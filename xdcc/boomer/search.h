@@ -456,9 +456,9 @@ inline void add_system(const Node& node, Scratch& s, bool is_in, const double* t
   if (lane + 1 == kLanes) solve_waiting(node, s);
 }
 
-/*! @brief Whether a side of a step covers enough rows. */
-inline bool covers(const Node& node, std::int64_t n) {
-  return n >= node.min_coverage && n > 0;
+/*! @brief Whether a side of a step covers enough rows, and not all that were covered before. */
+inline bool narrows(const Node& node, std::int64_t n) {
+  return n >= node.min_coverage && n < node.n_inside;
 }
 
 template <class Sums, bool has_label>
@@ -471,7 +471,7 @@ inline void search_sums(const Node& node, Scratch& s, Sums& sums, std::int64_t n
     sums.gains(gain, gain + 1);
     for (int side = 0; side < 2; ++side) {
       if (!(gain[side] > best->gain)) continue;
-      if (!covers(node, side == 0 ? step.n_in : n_known - step.n_in)) continue;
+      if (!narrows(node, side == 0 ? step.n_in : n_known - step.n_in)) continue;
       best->gain = gain[side];
       best->relation = side == 0 ? step.relation : opposite(step.relation);
       best->threshold = step.threshold();
@@ -493,7 +493,7 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
     sums.gains(bound, bound + 1);
     for (int side = 0; side < 2; ++side) {
       bound[side] *= kSlack;
-      if (!covers(node, side == 0 ? step.n_in : n_known - step.n_in)) bound[side] = -1;
+      if (!narrows(node, side == 0 ? step.n_in : n_known - step.n_in)) bound[side] = -1;
       most = std::max(most, bound[side]);
     }
   });
