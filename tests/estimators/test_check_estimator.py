@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from xdcc.baselines import BinaryRelevance, ClassifierChain
+from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -31,6 +32,8 @@ ESTIMATORS = [
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
+    BoomerClassifier(n_rules=50, n_jobs=1),
+    BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
 ]
 
 _OTHER_LABELS = "the check's labels are not 0 and 1; a value that is neither is an error here"
