@@ -52,6 +52,16 @@ def test_learns(loss, head):
     assert proba.max() <= 1
 
 
+@pytest.mark.parametrize("head", ["single", "complete"])
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if loss != "logistic_example_wise"])
+def test_labels_scores_and_probabilities_agree(loss, head):
+    X, _ = labelled_rows(seed=1)
+    model = small(loss=loss, head=head).fit(*labelled_rows())
+    scores, proba = model.decision_function(X), model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict(X), scores > 0)
+    np.testing.assert_array_equal(model.predict(X), proba > 0.5)
+
+
 @VARIANTS
 def test_training_loss_falls(loss, head):
     X, Y = labelled_rows()
