@@ -272,8 +272,9 @@ def against_peer(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield (
         f"## Training time against mlrl-boomer\n\n{runs.rules.max()} rules, best of {repeats}, in "
         "seconds, both in turn in one process. Ours takes longer than the peer with as many "
-        f"threads in {slower[0]} of {len(seconds)} cases, than the peer with the better number of threads "
-        f"in {slower[1]}.\n\n" + seconds.reset_index().to_markdown(index=False, floatfmt=".2f")
+        f"threads in {slower[0]} of {len(seconds)} cases, than the peer with the better number of "
+        f"threads in {slower[1]}.\n\n"
+        + seconds.reset_index().to_markdown(index=False, floatfmt=".2f")
     )
     losses = runs[runs.threads == runs.threads.min()].pivot_table(
         index=["variant", "data"], columns="who", values=["subset_zero_one_loss", "hamming_loss"]
