@@ -90,6 +90,45 @@ def feature_types(estimator: BaseEstimator) -> list[str] | None:
     return ["c" if p in estimator.categories_ else "q" for p in range(estimator.n_features_in_)]
 
 
+def categorical_mask(
+    estimator: BaseEstimator, feature_types: list[str] | None
+) -> NDArray[np.bool_]:
+    """Tell which features are discrete: the categorical columns, and those that were named.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameter `categorical_features` (a mask of shape (n_features,), positions or
+        None) and the attribute `n_features_in_`.
+    feature_types : list of str of length n_features or None
+        ``"c"`` for categorical columns, as :func:`feature_types` tells.
+
+    Returns
+    -------
+    bool array of shape (n_features,)
+
+    Raises
+    ------
+    ValueError
+        If `categorical_features` is something else.
+    """
+    n_features = estimator.n_features_in_
+    mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
+    if estimator.categorical_features is None:
+        return mask
+    given = np.asarray(estimator.categorical_features)
+    if given.dtype == bool and given.shape == (n_features,):
+        return mask | given
+    positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
+    if not positions or ((given < 0) | (given >= n_features)).any():
+        raise ValueError(
+            f"categorical_features={estimator.categorical_features!r}: it has to be a mask of "
+            f"shape ({n_features},) or positions from 0 to {n_features - 1}."
+        )
+    mask[given.astype(np.intp)] = True
+    return mask
+
+
 def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:
     for position, dtype in enumerate(X.dtypes):
         if dtype.kind in "biuf" or (takes_categories and isinstance(dtype, pd.CategoricalDtype)):
