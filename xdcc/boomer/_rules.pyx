@@ -47,13 +47,12 @@ cdef extern from "search.h" namespace "xdcc_boomer" nogil:
         const uint8_t* inside
         int64_t n_inside
         int64_t min_coverage
-        const double* sums
+        const double* statistics
+        const double* weight
         const double* total
         int64_t K
         int64_t n_labels
         double l2
-        const double* gradient
-        const int32_t* weight
         const double* hessian
         const double* spread
         double bin_share
@@ -71,9 +70,9 @@ cdef extern from "search.h" namespace "xdcc_boomer" nogil:
     void begin(const Node& node, Scratch& s, double gain)
     void search(const Node& node, const Column& column, Scratch& s, Candidate* best)
     void finish(const Node& node, Scratch& s)
-    void sum_products(double* hessian, double* spread, const double* gradient,
-                      const int32_t* weight, int64_t K, int64_t n_labels, const int32_t* rows,
-                      int64_t n)
+    void sum_rows(const double* statistics, const double* weight, int64_t width,
+                  int64_t n_labels, const int32_t* rows, int64_t n, double* total,
+                  double* hessian, double* spread)
     double solve_bins(const double* matrix, int64_t stride, const double* g, int64_t n, double l2,
                       double share, double* head, vector[double]& criterion,
                       vector[int32_t]& bins, vector[double]& binned)
@@ -134,12 +133,10 @@ cdef class RuleLearner:
     cdef const uint8_t[:, ::1] Y
     cdef double[:, ::1] score
     cdef int64_t[::1] n_covering
-    cdef double[:, ::1] gradient
-    cdef double[:, ::1] hessian
-    cdef double[:, ::1] sums
-    cdef double[:, ::1] label_sums
-    cdef int32_t[::1] weight
-    cdef int32_t[::1] ones
+    cdef double[:, ::1] statistic
+    cdef double[:, ::1] label_statistic
+    cdef double[::1] weight
+    cdef double[::1] ones
     cdef uint8_t[::1] inside
     cdef uint8_t[::1] holds
     cdef uint8_t[::1] drawn
@@ -195,12 +192,10 @@ cdef class RuleLearner:
         self.max_conditions = max_conditions
         self.min_coverage = min_coverage
         self.threads = n_threads
-        self.gradient = np.zeros((self.n_rows, self.K))
-        self.hessian = np.zeros((self.n_rows, self.K))
-        self.sums = np.zeros((self.n_rows, 2 * self.K))
-        self.label_sums = np.zeros((0 if complete else self.n_rows, 2))
-        self.weight = np.zeros(self.n_rows, np.int32)
-        self.ones = np.ones(self.n_rows, np.int32)
+        self.statistic = np.zeros((self.n_rows, 2 * self.K))
+        self.label_statistic = np.zeros((0 if complete else self.n_rows, 2))
+        self.weight = np.zeros(self.n_rows)
+        self.ones = np.ones(self.n_rows)
         self.inside = np.zeros(self.n_rows, np.uint8)
         self.holds = np.zeros(self.n_rows, np.uint8)
         self.drawn = np.zeros(self.n_features, np.uint8)
@@ -214,8 +209,9 @@ cdef class RuleLearner:
 
     def statistics(self):
         """Gradients and what is kept of the Hessians, [n_rows, n_labels] each."""
-        return (np.asarray(self.gradient)[:, :self.n_labels].copy(),
-                np.asarray(self.hessian)[:, :self.n_labels].copy())
+        both = np.asarray(self.statistic)
+        return (both[:, :self.n_labels].copy(),
+                both[:, self.K:self.K + self.n_labels].copy())
 
     def default_rule(self):
         """Head of the rule that covers every row, not shrunk; the scores are updated."""
@@ -270,8 +266,8 @@ cdef class RuleLearner:
         cdef int64_t k, first = 0, end = self.n_labels
         cdef const uint8_t* y = &self.Y[i, 0]
         cdef const double* score = &self.score[i, 0]
-        cdef double* g = &self.gradient[i, 0]
-        cdef double* h = &self.hessian[i, 0]
+        cdef double* g = &self.statistic[i, 0]
+        cdef double* h = &self.statistic[i, self.K]
         cdef double s, p, most = 0, total, none
         if self.loss == LOGISTIC_EXAMPLE_WISE:
             for k in range(end):
@@ -329,12 +325,11 @@ cdef class RuleLearner:
         node.quality = kSystem if self.system else (kSumLabels if self.complete else kBestLabel)
         node.inside = &self.inside[0]
         node.min_coverage = self.min_coverage
-        node.sums = &self.sums[0, 0]
+        node.statistics = &self.statistic[0, 0]
         node.total = &self.total[0]
         node.K = self.K
         node.n_labels = self.n_labels
         node.l2 = self.l2
-        node.gradient = &self.gradient[0, 0]
         node.weight = &self.weight[0]
         node.hessian = &self.total_hessian[0]
         node.spread = &self.total_spread[0]
@@ -342,7 +337,9 @@ cdef class RuleLearner:
         best.gain = 0
         while self.max_conditions < 0 or <int64_t>feature.size() < self.max_conditions:
             node.n_inside = <int64_t>self.sampled.size()
-            self._sum_node(&node)
+            sum_rows(node.statistics, node.weight, 2 * node.K, node.n_labels, self.sampled.data(),
+                     node.n_inside, &self.total[0],
+                     &self.total_hessian[0] if self.system else NULL, &self.total_spread[0])
             self._draw_attributes(n_attributes, state)
             f = self._best_condition(&node, &best)
             if f < 0:
@@ -356,45 +353,31 @@ cdef class RuleLearner:
                 label[0] = best.label
                 for i in range(<int64_t>self.sampled.size()):
                     f = self.sampled[i]
-                    self.label_sums[f, 0] = self.sums[f, best.label]
-                    self.label_sums[f, 1] = self.sums[f, self.K + best.label]
+                    self.label_statistic[f, 0] = self.statistic[f, best.label]
+                    self.label_statistic[f, 1] = self.statistic[f, self.K + best.label]
                 node.quality = kOneLabel
-                node.sums = &self.label_sums[0, 0]
+                node.statistics = &self.label_statistic[0, 0]
                 node.K = 1
                 node.n_labels = 1
         for i in range(<int64_t>self.sampled.size()):
             self.inside[self.sampled[i]] = 0
 
     cdef void _draw_sample(self, bint bootstrap, uint64_t* state) noexcept nogil:
-        """Draw as many rows as there are, with replacement, and weigh their statistics."""
-        cdef int64_t i, k, n = self.n_rows
-        cdef double w
-        cdef double* to
-        cdef const double* g
-        cdef const double* h
-        self.sampled.clear()
-        self.covered.resize(n)
+        """Draw as many rows as there are, with replacement; all rows if not `bootstrap`."""
+        cdef int64_t i, n = self.n_rows, n_sampled = 0
+        for i in range(n):
+            self.weight[i] = not bootstrap
         if bootstrap:
             for i in range(n):
-                self.weight[i] = 0
-            for i in range(n):
                 self.weight[_below(state, n)] += 1
-        else:
-            for i in range(n):
-                self.weight[i] = 1
+        self.covered.resize(n)
+        self.sampled.resize(n)
         for i in range(n):
             self.covered[i] = <int32_t>i
             self.inside[i] = self.weight[i] > 0
-            if not self.inside[i]:
-                continue
-            self.sampled.push_back(<int32_t>i)
-            w = self.weight[i]
-            to = &self.sums[i, 0]
-            g = &self.gradient[i, 0]
-            h = &self.hessian[i, 0]
-            for k in range(self.n_labels):
-                to[k] = w * g[k]
-                to[self.K + k] = w * h[k]
+            self.sampled[n_sampled] = <int32_t>i
+            n_sampled += self.inside[i]
+        self.sampled.resize(n_sampled)
 
     cdef void _draw_attributes(self, int64_t n, uint64_t* state) noexcept nogil:
         """Draw `n` different attributes (Floyd's method), sorted."""
@@ -413,20 +396,6 @@ cdef class RuleLearner:
         sort(self.attributes.begin(), self.attributes.end())
         for i in range(n):
             self.drawn[self.attributes[i]] = 0
-
-    cdef void _sum_node(self, Node* node) noexcept nogil:
-        cdef int64_t i, k, width = 2 * node.K
-        cdef const double* more
-        for k in range(width):
-            self.total[k] = 0
-        for i in range(node.n_inside):
-            more = node.sums + self.sampled[i] * width
-            for k in range(width):
-                self.total[k] += more[k]
-        if self.system:
-            sum_products(&self.total_hessian[0], &self.total_spread[0], &self.gradient[0, 0],
-                         &self.weight[0], self.K, self.n_labels, self.sampled.data(),
-                         node.n_inside)
 
     cdef int32_t _best_condition(self, const Node* node, Candidate* best) noexcept nogil:
         """Search all drawn attributes; -1 if no condition makes the rule better."""
@@ -491,32 +460,28 @@ cdef class RuleLearner:
 
     cdef void _find_head(self, int32_t label, bint system, double bin_share, double* head) noexcept:
         """Algorithm 2 on all covered training rows."""
-        cdef int64_t i, k, j, e, n = self.n_labels, first = 0, end = n
+        cdef int64_t i, k, j, e, n = self.n_labels
         cdef int32_t r
-        cdef double g, h
-        if label >= 0:
-            first = label
-            end = label + 1
-        if not system:
-            for k in range(first, end):
-                g = 0
-                h = 0
-                for i in range(<int64_t>self.covered.size()):
-                    r = self.covered[i]
-                    g += self.gradient[r, k]
-                    h += self.hessian[r, k]
-                head[k - first] = -g / (h + self.l2)
-            return
         cdef double* H = &self.total_hessian[0]
-        sum_products(H, &self.total_spread[0], &self.gradient[0, 0], &self.ones[0], self.K, n,
-                     self.covered.data(), <int64_t>self.covered.size())
+        cdef double* both = &self.total[0]
+        if label >= 0:
+            both[0] = 0
+            both[1] = 0
+            for i in range(<int64_t>self.covered.size()):
+                r = self.covered[i]
+                both[0] += self.statistic[r, label]
+                both[1] += self.statistic[r, self.K + label]
+            head[0] = -both[0] / (both[1] + self.l2)
+            return
+        sum_rows(&self.statistic[0, 0], &self.ones[0], 2 * self.K, n, self.covered.data(),
+                 <int64_t>self.covered.size(), both, H if system else NULL, &self.total_spread[0])
+        if not system:
+            for k in range(n):
+                head[k] = -both[k] / (both[self.K + k] + self.l2)
+            return
         for k in range(n):
             H[k * self.K + k] += self.total_spread[k]
-            head[k] = 0
-        for i in range(<int64_t>self.covered.size()):
-            r = self.covered[i]
-            for k in range(n):
-                head[k] += self.gradient[r, k]
+            head[k] = both[k]
         cdef vector[double] sums
         if bin_share > 0:
             for k in range(n):

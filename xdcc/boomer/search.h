@@ -76,13 +76,12 @@ struct Node {
   const std::uint8_t* inside;   ///< [n_rows] whether a row is covered
   std::int64_t n_inside;
   std::int64_t min_coverage;
-  const double* sums;           ///< [n_rows, 2 K] weight times g, weight times h
+  const double* statistics;     ///< [n_rows, 2 K] g and h of every label
+  const double* weight;         ///< [n_rows] how often each row is in the sample
   const double* total;          ///< [2 K] over the rows inside
   std::int64_t K;               ///< labels, a multiple of 4, or 1; padded with zeros
   std::int64_t n_labels;
   double l2;                    ///< positive
-  const double* gradient;       ///< [n_rows, K], for linear systems
-  const std::int32_t* weight;   ///< [n_rows]
   const double* hessian;        ///< [K, K] lower triangle of the total, of -sum w g g'
   const double* spread;         ///< [K] sum of w p
   double bin_share;             ///< share of labels that is the number of label bins, 0: no bins
@@ -144,15 +143,15 @@ struct Scratch {
 };
 
 /*! @brief Add -w g g' of some rows to the lower triangle, row after row. */
-inline void add_products(double* hessian, double* spread, const double* gradient,
-                         const std::int32_t* weight, std::int64_t K, std::int64_t n_labels,
+inline void add_products(double* hessian, double* spread, const double* statistics,
+                         const double* weight, std::int64_t K, std::int64_t n_labels,
                          const std::int32_t* rows, std::int64_t n, double sign) {
   std::int64_t r = 0;
   for (; r + 4 <= n; r += 4) {
-    const double* g0 = gradient + rows[r] * K;
-    const double* g1 = gradient + rows[r + 1] * K;
-    const double* g2 = gradient + rows[r + 2] * K;
-    const double* g3 = gradient + rows[r + 3] * K;
+    const double* g0 = statistics + rows[r] * 2 * K;
+    const double* g1 = statistics + rows[r + 1] * 2 * K;
+    const double* g2 = statistics + rows[r + 2] * 2 * K;
+    const double* g3 = statistics + rows[r + 3] * 2 * K;
     const double w0 = sign * weight[rows[r]], w1 = sign * weight[rows[r + 1]];
     const double w2 = sign * weight[rows[r + 2]], w3 = sign * weight[rows[r + 3]];
     for (std::int64_t k = 0; k < n_labels; ++k) {
@@ -171,7 +170,7 @@ inline void add_products(double* hessian, double* spread, const double* gradient
     }
   }
   for (; r < n; ++r) {
-    const double* g = gradient + rows[r] * K;
+    const double* g = statistics + rows[r] * 2 * K;
     const double w = sign * weight[rows[r]];
     for (std::int64_t k = 0; k < n_labels; ++k) {
       const double c = w * g[k];
@@ -190,8 +189,9 @@ struct LabelSums {
 
   void reset() { g = h = 0; }
   void add(std::int32_t row) {
-    g += node.sums[2 * row];
-    h += node.sums[2 * row + 1];
+    const double w = node.weight[row];
+    g += w * node.statistics[2 * row];
+    h += w * node.statistics[2 * row + 1];
   }
   void gains(double* in, double* out) const {
     const double g_out = total[0] - g;
@@ -209,8 +209,9 @@ struct LabelsSums {
 
   void reset() { std::fill(sums, sums + 2 * node.K, 0.0); }
   void add(std::int32_t row) {
-    const double* more = node.sums + row * 2 * node.K;
-    for (std::int64_t k = 0; k < 2 * node.K; k += 4) four(sums + k) += four(more + k);
+    const double w = node.weight[row];
+    const double* more = node.statistics + row * 2 * node.K;
+    for (std::int64_t k = 0; k < 2 * node.K; k += 4) four(sums + k) += w * four(more + k);
   }
   void gains(double* in, double* out) const {
     const std::int64_t K = node.K;
@@ -456,9 +457,9 @@ inline void add_system(const Node& node, Scratch& s, bool is_in, const double* t
   if (lane + 1 == kLanes) solve_waiting(node, s);
 }
 
-/*! @brief Whether a side of a step covers enough rows. */
-inline bool covers(const Node& node, std::int64_t n) {
-  return n >= node.min_coverage && n > 0;
+/*! @brief Whether a side of a step covers enough rows, and not all that were covered before. */
+inline bool narrows(const Node& node, std::int64_t n) {
+  return n >= node.min_coverage && n < node.n_inside;
 }
 
 template <class Sums, bool has_label>
@@ -471,7 +472,7 @@ inline void search_sums(const Node& node, Scratch& s, Sums& sums, std::int64_t n
     sums.gains(gain, gain + 1);
     for (int side = 0; side < 2; ++side) {
       if (!(gain[side] > best->gain)) continue;
-      if (!covers(node, side == 0 ? step.n_in : n_known - step.n_in)) continue;
+      if (!narrows(node, side == 0 ? step.n_in : n_known - step.n_in)) continue;
       best->gain = gain[side];
       best->relation = side == 0 ? step.relation : opposite(step.relation);
       best->threshold = step.threshold();
@@ -493,7 +494,7 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
     sums.gains(bound, bound + 1);
     for (int side = 0; side < 2; ++side) {
       bound[side] *= kSlack;
-      if (!covers(node, side == 0 ? step.n_in : n_known - step.n_in)) bound[side] = -1;
+      if (!narrows(node, side == 0 ? step.n_in : n_known - step.n_in)) bound[side] = -1;
       most = std::max(most, bound[side]);
     }
   });
@@ -506,7 +507,7 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
     s.total_spread.assign(node.spread, node.spread + K);
     for (std::int64_t i = 0; i < n_missing; ++i)
       if (node.inside[missing[i]])
-        add_products(s.total_hessian.data(), s.total_spread.data(), node.gradient, node.weight, K,
+        add_products(s.total_hessian.data(), s.total_spread.data(), node.statistics, node.weight, K,
                      node.n_labels, missing + i, 1, -1);
     total_hessian = s.total_hessian.data();
     total_spread = s.total_spread.data();
@@ -522,11 +523,12 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
       std::fill(g.begin(), g.begin() + K, 0.0);
       s.cleared = false;
     }
-    add_products(s.hessian.data(), s.spread.data(), node.gradient, node.weight, K, node.n_labels,
+    add_products(s.hessian.data(), s.spread.data(), node.statistics, node.weight, K, node.n_labels,
                  s.pending.data(), static_cast<std::int64_t>(s.pending.size()), 1);
     for (const std::int32_t row : s.pending) {
-      const double* more = node.sums + row * 2 * K;
-      for (std::int64_t k = 0; k < K; k += 4) four(g.data() + k) += four(more + k);
+      const double w = node.weight[row];
+      const double* more = node.statistics + row * 2 * K;
+      for (std::int64_t k = 0; k < K; k += 4) four(g.data() + k) += w * four(more + k);
     }
     s.pending.clear();
     for (int side = 0; side < 2; ++side) {
@@ -568,7 +570,9 @@ XDCC_VECTORISED inline void search(const Node& node, const Column& column, Scrat
   for (std::int64_t e = 0; e < column.n_missing; ++e) {
     if (!node.inside[missing[e]]) continue;
     --n_zero;
-    for (std::int64_t k = 0; k < width; ++k) s.total[k] -= node.sums[missing[e] * width + k];
+    const double w = node.weight[missing[e]];
+    const double* less = node.statistics + missing[e] * width;
+    for (std::int64_t k = 0; k < width; ++k) s.total[k] -= w * less[k];
   }
   if (n == 0) return;
   if (node.quality == kOneLabel) {
@@ -604,14 +608,27 @@ inline void finish(const Node& node, Scratch& s) {
   if (node.quality == kSystem) solve_waiting(node, s);
 }
 
-/*! @brief Lower triangle of -sum w g g' and sum of w p over some rows. */
-XDCC_VECTORISED inline void sum_products(double* hessian, double* spread, const double* gradient,
-                                         const std::int32_t* weight, std::int64_t K,
-                                         std::int64_t n_labels, const std::int32_t* rows,
-                                         std::int64_t n) {
+/*! @brief Weighted sums over some rows: of the statistics and, if asked for, of the products.
+ *
+ * @param total [width]
+ * @param hessian [K, K] lower triangle of -sum w g g', or NULL.
+ * @param spread [K] sum of w p.
+ */
+XDCC_VECTORISED inline void sum_rows(const double* statistics, const double* weight,
+                                     std::int64_t width, std::int64_t n_labels,
+                                     const std::int32_t* rows, std::int64_t n, double* total,
+                                     double* hessian, double* spread) {
+  std::fill(total, total + width, 0.0);
+  for (std::int64_t r = 0; r < n; ++r) {
+    const double w = weight[rows[r]];
+    const double* more = statistics + rows[r] * width;
+    for (std::int64_t k = 0; k < width; ++k) total[k] += w * more[k];
+  }
+  if (hessian == nullptr) return;
+  const std::int64_t K = width / 2;
   std::fill(hessian, hessian + K * K, 0.0);
   std::fill(spread, spread + K, 0.0);
-  add_products(hessian, spread, gradient, weight, K, n_labels, rows, n, 1);
+  add_products(hessian, spread, statistics, weight, K, n_labels, rows, n, 1);
 }
 
 }  // namespace xdcc_boomer
