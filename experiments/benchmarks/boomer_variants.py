@@ -5,20 +5,21 @@ smaller number of rules: `staged_labels`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from xdcc.boomer import BoomerClassifier
 
+from xdcc.boomer import BoomerClassifier
+from xdcc.boomer.classifier import LossName
 from xdcc.data import MultiLabelDataset
 
 
 class Variant(NamedTuple):
     """Loss and heads of a variant, as parameters of `BoomerClassifier`."""
 
-    loss: str
-    head: str
+    loss: LossName
+    head: Literal["single", "complete"]
 
 
 VARIANTS = {
