@@ -162,26 +162,9 @@ class Experiment:
         for rate, l2 in pairs:
             parts = []
             for part in range(self._size.validated):
-                progress.set_description(f"{self._name}, {self._variant}: {split} {part}")
-                key = {
-                    "data": self._name,
-                    "variant": self._variant,
-                    "split": split,
-                    "part": part,
-                    "folds": self._size.folds,
-                    "rate": rate,
-                    "l2": l2,
-                    "checkpoints": self._size.checkpoints,
-                }
-                record = self._results.find(key)
-                if record is None:
-                    inner, held_out = train[folds != part], train[folds == part]
-                    wrong, measured = self._train(
-                        inner, held_out, seed, self._size.checkpoints, key
-                    )
-                    record = key | {"wrong": pack(wrong), "seconds": measured["seconds"]}
-                    self._results.add(record)
-                parts.append(unpack(record))
+                progress.set_description(f"{self._name}, {self._variant}, {split}, {part}")
+                parameters = {"split": split, "part": part, "rate": rate, "l2": l2}
+                parts.append(self._held_out(parameters, train, folds == part, seed))
             columns.extend(np.hstack(parts))
         wrong = np.column_stack(columns)
         losses = {
@@ -195,6 +178,25 @@ class Experiment:
         rate, l2, rules = grid[bbc[self._objective].best]
         estimates = {measure: choice._asdict() for measure, choice in bbc.items()}
         return {"rate": rate, "l2": l2, "rules": rules, "bbc": estimates}
+
+    def _held_out(
+        self, parameters: Record, rows: NDArray[np.intp], held_out: NDArray[np.bool_], seed: int
+    ) -> NDArray[np.uint8]:
+        """Return the wrong labels (n_checkpoints, n_held_out) of a fold."""
+        key = {
+            "data": self._name,
+            "variant": self._variant,
+            "folds": self._size.folds,
+            "checkpoints": self._size.checkpoints,
+        } | parameters
+        record = self._results.find(key)
+        if record is None:
+            wrong, measured = self._train(
+                rows[~held_out], rows[held_out], seed, self._size.checkpoints, parameters
+            )
+            record = key | {"wrong": pack(wrong), "seconds": measured["seconds"]}
+            self._results.add(record)
+        return unpack(record)
 
     def _train(
         self,

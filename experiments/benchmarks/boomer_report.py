@@ -46,8 +46,8 @@ def write_report(
     paper = pd.read_csv(published)
     paper = paper[paper.method.isin(VARIANTS)]
     paper["dataset"] = paper.dataset.replace(PUBLISHED_NAMES)
-    tests = pd.DataFrame([record for record in records if record["part"] == "test"])
-    whole = [record for record in records if record["part"] == "whole"]
+    tests = of_last_size(pd.DataFrame([r for r in records if r["part"] == "test"]))
+    whole = [r for r in records if r["part"] == "whole"]
     parts = [NOTES.read_text().rstrip()]
     parts += table_one(tests, paper)
     parts += sizes(tests)
@@ -58,6 +58,13 @@ def write_report(
     if speed is not None:
         parts += against_peer([json.loads(line) for line in speed.read_text().splitlines()])
     to.write_text("\n\n".join(parts) + "\n")
+
+
+def of_last_size(tests: pd.DataFrame) -> pd.DataFrame:
+    """Keep, of a data set and a variant that were run in several sizes, the last."""
+    size = tests["size"].map(str)
+    last = size.groupby([tests.data, tests.variant]).transform("last")
+    return tests[size == last]
 
 
 def table_one(tests: pd.DataFrame, paper: pd.DataFrame) -> Iterator[str]:
