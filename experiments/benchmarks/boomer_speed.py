@@ -12,6 +12,9 @@ the logarithm of the number of features drawn for each refinement, a default rul
 computed again on all examples, no binning of features or labels. Everything else, the format and
 the precision of its statistics, for example, is its own default. Both predict the test part.
 
+Besides the seconds that pass, those of the processor are recorded, of all threads together: beside
+other work on the machine they are the better measure of one thread's work.
+
 Each training makes one line of the output file; what is there is not done again.
 `boomer_report.py` makes the tables.
 """
@@ -96,9 +99,9 @@ def measure(name: str, variant: str, threads: int, seed: int, n_rules: int) -> l
     train, test = load_dataset(name, "train"), load_dataset(name, "test")
     rows = []
     for who, training in (("xdcc", train_ours), ("mlrl-boomer", train_peer)):
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.process_time()
         model = training(train, variant, n_rules, threads, seed)
-        seconds = time.perf_counter() - begin
+        seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - begin_cpu
         predicted = model.predict(test.X) if who == "xdcc" else predict_peer(model, test.X)
         rows.append(
             {
@@ -109,6 +112,7 @@ def measure(name: str, variant: str, threads: int, seed: int, n_rules: int) -> l
                 "rules": n_rules,
                 "who": who,
                 "seconds": seconds,
+                "cpu_seconds": cpu_seconds,
                 "subset_zero_one_loss": subset_loss(test.Y, predicted),
                 "hamming_loss": hamming_loss(test.Y, predicted),
             }
