@@ -340,15 +340,15 @@ def against_peer(rows: list[dict[str, Any]]) -> Iterator[str]:
     runs = pd.DataFrame(rows)
     fastest = runs.groupby(["data", "variant", "threads", "who"], sort=False)
     table = fastest[["seconds", "cpu_seconds"]].min().unstack()
-    rows: list[tuple[Any, ...]] = []
+    ratios: list[tuple[Any, ...]] = []
     for (name, variant, threads), times in table.iterrows():
         peer, ours = times["seconds", "mlrl-boomer"], times["seconds", "xdcc"]
         # More threads can cost more than they bring; nobody would use them then.
         best = table.loc[name, variant]["seconds", "mlrl-boomer"].min()
         cpu = times["cpu_seconds", "xdcc"] / times["cpu_seconds", "mlrl-boomer"]
-        rows.append((name, variant, threads, peer, ours, ours / peer, ours / best, cpu))
+        ratios.append((name, variant, threads, peer, ours, ours / peer, ours / best, cpu))
     columns = ["data", "variant", "threads", "mlrl-boomer", "xdcc", *RATIOS]
-    summary = pd.DataFrame(rows, columns=columns)
+    summary = pd.DataFrame(ratios, columns=columns)
     slower = ", ".join(f"{(summary[ratio] > 1).sum()} by “{ratio}”" for ratio in RATIOS)
     yield (
         f"## Training time against mlrl-boomer\n\n{runs.rules.max()} rules, best of "
