@@ -92,8 +92,9 @@ LOSSES = {
 
 RELATIONS = ("<=", ">", "=", "!=")
 
-# A search with fewer additions than this is over before threads have started.
-cdef int64_t _WORK_FOR_THREADS = 100000
+# Additions of a search that threads are worth: about a millisecond. Waiting for each other costs
+# them microseconds on an idle machine, much more on a busy one.
+cdef int64_t _WORK_FOR_THREADS = 1000000
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
@@ -130,6 +131,7 @@ cdef class RuleLearner:
     cdef const int32_t[::1] row
     cdef const float[::1] value
     cdef const uint8_t[::1] nominal
+    cdef const int64_t[::1] n_distinct
     cdef const uint8_t[:, ::1] Y
     cdef double[:, ::1] score
     cdef int64_t[::1] n_covering
@@ -174,6 +176,7 @@ cdef class RuleLearner:
         self.row = columns.row
         self.value = columns.value
         self.nominal = columns.nominal
+        self.n_distinct = columns.n_distinct
         self.Y = Y
         self.n_rows = Y.shape[0]
         self.n_labels = Y.shape[1]
@@ -399,7 +402,7 @@ cdef class RuleLearner:
 
     cdef int32_t _best_condition(self, const Node* node, Candidate* best) noexcept nogil:
         """Search all drawn attributes; -1 if no condition makes the rule better."""
-        cdef int64_t a, n = <int64_t>self.attributes.size()
+        cdef int64_t a, n = <int64_t>self.attributes.size(), work = 0
         cdef int threads = self.threads, t
         cdef Candidate none
         cdef Scratch* own = self.scratch.data()
@@ -410,7 +413,9 @@ cdef class RuleLearner:
         none.label = -1
         self.found.assign(n, none)
         found = self.found.data()
-        if n * node.n_inside * node.K < _WORK_FOR_THREADS:
+        for a in range(n):
+            work += self._work(node, self.attributes[a])
+        if work < _WORK_FOR_THREADS:
             threads = 1
         with nogil, parallel(num_threads=threads):
             t = threadid()
@@ -423,6 +428,15 @@ cdef class RuleLearner:
                 best[0] = found[a]
                 winner = self.attributes[a]
         return winner
+
+    cdef int64_t _work(self, const Node* node, int32_t f) noexcept nogil:
+        """Additions that the search on an attribute takes, roughly."""
+        cdef int64_t K = node.K
+        cdef int64_t n_rows = min(self.known_end[f] - self.start[f], node.n_inside)
+        cdef int64_t n_steps = min(self.n_distinct[f], node.n_inside)
+        if not self.system:
+            return n_rows * 2 * K
+        return n_rows * (2 * K + K * K // 8) + n_steps * K * K * K // 12
 
     cdef void _search(self, const Node* node, int32_t f, Scratch* s, Candidate* best) noexcept nogil:
         cdef Column column

@@ -360,7 +360,8 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`.
         """
-        return label_proba(self._loss(), self.labelsets_, self.decision_function(X, n_rules))
+        scores = self.decision_function(X, n_rules)
+        return label_proba(self._loss(), self.labelsets_, scores)
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Probability of every known labelset.
@@ -387,7 +388,8 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`.
         """
-        return labelset_proba(self._loss(), self.labelsets_, self.decision_function(X, n_rules))
+        scores = self.decision_function(X, n_rules)
+        return labelset_proba(self._loss(), self.labelsets_, scores)
 
     def labels_of(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """Labels of scores, as `predict` takes them.

@@ -29,6 +29,8 @@ class SortedColumns(NamedTuple):
         Its value: ascending within an attribute, equal ones by row; NaN is missing.
     nominal : uint8 array of shape (n_features,)
         Whether conditions compare for equality.
+    n_distinct : int64 array of shape (n_features,)
+        Different values that are stored.
     """
 
     start: NDArray[np.int64]
@@ -36,6 +38,7 @@ class SortedColumns(NamedTuple):
     row: NDArray[np.int32]
     value: NDArray[np.float32]
     nominal: NDArray[np.uint8]
+    n_distinct: NDArray[np.int64]
 
     @classmethod
     def of(cls, X: Features, nominal: NDArray[np.bool_]) -> Self:
@@ -64,11 +67,16 @@ class SortedColumns(NamedTuple):
         value = value[order]
         start = np.zeros(n_features + 1, np.int64)
         np.cumsum(np.bincount(column, minlength=n_features), out=start[1:])
-        missing = np.bincount(column[order][np.isnan(value)], minlength=n_features)
+        column = column[order]
+        missing = np.bincount(column[np.isnan(value)], minlength=n_features)
+        new = np.ones(len(value), bool)
+        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
+        n_distinct = np.bincount(column[new], minlength=n_features)
         return cls(
             start,
             start[1:] - missing,
             row[order].astype(np.int32),
             value.astype(np.float32),
             nominal.astype(np.uint8),
+            n_distinct.astype(np.int64),
         )

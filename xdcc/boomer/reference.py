@@ -5,6 +5,7 @@ gradients and full Hessians are summed, and the linear system is solved. Slow; f
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -119,7 +120,7 @@ def conditions(column: NDArray[np.float32], nominal: bool) -> Iterator[tuple[str
         for value in values:
             yield from (("=", float(value)), ("!=", float(value)))
         return
-    for low, high in zip(values, values[1:], strict=False):
+    for low, high in pairwise(values):
         middle = np.float32((float(low) + float(high)) / 2)
         threshold = float(middle if middle < high else low)
         yield from (("<=", threshold), (">", threshold))
