@@ -1,4 +1,4 @@
-"""Ranks and tests against the worked example of Demšar (2006), and the published ranks of a paper."""
+"""Ranks and tests against the worked example of Demšar (2006) and a paper's published ranks."""
 
 import os
 import sys

@@ -1,0 +1,276 @@
+"""A mixture of conditional trees: its probabilities, and EM for its parameters (Algorithm 1).
+
+A :class:`Component` is a tree with trained models, a :class:`Mixture` some of them with weights.
+:func:`expectation_maximisation` improves both. Its objective is the log-likelihood of the known
+labels minus the penalties of the models, which is what each step raises: the E-step is exact and
+the M-step starts where the models are. Everything is in log space.
+
+Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
+once for each value of a label's parent, with the probability of that value as weight and the
+label's conditional probability as target; a row without any counts once.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+
+from xdcc.ctbn.learner import Learner, Models
+from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.ctbn.tree_inference import (
+    Parents,
+    labelset_log_prob,
+    log_cpd_of,
+    sum_product,
+)
+
+_FEWEST_ROWS = 1.0
+"""A component that is responsible for less than so many rows has collapsed."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """A tree with its models: a CTBN.
+
+    Attributes
+    ----------
+    parents : int array of shape (n_labels,)
+        Parent of every label, -1 for none.
+    models : Models
+        One for each label.
+    """
+
+    parents: Parents
+    models: Models
+
+    def log_cpd(self, X: Matrix) -> Floats:
+        """Logarithms of the conditional probabilities, shape (n_labels, 2, 2, n)."""
+        log_odds = self.models.log_odds(X)
+        # A root has one distribution, whatever its model says of a parent.
+        log_odds[self.parents < 0, 1] = log_odds[self.parents < 0, 0]
+        return log_cpd_of(log_odds)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Components and their weights.
+
+    Attributes
+    ----------
+    components : list of Component
+    weights : float array of shape (n_components,)
+        Positive, with the sum 1.
+    """
+
+    components: list[Component]
+    weights: Floats
+
+    def log_cpds(self, X: Matrix) -> list[Floats]:
+        """Conditional probabilities of every component, as `Component.log_cpd` has them."""
+        return [component.log_cpd(X) for component in self.components]
+
+    def log_prob(self, X: Matrix, Y: Floats) -> Floats:
+        """Log P(y|x) of the known labels (equation 5).
+
+        Parameters
+        ----------
+        X : float array or CSR matrix of shape (n, n_features)
+            Features.
+        Y : float array of shape (n, n_labels)
+            0, 1, or NaN for unknown.
+
+        Returns
+        -------
+        float array of shape (n,)
+        """
+        parts = [
+            component_log_prob(log_cpd, component.parents, Y)
+            for component, log_cpd in zip(self.components, self.log_cpds(X), strict=True)
+        ]
+        return logsumexp(np.array(parts) + np.log(self.weights)[:, None], axis=0)
+
+
+@dataclass(frozen=True)
+class EMLimits:
+    """When EM ends: after so many iterations, or when a row's mean objective rises by less."""
+
+    max_iter: int = 100
+    tol: float = 1e-5
+
+
+def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
+    """Log P(y|x, T) of the known labels, shape (n,); Y holds NaN where a label is unknown."""
+    whole = ~np.isnan(Y).any(axis=1)
+    found = np.empty(len(Y))
+    found[whole] = labelset_log_prob(log_cpd[..., whole], parents, Y[whole].astype(np.int64))
+    if not whole.all():
+        found[~whole] = sum_product(log_cpd[..., ~whole], parents, Y[~whole]).log_evidence
+    return found
+
+
+def fit_component(
+    learner: Learner,
+    X: Matrix,
+    Y: Floats,
+    parents: Parents,
+    weights: Floats,
+    start: Component | None = None,
+) -> Component:
+    """Train the models of a tree (equation 10).
+
+    Parameters
+    ----------
+    learner : Learner
+        Trains the models.
+    X : float array or CSR matrix of shape (n, n_features)
+        Features.
+    Y : float array of shape (n, n_labels)
+        0, 1, or NaN for unknown.
+    parents : int array of shape (n_labels,)
+        The tree.
+    weights : float array of shape (n,)
+        Not negative, of the rows.
+    start : Component or None
+        The same tree with the models of the last step. Its posteriors stand in for unknown labels;
+        without it, a label counts only where it and its parent are known.
+
+    Returns
+    -------
+    Component
+    """
+    is_root = parents < 0
+    above = np.where(is_root, 0, Y[:, parents])
+    row_weights = np.repeat(weights[:, None], Y.shape[1], axis=1)
+    unknown = np.isnan(Y) | np.isnan(above)
+    if not unknown.any():
+        models = learner.fit(X, Y, row_weights, above, start and start.models)
+        return Component(parents, models)
+    if start is None:
+        counted = np.where(unknown, 0, row_weights)
+        models = learner.fit(X, np.nan_to_num(Y), counted, np.nan_to_num(above), None)
+        return Component(parents, models)
+    partly = np.flatnonzero(unknown.any(axis=1))
+    posterior = sum_product(start.log_cpd(X[partly]), parents, Y[partly])
+    targets, row_weights, above = np.nan_to_num(Y), row_weights, np.nan_to_num(above)
+    copies = []
+    for value in (0, 1):
+        likelihood = posterior.pairs[:, value].sum(axis=1).T
+        share = np.divide(
+            posterior.pairs[:, value, 1].T,
+            likelihood,
+            out=np.zeros_like(likelihood),
+            where=likelihood > 0,
+        )
+        copies.append((share, row_weights[partly] * likelihood, np.full_like(share, value)))
+    for array, first in zip((targets, row_weights, above), copies[0], strict=True):
+        array[partly] = first
+    second = copies[1]
+    models = learner.fit(
+        _stacked(X, X[partly]),
+        np.vstack((targets, second[0])),
+        np.vstack((row_weights, second[1])),
+        np.vstack((above, second[2])),
+        start.models,
+    )
+    return Component(parents, models)
+
+
+def expectation_maximisation(
+    learner: Learner,
+    mixture: Mixture,
+    X: Matrix,
+    Y: Floats,
+    limits: EMLimits,
+    over_components: Callable[..., list[Any]],
+) -> tuple[Mixture, list[float]]:
+    """Improve parameters and mixture weights until the objective stands still.
+
+    Parameters
+    ----------
+    learner : Learner
+        Trains the models.
+    mixture : Mixture
+        Where to begin.
+    X : float array or CSR matrix of shape (n, n_features)
+        Features.
+    Y : float array of shape (n, n_labels)
+        0, 1, or NaN for unknown.
+    limits : EMLimits
+        When to end.
+    over_components : callable
+        Maps a function over the components, as ``map`` does, and returns a list.
+
+    Returns
+    -------
+    mixture : Mixture
+        Of the components that have not collapsed.
+    curve : list of float
+        The objective before the first iteration and after each.
+
+    Warns
+    -----
+    UserWarning
+        If a component has collapsed: it is responsible for less than one row.
+    """
+    log_joint = _log_joint(mixture, X, Y, over_components)
+    curve = [_objective(mixture, log_joint)]
+    alone = len(mixture.components) == 1 and not np.isnan(Y).any()
+    for _ in range(limits.max_iter):
+        responsibility = np.exp(log_joint - logsumexp(log_joint, axis=0))
+        pairs = list(zip(mixture.components, responsibility, strict=True))
+
+        def improved(pair: tuple[Component, Floats]) -> Component:
+            component, share = pair
+            return fit_component(learner, X, Y, component.parents, share, component)
+
+        total = responsibility.sum(axis=1)
+        mixture = Mixture(over_components(improved, pairs), total / total.sum())
+        log_joint = _log_joint(mixture, X, Y, over_components)
+        curve.append(_objective(mixture, log_joint))
+        if alone or curve[-1] - curve[-2] < limits.tol * len(Y):
+            break
+    return _without_collapsed(mixture, len(Y)), curve
+
+
+def _log_joint(
+    mixture: Mixture, X: Matrix, Y: Floats, over_components: Callable[..., list[Any]]
+) -> Floats:
+    """Log of weight times P(y|x, T), shape (n_components, n) (numerator of equation 8)."""
+
+    def of(component: Component) -> Floats:
+        return component_log_prob(component.log_cpd(X), component.parents, Y)
+
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(mixture.weights)
+    return np.array(over_components(of, mixture.components)) + log_weights[:, None]
+
+
+def _objective(mixture: Mixture, log_joint: Floats) -> float:
+    penalties = sum(component.models.penalty() for component in mixture.components)
+    return float(logsumexp(log_joint, axis=0).sum() - penalties)
+
+
+def _without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
+    stays = mixture.weights * n_samples >= min(_FEWEST_ROWS, n_samples / 2)
+    if stays.all():
+        return mixture
+    numbers = ", ".join(str(number) for number in np.flatnonzero(~stays))
+    warnings.warn(
+        f"Component {numbers} of the mixture has collapsed (it is responsible for less than one "
+        "row) and is dropped.",
+        UserWarning,
+        stacklevel=3,
+    )
+    kept = [c for c, stay in zip(mixture.components, stays, strict=True) if stay]
+    weights = mixture.weights[stays]
+    return Mixture(kept, weights / weights.sum())
+
+
+def _stacked(X: Matrix, more: Matrix) -> Matrix:
+    if sparse.issparse(X):
+        return sparse.csr_matrix(sparse.vstack((X, more)))
+    return np.vstack((X, more))
