@@ -52,7 +52,7 @@ ESTIMATORS = [
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), method="fixed"),
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     LaCovaCClassifier(n_jobs=1),
-    LaCovaCForestClassifier(n_estimators=10, n_jobs=1),
+    LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),

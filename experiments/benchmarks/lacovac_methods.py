@@ -1,0 +1,132 @@
+"""The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
+
+A :class:`Method` takes a part for training and one for testing and returns probabilities and
+labels. The paper's J48 is :class:`pruned_tree.PrunedTreeClassifier` here. MEKA's chains and label
+powersets hand on 0 and 1, not probabilities (`certain`), which is what their published log-losses
+say.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from lacovac_data import dense, two_values
+from numpy.typing import NDArray
+from pruned_tree import PrunedTreeClassifier
+from sklearn.ensemble import RandomForestClassifier
+
+from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
+from xdcc.data import MultiLabelDataset
+from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+
+N_TREES = 50
+"""Trees of the forests."""
+
+
+class Prediction(NamedTuple):
+    """What a method says of the test part.
+
+    Attributes
+    ----------
+    proba : float array of shape (n_samples, n_labels)
+    labels : int array of shape (n_samples, n_labels)
+        Predicted without a threshold.
+    """
+
+    proba: NDArray[np.float64]
+    labels: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to train and predict.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the estimator.
+    cut : bool
+        Whether features are cut at their means first.
+    certain : bool
+        Whether predicted labels take the place of probabilities.
+    smoothed : bool
+        Whether a leaf's probability of a label is (n_1 + 1) / (n + 2), Laplace's estimate, instead
+        of n_1 / n; for LaCovaC's trees.
+    threshold : bool
+        Whether PCut chooses the labels.
+    nominal : bool
+        Whether the estimator is told which features are nominal.
+    """
+
+    make: Callable[[], Any]
+    cut: bool = True
+    certain: bool = False
+    smoothed: bool = False
+    threshold: bool = True
+    nominal: bool = False
+
+    def predict(self, train: MultiLabelDataset, test: MultiLabelDataset) -> Prediction:
+        """Train on one part and predict the other."""
+        train_X, test_X = two_values(train, test) if self.cut else (dense(train), dense(test))
+        model = self.make()
+        if isinstance(model, ClassifierChain):
+            model.set_params(order=np.arange(train.n_labels))  # of the columns, as in MEKA
+        if self.nominal:
+            mask = [kind == "nominal" for kind in train.feature_types]
+            model.set_params(categorical_features=mask)
+        model.fit(train_X, train.Y)
+        labels = model.predict(test_X)
+        if self.certain:
+            return Prediction(labels.astype(np.float64), labels)
+        proba = model.predict_proba(test_X)
+        if self.smoothed:
+            n = model.tree_.n_samples[model.apply(test_X)]
+            proba = (n * proba + 1) / (n + 2)
+        return Prediction(proba, labels)
+
+
+def label_tree(**params: Any) -> Callable[[], LaCovaCClassifier]:
+    """Make a maker of trees whose leaves may be small, as Algorithm 1 has them."""
+    small = {"min_samples_split": 6, "min_samples_leaf": 1, "n_jobs": 1}
+    return lambda: LaCovaCClassifier(**(small | params))
+
+
+PAPER: dict[str, Method] = {
+    "LaCovaC": Method(label_tree(), smoothed=True),
+    "LaCova": Method(label_tree(clustering="all_or_none"), smoothed=True),
+    "ML-C4.5": Method(label_tree(criterion="gain_ratio", clustering=None), smoothed=True),
+    "BR": Method(lambda: BinaryRelevance(estimator=PrunedTreeClassifier())),
+    "LP": Method(
+        lambda: LabelPowerset(estimator=PrunedTreeClassifier(), random_state=0), certain=True
+    ),
+    "CC": Method(lambda: ClassifierChain(estimator=PrunedTreeClassifier()), certain=True),
+    "Homer": Method(lambda: HOMER(estimator=PrunedTreeClassifier(), random_state=0)),
+    "LPBR": Method(lambda: LPBR(estimator=PrunedTreeClassifier(), random_state=0)),
+}
+"""By their names in the published tables."""
+
+READINGS: dict[str, Method] = {
+    "leaves of 5": Method(label_tree(min_samples_leaf=5), smoothed=True),
+    "all thresholds": Method(label_tree(), cut=False, smoothed=True, nominal=True),
+    "relative frequencies": Method(label_tree()),
+    "leaf labelsets": Method(label_tree(), smoothed=True, threshold=False),
+    "threshold of all rows": Method(label_tree(threshold_size="train"), smoothed=True),
+    "our defaults": Method(lambda: LaCovaCClassifier(n_jobs=1), cut=False, nominal=True),
+}
+"""LaCovaC with one thing changed, and with the defaults of our estimator."""
+
+FORESTS: dict[str, Method] = {
+    "LaCovaC forest": Method(
+        lambda: LaCovaCForestClassifier(n_estimators=N_TREES, random_state=0, n_jobs=1),
+        cut=False,
+        nominal=True,
+        threshold=False,
+    ),
+    "BR of random forests": Method(
+        lambda: BinaryRelevance(estimator=RandomForestClassifier(N_TREES, n_jobs=1)),
+        cut=False,
+        threshold=False,
+    ),
+}
+"""Equal numbers of trees, predictions without a threshold."""
