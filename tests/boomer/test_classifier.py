@@ -312,6 +312,17 @@ def test_early_stopping_goes_on_with_warm_start():
     assert losses[0] == losses[1]
 
 
+def test_warm_start_knows_the_loss_it_starts_from():
+    X, Y = labelled_rows()
+    # What is learned is the opposite: the loss rises with every rule.
+    opposite = [(X, 1 - Y)]
+    model = small(n_rules=10, warm_start=True).fit(X, Y, eval_set=opposite)
+    model.set_params(n_rules=90, early_stopping_rounds=5).fit(X, Y, eval_set=opposite)
+    assert np.all(np.diff(model.evals_result_["validation_0"]["loss"]) > 0)
+    assert model.best_n_rules_ == 10
+    assert len(model.rules_) == 15
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -472,8 +483,9 @@ def test_other_number_of_features(fitted):
 
 def test_wide_and_large_values():
     X, Y = labelled_rows()
-    X[0, 0], X[1, 0] = np.finfo(np.float32).max, -np.finfo(np.float32).max
+    X[:, 0] = np.where(X[:, 0] > 0.4, 1, -1) * np.finfo(np.float32).max
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = small().fit(X, Y)
     assert np.isfinite(model.decision_function(X)).all()
+    assert (model.predict(X)[:, 0] == Y[:, 0]).mean() > 0.9

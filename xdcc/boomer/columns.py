@@ -56,27 +56,33 @@ class SortedColumns(NamedTuple):
         SortedColumns
         """
         n_features = X.shape[1]
-        if sparse.issparse(X):
-            entries: Any = sparse.coo_matrix(X)
-            stored = entries.data != 0
-            row, column, value = (part[stored] for part in (entries.row, entries.col, entries.data))
-        else:
-            column, row = np.nonzero(X.T)
-            value = X[row, column]
-        order = np.lexsort((row, value, column))
-        value = value[order]
-        start = np.zeros(n_features + 1, np.int64)
-        np.cumsum(np.bincount(column, minlength=n_features), out=start[1:])
-        column = column[order]
-        missing = np.bincount(column[np.isnan(value)], minlength=n_features)
-        new = np.ones(len(value), bool)
-        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-        n_distinct = np.bincount(column[new], minlength=n_features)
+        # Columns with ascending rows: the stable sort then leaves equal values in that order.
+        columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
+        rows, values = [], []
+        for feature in range(n_features):
+            row, value = _stored(columns, feature)
+            order = np.argsort(value, kind="stable")
+            rows.append(row[order])
+            values.append(value[order])
+        start = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        missing = [np.count_nonzero(np.isnan(value)) for value in values]
+        known = [value[: len(value) - n] for value, n in zip(values, missing, strict=True)]
+        n_distinct = [bool(len(v)) + np.count_nonzero(v[1:] != v[:-1]) for v in known]
         return cls(
             start,
-            start[1:] - missing,
-            row[order].astype(np.int32),
-            value.astype(np.float32),
+            start[1:] - np.array(missing, np.int64),
+            np.concatenate(rows).astype(np.int32),
+            np.concatenate(values).astype(np.float32),
             nominal.astype(np.uint8),
-            n_distinct.astype(np.int64),
+            np.array(n_distinct, np.int64),
         )
+
+
+def _stored(columns: Any, feature: int) -> tuple[NDArray[np.integer], NDArray[np.float32]]:
+    """Rows and values of a column that are not 0."""
+    if not sparse.issparse(columns):
+        row = np.flatnonzero(columns[:, feature])
+        return row, columns[row, feature]
+    entries = slice(*columns.indptr[feature : feature + 2])
+    row, value = columns.indices[entries], columns.data[entries]
+    return row[value != 0], value[value != 0]
