@@ -55,34 +55,31 @@ class SortedColumns(NamedTuple):
         -------
         SortedColumns
         """
-        n_features = X.shape[1]
-        # Columns with ascending rows: the stable sort then leaves equal values in that order.
-        columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
-        rows, values = [], []
-        for feature in range(n_features):
-            row, value = _stored(columns, feature)
-            order = np.argsort(value, kind="stable")
-            rows.append(row[order])
-            values.append(value[order])
-        start = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        missing = [np.count_nonzero(np.isnan(value)) for value in values]
-        known = [value[: len(value) - n] for value, n in zip(values, missing, strict=True)]
-        n_distinct = [bool(len(v)) + np.count_nonzero(v[1:] != v[:-1]) for v in known]
+        # Columns of ascending rows: the stable sort leaves equal values in that order.
+        columns: Any = sparse.csc_matrix(X, copy=True)
+        columns.eliminate_zeros()
+        columns.sort_indices()
+        start, row, value = columns.indptr.astype(np.int64), columns.indices, columns.data
+        for feature in _unsorted(start, value):
+            entries = slice(*start[feature : feature + 2])
+            order = np.argsort(value[entries], kind="stable")
+            row[entries], value[entries] = row[entries][order], value[entries][order]
+        feature_of = np.repeat(np.arange(len(nominal)), np.diff(start))
+        is_missing = np.isnan(value)
+        is_new = ~is_missing
+        is_new[1:] &= (value[1:] != value[:-1]) | (feature_of[1:] != feature_of[:-1])
         return cls(
             start,
-            start[1:] - np.array(missing, np.int64),
-            np.concatenate(rows).astype(np.int32),
-            np.concatenate(values).astype(np.float32),
+            start[1:] - np.bincount(feature_of[is_missing], minlength=len(nominal)),
+            row.astype(np.int32),
+            value,
             nominal.astype(np.uint8),
-            np.array(n_distinct, np.int64),
+            np.bincount(feature_of[is_new], minlength=len(nominal)),
         )
 
 
-def _stored(columns: Any, feature: int) -> tuple[NDArray[np.integer], NDArray[np.float32]]:
-    """Rows and values of a column that are not 0."""
-    if not sparse.issparse(columns):
-        row = np.flatnonzero(columns[:, feature])
-        return row, columns[row, feature]
-    entries = slice(*columns.indptr[feature : feature + 2])
-    row, value = columns.indices[entries], columns.data[entries]
-    return row[value != 0], value[value != 0]
+def _unsorted(start: NDArray[np.int64], value: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Columns whose values do not ascend; in sparse data most are 0 and 1 and need no sorting."""
+    falls = np.flatnonzero(~(value[:-1] <= value[1:]))
+    column = np.searchsorted(start, falls, side="right") - 1
+    return np.unique(column[falls + 1 < start[column + 1]])
