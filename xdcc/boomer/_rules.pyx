@@ -95,9 +95,9 @@ LOSSES = {
 
 RELATIONS = ("<=", ">", "=", "!=")
 
-# Additions of a search that threads are worth: about a millisecond. Waiting for each other costs
-# them microseconds on an idle machine, much more on a busy one.
-cdef int64_t _WORK_FOR_THREADS = 1000000
+# Additions of a search that threads are worth: a millisecond or more. Waiting for each other costs
+# them microseconds on an idle machine, but many milliseconds on a busy one.
+cdef int64_t _WORK_FOR_THREADS = 3000000
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:

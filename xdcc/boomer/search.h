@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 /*! A version per instruction set, chosen when the module is loaded; all give equal results. */
 #define XDCC_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
 #else
@@ -43,6 +43,8 @@ typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
 constexpr std::int64_t kLanes = 8;
 /*! @brief Bounds are taken this much larger, which covers rounding. */
 constexpr double kSlack = 1 + 1e-9;
+/*! @brief What is left of a total may be wrong by this share of the total. */
+constexpr double kRounding = 1e-11;
 
 inline const Four& four(const double* at) { return *reinterpret_cast<const Four*>(at); }
 inline Four& four(double* at) { return *reinterpret_cast<Four*>(at); }
@@ -206,8 +208,8 @@ struct LabelSums {
   }
 };
 
-/*! @brief Running sums of all labels; the gain is the best label's or the sum. */
-template <bool best_label>
+/*! @brief Running sums of all labels; the gain is the best label's, the sum, or a bound. */
+template <Quality quality>
 struct LabelsSums {
   const Node& node;
   const double* total;
@@ -225,9 +227,15 @@ struct LabelsSums {
     for (std::int64_t k = 0; k < K; k += 4) {
       const Four g_in = four(sums + k), h_in = four(sums + K + k) + node.l2;
       const Four g_out = four(total + k) - g_in;
-      const Four h_out = four(total + K + k) - four(sums + K + k) + node.l2;
+      Four h_out = four(total + K + k) - four(sums + K + k);
+      if constexpr (quality == kSystem) {
+        const Four zero = {0, 0, 0, 0};
+        h_out -= kRounding * four(total + K + k);
+        h_out = h_out > zero ? h_out : zero;
+      }
+      h_out += node.l2;
       const Four q_in = g_in * g_in / h_in, q_out = g_out * g_out / h_out;
-      if (best_label) {
+      if constexpr (quality == kBestLabel) {
         gain_in = q_in > gain_in ? q_in : gain_in;
         gain_out = q_out > gain_out ? q_out : gain_out;
       } else {
@@ -235,7 +243,7 @@ struct LabelsSums {
         gain_out += q_out;
       }
     }
-    if (best_label) {
+    if constexpr (quality == kBestLabel) {
       *in = std::max(std::max(gain_in[0], gain_in[1]), std::max(gain_in[2], gain_in[3]));
       *out = std::max(std::max(gain_out[0], gain_out[1]), std::max(gain_out[2], gain_out[3]));
     } else {
@@ -507,7 +515,7 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
                            std::int64_t n_zero, bool nominal, const std::int32_t* missing,
                            std::int64_t n_missing, Candidate* best) {
   const std::int64_t n_known = n + n_zero, K = node.K;
-  LabelsSums<false> sums{node, s.total.data(), s.in.data()};
+  LabelsSums<kSystem> sums{node, s.total.data(), s.in.data()};
   double most = 0;
   s.bounds.resize(2 * (n + 1));
   walk(s, n, n_negative, n_zero, nominal, sums, [&](const Step& step) {
@@ -600,11 +608,11 @@ XDCC_VECTORISED inline void search(const Node& node, const Column& column, Scrat
     LabelSums sums{node, s.total.data(), 0, 0};
     search_sums<LabelSums, false>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
   } else if (node.quality == kBestLabel) {
-    LabelsSums<true> sums{node, s.total.data(), s.in.data()};
-    search_sums<LabelsSums<true>, true>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
+    LabelsSums<kBestLabel> sums{node, s.total.data(), s.in.data()};
+    search_sums<LabelsSums<kBestLabel>, true>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
   } else if (node.quality == kSumLabels) {
-    LabelsSums<false> sums{node, s.total.data(), s.in.data()};
-    search_sums<LabelsSums<false>, false>(node, s, sums, n, n_negative, n_zero, column.nominal,
+    LabelsSums<kSumLabels> sums{node, s.total.data(), s.in.data()};
+    search_sums<LabelsSums<kSumLabels>, false>(node, s, sums, n, n_negative, n_zero, column.nominal,
                                           best);
   } else {
     search_systems(node, s, n, n_negative, n_zero, column.nominal, missing, column.n_missing,
