@@ -165,6 +165,17 @@ def test_sparse_columns_equal_dense_ones(kind):
         np.testing.assert_array_equal(dense, stored)
 
 
+def test_columns_by_hand():
+    X = np.array([[2, 0], [np.nan, -1], [0, 0], [-1, 0], [2, np.nan]], np.float32)
+    columns = SortedColumns.of(X, np.array([False, True]))
+    assert columns.start.tolist() == [0, 4, 6]
+    assert columns.known_end.tolist() == [3, 5]
+    assert columns.row.tolist() == [3, 0, 4, 1, 1, 4]
+    np.testing.assert_array_equal(columns.value, np.float32([-1, 2, 2, np.nan, -1, np.nan]))
+    assert columns.nominal.tolist() == [0, 1]
+    assert columns.n_distinct.tolist() == [2, 1]
+
+
 @pytest.mark.parametrize(("name", "complete"), VARIANTS)
 def test_statistics(name, complete):
     rng = np.random.default_rng(0)

@@ -73,9 +73,12 @@ cdef extern from "search.h" namespace "xdcc_boomer" nogil:
     void sum_rows(const double* statistics, const double* weight, int64_t width,
                   int64_t n_labels, const int32_t* rows, int64_t n, double* total,
                   double* hessian, double* spread)
-    double solve_bins(const double* matrix, int64_t stride, const double* g, int64_t n, double l2,
-                      double share, double* head, vector[double]& criterion,
-                      vector[int32_t]& bins, vector[double]& binned)
+    cdef cppclass Bins:
+        Bins()
+
+    double solve_bins(const double* hessian, const double* spread, const double* total,
+                      const double* total_spread, int64_t K, const double* g, int64_t n,
+                      double l2, double share, double* head, Bins& s)
 
 cdef enum:
     LOGISTIC_LABEL_WISE = 0
@@ -92,9 +95,9 @@ LOSSES = {
 
 RELATIONS = ("<=", ">", "=", "!=")
 
-# Additions of a search that threads are worth: about a millisecond. Waiting for each other costs
-# them microseconds on an idle machine, much more on a busy one.
-cdef int64_t _WORK_FOR_THREADS = 1000000
+# Additions of a search that threads are worth: a millisecond or more. Waiting for each other costs
+# them microseconds on an idle machine, but many milliseconds on a busy one.
+cdef int64_t _WORK_FOR_THREADS = 3000000
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
@@ -151,10 +154,8 @@ cdef class RuleLearner:
     cdef vector[Scratch] scratch
     cdef vector[Candidate] found
     cdef vector[double] packed
-    cdef vector[double] criterion
-    cdef vector[double] binned
-    cdef vector[int32_t] bins
-    cdef vector[int32_t] pivots
+    cdef Bins bins
+    cdef vector[int] pivots
     cdef int loss
     cdef bint complete
     cdef bint system
@@ -474,7 +475,7 @@ cdef class RuleLearner:
 
     cdef void _find_head(self, int32_t label, bint system, double bin_share, double* head) noexcept:
         """Algorithm 2 on all covered training rows."""
-        cdef int64_t i, k, j, e, n = self.n_labels
+        cdef int64_t i, k, n = self.n_labels
         cdef int32_t r
         cdef double* H = &self.total_hessian[0]
         cdef double* both = &self.total[0]
@@ -493,45 +494,38 @@ cdef class RuleLearner:
             for k in range(n):
                 head[k] = -both[k] / (both[self.K + k] + self.l2)
             return
+        if bin_share > 0:
+            solve_bins(H, &self.total_spread[0], NULL, NULL, self.K, both, n, self.l2, bin_share,
+                       head, self.bins)
+            return
         for k in range(n):
             H[k * self.K + k] += self.total_spread[k]
-            head[k] = both[k]
-        cdef vector[double] sums
-        if bin_share > 0:
-            for k in range(n):
-                sums.push_back(head[k])
-            solve_bins(H, self.K, sums.data(), n, self.l2, bin_share, head, self.criterion,
-                       self.bins, self.binned)
-            return
-        # Rows of the lower triangle are columns of the upper one, as LAPACK packs them.
-        self.packed.resize(n * (n + 1) // 2)
-        e = 0
-        for k in range(n):
-            for j in range(k + 1):
-                self.packed[e] = H[k * self.K + j]
-                e += 1
-            self.packed[e - 1] += self.l2
-            head[k] = -head[k]
-            sums.push_back(head[k])
+        self._pack(head)
         cdef int order = <int>n, one = 1, info = 0
         cdef char uplo = b"U"
         dppsv(&uplo, &order, &one, self.packed.data(), head, &order, &info)
         if info == 0:
             return
-        # Indefinite by rounding: a symmetric solver without that condition.
-        e = 0
-        for k in range(n):
-            for j in range(k + 1):
-                self.packed[e] = H[k * self.K + j]
-                e += 1
-            self.packed[e - 1] += self.l2
-            head[k] = sums[k]
+        # Indefinite by rounding: a symmetric solver that does not need more.
+        self._pack(head)
         self.pivots.resize(n)
-        dspsv(&uplo, &order, &one, self.packed.data(), <int*>self.pivots.data(), head, &order,
-              &info)
+        dspsv(&uplo, &order, &one, self.packed.data(), self.pivots.data(), head, &order, &info)
         if info != 0:
             for k in range(n):
                 head[k] = 0
+
+    cdef void _pack(self, double* right) noexcept:
+        """Write the linear system (16) as LAPACK takes it.
+
+        Lines of the lower triangle are columns of the upper one, which is packed by columns.
+        """
+        cdef int64_t k, j, n = self.n_labels
+        self.packed.clear()
+        for k in range(n):
+            for j in range(k + 1):
+                self.packed.push_back(self.total_hessian[k * self.K + j])
+            self.packed[self.packed.size() - 1] += self.l2
+            right[k] = -self.total[k]
 
     cdef void _apply(self, int32_t label, const double* head) noexcept nogil:
         """Add a head to the covered rows and update their statistics."""

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from xdcc.boomer._rules import RuleLearner, n_threads
 from xdcc.boomer.columns import SortedColumns
@@ -577,32 +577,34 @@ class _Watch:
         self._estimator = estimator
         self._eval_set = eval_set
         self._scores = [np.zeros(Y.shape) for _, Y in eval_set]
-        n_before = 0
-        if before is not None:
-            n_before = len(before)
-            for (X, _), scores in zip(eval_set, self._scores, strict=True):
-                before.add_scores(X, 0, n_before, scores, estimator._n_threads())
-        self._n_rules = n_before
-        self.best = n_before
+        self._n_rules = self.best = 0
         self._least = np.inf
+        if before is not None:
+            self._n_rules = self.best = len(before)
+            losses = self._losses_with(before)
+            self._least = losses[-1] if losses else np.inf
 
     def stops_after(self, rule: LearnedRule) -> bool:
         """Measure the loss with another rule; whether it is time to stop."""
-        estimator = self._estimator
         self._n_rules += 1
         if not self._eval_set:
             return False
-        alone = estimator._rule_list([rule])
-        for number, ((X, Y), scores) in enumerate(zip(self._eval_set, self._scores, strict=True)):
-            alone.add_scores(X, 0, 1, scores, estimator._n_threads())
-            loss = float(LOSSES[estimator.loss].values(Y, scores).mean())
-            history = estimator.evals_result_.setdefault(f"validation_{number}", {"loss": []})
+        losses = self._losses_with(self._estimator._rule_list([rule]))
+        for number, loss in enumerate(losses):
+            history = self._estimator.evals_result_.setdefault(f"validation_{number}", {"loss": []})
             history["loss"].append(loss)
-        if loss < self._least:
-            self._least = loss
+        if losses[-1] < self._least:
+            self._least = losses[-1]
             self.best = self._n_rules
-        rounds = estimator.early_stopping_rounds
+        rounds = self._estimator.early_stopping_rounds
         return rounds is not None and self._n_rules - self.best >= rounds
+
+    def _losses_with(self, rules: RuleList) -> list[float]:
+        losses = []
+        for (X, Y), scores in zip(self._eval_set, self._scores, strict=True):
+            rules.add_scores(X, 0, len(rules), scores, self._estimator._n_threads())
+            losses.append(float(LOSSES[self._estimator.loss].values(Y, scores).mean()))
+        return losses
 
 
 def _default_rule(head: NDArray[np.float64], n_rows: int) -> LearnedRule:

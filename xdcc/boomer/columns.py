@@ -55,28 +55,31 @@ class SortedColumns(NamedTuple):
         -------
         SortedColumns
         """
-        n_features = X.shape[1]
-        if sparse.issparse(X):
-            entries: Any = sparse.coo_matrix(X)
-            stored = entries.data != 0
-            row, column, value = (part[stored] for part in (entries.row, entries.col, entries.data))
-        else:
-            column, row = np.nonzero(X.T)
-            value = X[row, column]
-        order = np.lexsort((row, value, column))
-        value = value[order]
-        start = np.zeros(n_features + 1, np.int64)
-        np.cumsum(np.bincount(column, minlength=n_features), out=start[1:])
-        column = column[order]
-        missing = np.bincount(column[np.isnan(value)], minlength=n_features)
-        new = np.ones(len(value), bool)
-        new[1:] = (column[1:] != column[:-1]) | (value[1:] != value[:-1])
-        n_distinct = np.bincount(column[new], minlength=n_features)
+        # Columns of ascending rows: the stable sort leaves equal values in that order.
+        columns: Any = sparse.csc_matrix(X, copy=True)
+        columns.eliminate_zeros()
+        columns.sort_indices()
+        start, row, value = columns.indptr.astype(np.int64), columns.indices, columns.data
+        for feature in _unsorted(start, value):
+            entries = slice(*start[feature : feature + 2])
+            order = np.argsort(value[entries], kind="stable")
+            row[entries], value[entries] = row[entries][order], value[entries][order]
+        feature_of = np.repeat(np.arange(len(nominal)), np.diff(start))
+        is_missing = np.isnan(value)
+        is_new = ~is_missing
+        is_new[1:] &= (value[1:] != value[:-1]) | (feature_of[1:] != feature_of[:-1])
         return cls(
             start,
-            start[1:] - missing,
-            row[order].astype(np.int32),
-            value.astype(np.float32),
+            start[1:] - np.bincount(feature_of[is_missing], minlength=len(nominal)),
+            row.astype(np.int32),
+            value,
             nominal.astype(np.uint8),
-            n_distinct.astype(np.int64),
+            np.bincount(feature_of[is_new], minlength=len(nominal)),
         )
+
+
+def _unsorted(start: NDArray[np.int64], value: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Columns whose values do not ascend; in sparse data most are 0 and 1 and need no sorting."""
+    falls = np.flatnonzero(~(value[:-1] <= value[1:]))
+    column = np.searchsorted(start, falls, side="right") - 1
+    return np.unique(column[falls + 1 < start[column + 1]])

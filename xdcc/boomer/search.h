@@ -26,7 +26,7 @@
 #include <cstdint>
 #include <vector>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 /*! A version per instruction set, chosen when the module is loaded; all give equal results. */
 #define XDCC_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
 #else
@@ -43,6 +43,8 @@ typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
 constexpr std::int64_t kLanes = 8;
 /*! @brief Bounds are taken this much larger, which covers rounding. */
 constexpr double kSlack = 1 + 1e-9;
+/*! @brief What is left of a total may be wrong by this share of the total. */
+constexpr double kRounding = 1e-11;
 
 inline const Four& four(const double* at) { return *reinterpret_cast<const Four*>(at); }
 inline Four& four(double* at) { return *reinterpret_cast<Four*>(at); }
@@ -120,6 +122,14 @@ struct Waiting {
   Candidate candidate;
 };
 
+/*! @brief Working memory for label bins. */
+struct Bins {
+  std::vector<double> criterion;
+  std::vector<std::int32_t> bin;  ///< of each label
+  std::vector<double> lines;      ///< [n_bins, K] sums of the matrix' lines
+  std::vector<double> system;     ///< [n_bins, n_bins] and twice [n_bins]
+};
+
 /*! @brief Working memory of a thread. */
 struct Scratch {
   std::vector<std::int32_t> rows;
@@ -136,9 +146,7 @@ struct Scratch {
   std::vector<double> matrix;   ///< [K (K + 1) / 2, kLanes]
   std::vector<double> vector;   ///< [K, kLanes]
   std::vector<Waiting> waiting;
-  std::vector<double> criterion;
-  std::vector<std::int32_t> bin;
-  std::vector<double> binned;
+  Bins bins;
   double best_gain;             ///< of the candidates that this thread has solved
 };
 
@@ -200,8 +208,8 @@ struct LabelSums {
   }
 };
 
-/*! @brief Running sums of all labels; the gain is the best label's or the sum. */
-template <bool best_label>
+/*! @brief Running sums of all labels; the gain is the best label's, the sum, or a bound. */
+template <Quality quality>
 struct LabelsSums {
   const Node& node;
   const double* total;
@@ -219,9 +227,15 @@ struct LabelsSums {
     for (std::int64_t k = 0; k < K; k += 4) {
       const Four g_in = four(sums + k), h_in = four(sums + K + k) + node.l2;
       const Four g_out = four(total + k) - g_in;
-      const Four h_out = four(total + K + k) - four(sums + K + k) + node.l2;
+      Four h_out = four(total + K + k) - four(sums + K + k);
+      if constexpr (quality == kSystem) {
+        const Four zero = {0, 0, 0, 0};
+        h_out -= kRounding * four(total + K + k);
+        h_out = h_out > zero ? h_out : zero;
+      }
+      h_out += node.l2;
       const Four q_in = g_in * g_in / h_in, q_out = g_out * g_out / h_out;
-      if (best_label) {
+      if constexpr (quality == kBestLabel) {
         gain_in = q_in > gain_in ? q_in : gain_in;
         gain_out = q_out > gain_out ? q_out : gain_out;
       } else {
@@ -229,7 +243,7 @@ struct LabelsSums {
         gain_out += q_out;
       }
     }
-    if (best_label) {
+    if constexpr (quality == kBestLabel) {
       *in = std::max(std::max(gain_in[0], gain_in[1]), std::max(gain_in[2], gain_in[3]));
       *out = std::max(std::max(gain_out[0], gain_out[1]), std::max(gain_out[2], gain_out[3]));
     } else {
@@ -376,47 +390,68 @@ inline std::int64_t assign_bins(const double* criterion, std::int64_t n_labels, 
 
 /*! @brief Solve a system for bins: labels of a bin share a score.
  *
- * @param matrix [n, n] lower triangle of H without l2, lines `stride` apart.
+ * @param hessian [K, K] lower triangle of -sum w g g'.
+ * @param spread [K] sum of w p.
+ * @param total, total_spread If not NULL, the sums are what these have more.
+ * @param g [n] sum of w g.
  * @param head [n] the scores, or NULL.
  * @return The gain.
  */
-inline double solve_bins(const double* matrix, std::int64_t stride, const double* g,
-                         std::int64_t n, double l2, double share, double* head,
-                         std::vector<double>& criterion, std::vector<std::int32_t>& bin,
-                         std::vector<double>& binned) {
-  criterion.resize(n);
-  bin.resize(n);
-  for (std::int64_t k = 0; k < n; ++k) criterion[k] = -g[k] / (matrix[k * stride + k] + l2);
-  const std::int64_t m = assign_bins(criterion.data(), n, share, bin.data());
-  binned.assign(m * m + 2 * m, 0.0);
-  double* A = binned.data();
+XDCC_VECTORISED inline double solve_bins(const double* hessian, const double* spread,
+                                         const double* total, const double* total_spread,
+                                         std::int64_t K, const double* g, std::int64_t n,
+                                         double l2, double share, double* head, Bins& s) {
+  s.criterion.resize(n);
+  s.bin.resize(n);
+  const auto diagonal = [&](std::int64_t k) {
+    const double inside = hessian[k * K + k] + spread[k];
+    return total == nullptr ? inside : total[k * K + k] + total_spread[k] - inside;
+  };
+  for (std::int64_t k = 0; k < n; ++k) s.criterion[k] = -g[k] / (diagonal(k) + l2);
+  const std::int64_t m = assign_bins(s.criterion.data(), n, share, s.bin.data());
+  const std::int32_t* bin = s.bin.data();
+  s.system.assign(m * m + 2 * m, 0.0);
+  double* A = s.system.data();
   double* z = A + m * m;
-  double* diagonal = z + m;
+  double* inverse = z + m;
+  // Lines of the triangle below the diagonal are added up by bin, then the columns of the sums.
+  s.lines.assign(m * K, 0.0);
   for (std::int64_t k = 0; k < n; ++k) {
     if (bin[k] < 0) continue;
     z[bin[k]] -= g[k];
-    A[bin[k] * m + bin[k]] += l2 + matrix[k * stride + k];
-    for (std::int64_t j = 0; j < k; ++j) {
+    A[bin[k] * m + bin[k]] += l2 + diagonal(k);
+    double* sum = s.lines.data() + bin[k] * K;
+    const double* line = hessian + k * K;
+    if (total == nullptr) {
+      for (std::int64_t j = 0; j < k; ++j) sum[j] += line[j];
+    } else {
+      const double* total_line = total + k * K;
+      for (std::int64_t j = 0; j < k; ++j) sum[j] += total_line[j] - line[j];
+    }
+  }
+  for (std::int64_t b = 0; b < m; ++b) {
+    const double* sum = s.lines.data() + b * K;
+    for (std::int64_t j = 0; j < n; ++j) {
       if (bin[j] < 0) continue;
-      const std::int64_t high = std::max(bin[j], bin[k]), low = std::min(bin[j], bin[k]);
-      A[high * m + low] += (high == low ? 2 : 1) * matrix[k * stride + j];
+      const std::int64_t c = bin[j];
+      A[std::max(b, c) * m + std::min(b, c)] += (b == c ? 2 : 1) * sum[j];
     }
   }
   double gain = 0;
   for (std::int64_t j = 0; j < m; ++j) {
     const double pivot = A[j * m + j];
-    diagonal[j] = pivot > 0 ? 1 / pivot : 0;
-    gain += z[j] * z[j] * diagonal[j];
+    inverse[j] = pivot > 0 ? 1 / pivot : 0;
+    gain += z[j] * z[j] * inverse[j];
     for (std::int64_t i = j + 1; i < m; ++i) {
-      const double factor = A[i * m + j] * diagonal[j];
+      const double factor = A[i * m + j] * inverse[j];
       z[i] -= factor * z[j];
       for (std::int64_t k = j + 1; k <= i; ++k) A[i * m + k] -= factor * A[k * m + j];
     }
   }
   if (head != nullptr) {
     for (std::int64_t j = m - 1; j >= 0; --j) {
-      z[j] *= diagonal[j];
-      for (std::int64_t i = j + 1; i < m; ++i) z[j] -= A[i * m + j] * diagonal[j] * z[i];
+      z[j] *= inverse[j];
+      for (std::int64_t i = j + 1; i < m; ++i) z[j] -= A[i * m + j] * inverse[j] * z[i];
     }
     for (std::int64_t k = 0; k < n; ++k) head[k] = bin[k] < 0 ? 0 : z[bin[k]];
   }
@@ -431,15 +466,9 @@ inline void add_system(const Node& node, Scratch& s, bool is_in, const double* t
   const std::int64_t lane = static_cast<std::int64_t>(s.waiting.size());
   const double* hessian = s.hessian.data();
   if (node.bin_share > 0) {
-    double* square = s.matrix.data();
-    for (std::int64_t k = 0; k < n; ++k) {
-      for (std::int64_t j = 0; j <= k; ++j)
-        square[k * n + j] = is_in ? hessian[k * K + j] : total_hessian[k * K + j] - hessian[k * K + j];
-      square[k * n + k] += is_in ? s.spread[k] : total_spread[k] - s.spread[k];
-    }
     Candidate solved = candidate;
-    solved.gain = solve_bins(square, n, g, n, node.l2, node.bin_share, nullptr, s.criterion,
-                             s.bin, s.binned);
+    solved.gain = solve_bins(hessian, s.spread.data(), is_in ? nullptr : total_hessian, total_spread,
+                             K, g, n, node.l2, node.bin_share, nullptr, s.bins);
     if (better(solved.gain, solved.order, *best)) *best = solved;
     s.best_gain = std::max(s.best_gain, solved.gain);
     return;
@@ -486,7 +515,7 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
                            std::int64_t n_zero, bool nominal, const std::int32_t* missing,
                            std::int64_t n_missing, Candidate* best) {
   const std::int64_t n_known = n + n_zero, K = node.K;
-  LabelsSums<false> sums{node, s.total.data(), s.in.data()};
+  LabelsSums<kSystem> sums{node, s.total.data(), s.in.data()};
   double most = 0;
   s.bounds.resize(2 * (n + 1));
   walk(s, n, n_negative, n_zero, nominal, sums, [&](const Step& step) {
@@ -579,11 +608,11 @@ XDCC_VECTORISED inline void search(const Node& node, const Column& column, Scrat
     LabelSums sums{node, s.total.data(), 0, 0};
     search_sums<LabelSums, false>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
   } else if (node.quality == kBestLabel) {
-    LabelsSums<true> sums{node, s.total.data(), s.in.data()};
-    search_sums<LabelsSums<true>, true>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
+    LabelsSums<kBestLabel> sums{node, s.total.data(), s.in.data()};
+    search_sums<LabelsSums<kBestLabel>, true>(node, s, sums, n, n_negative, n_zero, column.nominal, best);
   } else if (node.quality == kSumLabels) {
-    LabelsSums<false> sums{node, s.total.data(), s.in.data()};
-    search_sums<LabelsSums<false>, false>(node, s, sums, n, n_negative, n_zero, column.nominal,
+    LabelsSums<kSumLabels> sums{node, s.total.data(), s.in.data()};
+    search_sums<LabelsSums<kSumLabels>, false>(node, s, sums, n, n_negative, n_zero, column.nominal,
                                           best);
   } else {
     search_systems(node, s, n, n_negative, n_zero, column.nominal, missing, column.n_missing,
@@ -599,7 +628,8 @@ inline void begin(const Node& node, Scratch& s, double gain) {
   const std::int64_t K = node.K, n = node.n_labels;
   s.hessian.resize(K * K);
   s.spread.resize(K);
-  s.matrix.resize(std::max(n * (n + 1) / 2 * kLanes, n * n));
+  if (node.bin_share > 0) return;
+  s.matrix.resize(n * (n + 1) / 2 * kLanes);
   s.vector.resize(n * kLanes);
 }
 
