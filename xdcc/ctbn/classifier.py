@@ -54,10 +54,10 @@ _DOMAINS: dict[str, Domain] = {
     "max_iter": Number(low=1, whole=True),
 }
 
-_CANDIDATE_TOL = 1e-6
-"""Tolerance of the models that only score an edge."""
+_ROUGH_TOL = 1e-6
 
 _TOL = 1e-9
+"""Tolerances of the models while the mixture grows, and of the final ones."""
 
 
 class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
@@ -114,7 +114,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         is worse. Empty if there is one component by choice.
     log_likelihood_curves_ : list of lists of float
         By number of components, EM's objective on the internal training part before the first and
-        after each iteration: the log-likelihood minus the penalties. It never falls.
+        after each iteration: the penalised log-likelihood (``mixture.py``). It never falls.
     log_likelihood_curve_ : list of float
         The same for the final fit on all rows.
     n_labels_ : int
@@ -205,8 +205,8 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         labels = data.Y.astype(np.float64)
         with _threads(self.n_jobs) as run:
             rows = self._learn_design(data.X)
-            candidates, learner = self._learners(rows, labels, random)
-            grower = Grower(candidates, learner, EMLimits(), run, random)
+            learners = self._learners(rows, labels, random)
+            grower = Grower(*learners, EMLimits(), run, random)
             mixture, growth = grower.grow(rows, labels, self.max_components)
         self.mixture_: Mixture = mixture
         self._keep(growth)
@@ -342,14 +342,14 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
     def _learners(
         self, rows: Matrix, labels: NDArray[np.float64], random: np.random.RandomState
     ) -> tuple[Learner, Learner]:
-        """Trainers of the models that score edges, and of those of the mixture."""
+        """Trainers of the models while the mixture grows, and of the final ones."""
         if self.base_estimator is not None:
             self.C_ = None
             learner = EstimatorLearner(self.base_estimator)
             return learner, learner
         self.C_ = choose_C(rows, labels, random) if self.C == "cross_val" else float(self.C)
         exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_iter)
-        rough = replace(exact, tol=_CANDIDATE_TOL)
+        rough = replace(exact, tol=_ROUGH_TOL)
         return (
             LogisticLearner(rough, self.parent_effect),
             LogisticLearner(exact, self.parent_effect),

@@ -1,9 +1,16 @@
 """A mixture of conditional trees: its probabilities, and EM for its parameters (Algorithm 1).
 
 A :class:`Component` is a tree with trained models, a :class:`Mixture` some of them with weights.
-:func:`expectation_maximisation` improves both. Its objective is the log-likelihood of the known
-labels minus the penalties of the models, which is what each step raises: the E-step is exact and
-the M-step starts where the models are. Everything is in log space.
+:func:`expectation_maximisation` improves both. As in the paper the weights of a component's rows
+are normalised before its models are trained, here to the mean 1, so that a penalty is as strong
+beside a small component's rows as beside all N. What every step raises is therefore
+
+    sum_n log sum_k λ_k P(y_n|x_n, T_k) exp(-R_k / N),
+
+the log-likelihood of the known labels, penalised: R_k are the penalties of component k's models,
+and for one tree it is the log-likelihood minus R. The E-step is exact (with the factor
+exp(-R_k / N), about the same for all components), the M-step starts where the models are, so the
+objective never falls. Everything is in log space.
 
 Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
 once for each value of a label's parent, with the probability of that value as weight and the
@@ -16,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
@@ -98,8 +106,8 @@ class Mixture:
 class EMLimits:
     """When EM ends: after so many iterations, or when a row's mean objective rises by less."""
 
-    max_iter: int = 100
-    tol: float = 1e-5
+    max_iter: int = 50
+    tol: float = 1e-3
 
 
 def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
@@ -186,6 +194,7 @@ def expectation_maximisation(
     Y: Floats,
     limits: EMLimits,
     over_components: Callable[..., list[Any]],
+    validation: tuple[Matrix, Floats] | None = None,
 ) -> tuple[Mixture, list[float]]:
     """Improve parameters and mixture weights until the objective stands still.
 
@@ -203,70 +212,93 @@ def expectation_maximisation(
         When to end.
     over_components : callable
         Maps a function over the components, as ``map`` does, and returns a list.
+    validation : tuple of X and Y, optional
+        Other rows. When their log-likelihood falls, EM ends before the iteration that did it.
 
     Returns
     -------
     mixture : Mixture
-        Of the components that have not collapsed.
+        With the same trees.
     curve : list of float
         The objective before the first iteration and after each.
-
-    Warns
-    -----
-    UserWarning
-        If a component has collapsed: it is responsible for less than one row.
     """
     log_joint = _log_joint(mixture, X, Y, over_components)
-    curve = [_objective(mixture, log_joint)]
+    curve = [float(logsumexp(log_joint, axis=0).sum())]
     alone = len(mixture.components) == 1 and not np.isnan(Y).any()
+    score = -np.inf if validation is None else mixture.log_prob(*validation).sum()
     for _ in range(limits.max_iter):
         responsibility = np.exp(log_joint - logsumexp(log_joint, axis=0))
         pairs = list(zip(mixture.components, responsibility, strict=True))
 
         def improved(pair: tuple[Component, Floats]) -> Component:
             component, share = pair
-            return fit_component(learner, X, Y, component.parents, share, component)
+            weights = share / max(share.mean(), np.finfo(float).tiny)
+            return fit_component(learner, X, Y, component.parents, weights, component)
 
         total = responsibility.sum(axis=1)
-        mixture = Mixture(over_components(improved, pairs), total / total.sum())
+        better = Mixture(over_components(improved, pairs), total / total.sum())
+        if validation is not None:
+            last, score = score, better.log_prob(*validation).sum()
+            if score < last:
+                break
+        mixture = better
         log_joint = _log_joint(mixture, X, Y, over_components)
-        curve.append(_objective(mixture, log_joint))
+        curve.append(float(logsumexp(log_joint, axis=0).sum()))
         if alone or curve[-1] - curve[-2] < limits.tol * len(Y):
             break
-    return _without_collapsed(mixture, len(Y)), curve
+    return mixture, curve
 
 
 def _log_joint(
     mixture: Mixture, X: Matrix, Y: Floats, over_components: Callable[..., list[Any]]
 ) -> Floats:
-    """Log of weight times P(y|x, T), shape (n_components, n) (numerator of equation 8)."""
+    """Log of the numerator of equation 8 with the penalties, shape (n_components, n)."""
 
     def of(component: Component) -> Floats:
-        return component_log_prob(component.log_cpd(X), component.parents, Y)
+        found = component_log_prob(component.log_cpd(X), component.parents, Y)
+        return found - component.models.penalty() / len(Y)
 
     with np.errstate(divide="ignore"):
         log_weights = np.log(mixture.weights)
     return np.array(over_components(of, mixture.components)) + log_weights[:, None]
 
 
-def _objective(mixture: Mixture, log_joint: Floats) -> float:
-    penalties = sum(component.models.penalty() for component in mixture.components)
-    return float(logsumexp(log_joint, axis=0).sum() - penalties)
+def collapsed(mixture: Mixture, n_samples: int) -> NDArray[np.bool_]:
+    """Say which components are responsible for less than one of the rows that EM saw."""
+    return mixture.weights * n_samples < _FEWEST_ROWS
 
 
-def _without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
-    stays = mixture.weights * n_samples >= min(_FEWEST_ROWS, n_samples / 2)
-    if stays.all():
+def without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
+    """Drop components that have collapsed.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        A result of EM.
+    n_samples : int
+        Number of rows that it was fitted on.
+
+    Returns
+    -------
+    Mixture
+
+    Warns
+    -----
+    UserWarning
+        If a component is dropped.
+    """
+    drops = collapsed(mixture, n_samples)
+    if not drops.any():
         return mixture
-    numbers = ", ".join(str(number) for number in np.flatnonzero(~stays))
+    numbers = ", ".join(str(number) for number in np.flatnonzero(drops))
     warnings.warn(
         f"Component {numbers} of the mixture has collapsed (it is responsible for less than one "
         "row) and is dropped.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=2,
     )
-    kept = [c for c, stay in zip(mixture.components, stays, strict=True) if stay]
-    weights = mixture.weights[stays]
+    kept = [c for c, drop in zip(mixture.components, drops, strict=True) if not drop]
+    weights = mixture.weights[~drops]
     return Mixture(kept, weights / weights.sum())
 
 
