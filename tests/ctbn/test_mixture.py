@@ -21,10 +21,6 @@ from xdcc.ctbn.reference import all_labelsets
 TREES = [np.array([-1, 0, 1, 1]), np.array([3, 3, -1, 2])]
 
 
-def each(function, items):
-    return list(map(function, items))
-
-
 def two_kinds(seed=0, n_rows=200):
     """Rows of two kinds that X does not tell apart: labels equal their neighbours or differ."""
     rng = np.random.default_rng(seed)
@@ -80,7 +76,7 @@ def test_em_never_falls(effect, unknown):
     X, Y = two_kinds()
     start = begun(X, Y, effect)
     some = unknown_here_and_there(Y, unknown)
-    _, curve = expectation_maximisation(learner(effect), start, X, some, EMLimits(40, -1), each)
+    _, curve = expectation_maximisation(learner(effect), start, X, some, EMLimits(40, -1))
     assert len(curve) == 41
     assert np.diff(curve).min() >= -1e-8
     assert curve[-1] - curve[0] > 1
@@ -89,14 +85,14 @@ def test_em_never_falls(effect, unknown):
 def test_em_never_falls_with_rough_models():
     X, Y = two_kinds()
     rough = learner(tol=1e-4)
-    _, curve = expectation_maximisation(rough, begun(X, Y), X, Y, EMLimits(40, -1), each)
+    _, curve = expectation_maximisation(rough, begun(X, Y), X, Y, EMLimits(40, -1))
     assert np.diff(curve).min() >= -1e-8
 
 
 def test_objective_is_the_penalised_likelihood():
     X, Y = two_kinds()
     start = begun(X, Y)
-    _, curve = expectation_maximisation(learner(), start, X, Y, EMLimits(1, -1), each)
+    _, curve = expectation_maximisation(learner(), start, X, Y, EMLimits(1, -1))
     parts = [
         np.log(weight)
         + component_log_prob(component.log_cpd(X), component.parents, Y)
@@ -105,7 +101,7 @@ def test_objective_is_the_penalised_likelihood():
     ]
     assert curve[0] == pytest.approx(logsumexp(parts, axis=0).sum())
     alone = Mixture(start.components[:1], np.ones(1))
-    _, curve = expectation_maximisation(learner(), alone, X, Y, EMLimits(1, -1), each)
+    _, curve = expectation_maximisation(learner(), alone, X, Y, EMLimits(1, -1))
     penalty = alone.components[0].models.penalty()
     assert curve[0] == pytest.approx(alone.log_prob(X, Y).sum() - penalty)
 
@@ -123,7 +119,7 @@ def test_penalty_by_hand():
 def test_em_of_one_tree_is_its_logistic_regressions():
     X, Y = two_kinds()
     start = Mixture([begun(X, Y).components[0]], np.ones(1))
-    mixture, curve = expectation_maximisation(learner(), start, X, Y, EMLimits(), each)
+    mixture, curve = expectation_maximisation(learner(), start, X, Y, EMLimits())
     expected = fit_component(learner(), X, Y, TREES[0], np.ones(len(X)))
     found, right = mixture.components[0].log_cpd(X), expected.log_cpd(X)
     assert found == pytest.approx(right, abs=1e-3)
@@ -133,12 +129,12 @@ def test_em_of_one_tree_is_its_logistic_regressions():
 def test_two_trees_tell_two_kinds_apart():
     X, Y = two_kinds(n_rows=400)
     start = Mixture([begun(X, Y).components[0]], np.ones(1))
-    one, _ = expectation_maximisation(learner(), start, X, Y, EMLimits(), each)
+    one, _ = expectation_maximisation(learner(), start, X, Y, EMLimits())
     tree = np.array([-1, 0, -1, 2])
     rng = np.random.default_rng(1)
     halves = [fit_component(learner(), X, Y, tree, rng.random(400)) for _ in range(2)]
     two, _ = expectation_maximisation(
-        learner(), Mixture(halves, np.full(2, 0.5)), X, Y, EMLimits(200, 1e-6), each
+        learner(), Mixture(halves, np.full(2, 0.5)), X, Y, EMLimits(200, 1e-6)
     )
     new_X, new_Y = two_kinds(seed=1, n_rows=400)
     assert two.log_prob(new_X, new_Y).sum() > one.log_prob(new_X, new_Y).sum()
@@ -156,7 +152,7 @@ def test_missing_information_is_filled_in():
         start = fit_component(learner(), X[rows], some[rows], tree, np.ones(len(X[rows])))
         limits = EMLimits(200, 1e-9)
         mixture = Mixture([start], np.ones(1))
-        return expectation_maximisation(learner(), mixture, X[rows], some[rows], limits, each)[0]
+        return expectation_maximisation(learner(), mixture, X[rows], some[rows], limits)[0]
 
     whole = fit_component(learner(), X, Y, tree, np.ones(600)).log_cpd(X)[0, 0, 1]
     filled = learned(slice(None)).components[0].log_cpd(X)[0, 0, 1]
@@ -168,7 +164,7 @@ def test_collapsed_components_are_dropped():
     X, Y = two_kinds()
     start = begun(X, Y)
     tiny = Mixture(start.components, np.array([1 - 1e-9, 1e-9]))
-    mixture, _ = expectation_maximisation(learner(), tiny, X, Y, EMLimits(1), each)
+    mixture, _ = expectation_maximisation(learner(), tiny, X, Y, EMLimits(1))
     assert without_collapsed(start, len(Y)) is start
     with pytest.warns(UserWarning, match=r"Component 1 of the mixture has collapsed"):
         mixture = without_collapsed(mixture, len(Y))
@@ -177,7 +173,7 @@ def test_collapsed_components_are_dropped():
 
 
 def grower(seed=0):
-    return Grower(learner(tol=1e-6), learner(), EMLimits(), each, np.random.RandomState(seed))
+    return Grower(learner(tol=1e-6), learner(), EMLimits(), np.random.RandomState(seed))
 
 
 def test_growth_stops_when_the_validation_part_is_worse():

@@ -7,9 +7,7 @@ the validation part's log-likelihood falls, and without the last tree the mixtur
 on all rows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +63,6 @@ class Grower:
         Train models while the mixture grows, and those of the final mixture.
     limits : EMLimits
         When EM ends.
-    run : callable
-        Maps a function over a sequence, as ``map`` does, and returns a list.
     random : RandomState
         Splits the rows.
     """
@@ -76,13 +72,11 @@ class Grower:
         rough: Learner,
         exact: Learner,
         limits: EMLimits,
-        run: Callable[..., list[Any]],
         random: np.random.RandomState,
     ) -> None:
         self._rough = rough
         self._exact = exact
         self._limits = limits
-        self._run = run
         self._random = random
 
     def grow(self, X: Matrix, Y: Floats, max_components: int) -> tuple[Mixture, Growth]:
@@ -155,7 +149,7 @@ class Grower:
             return np.full(Y.shape[1], -1)
         held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self._random)
         train, held = ((X[rows], Y[rows], weights[rows]) for rows in (~held_out, held_out))
-        return maximum_branching(*edge_weights(self._rough, train, held, self._run))
+        return maximum_branching(*edge_weights(self._rough, train, held))
 
     def _improve(
         self,
@@ -166,7 +160,7 @@ class Grower:
         limits: EMLimits,
         validation: tuple[Matrix, Floats] | None = None,
     ) -> tuple[Mixture, list[float]]:
-        return expectation_maximisation(learner, mixture, X, Y, limits, self._run, validation)
+        return expectation_maximisation(learner, mixture, X, Y, limits, validation)
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:
