@@ -51,7 +51,7 @@ def test_agrees_with_scikit_learn_in_rotated_features(n_rows, n_features, C):
     design = Design(X)
     rotated = design.transform(X)
     start = np.zeros((rotated.shape[1] + 2, 5))
-    penalty = Penalty(1 / C, l2_intercept=0, tol=1e-13)
+    penalty = Penalty(1 / C, l2_intercept=0, tol=1e-15)
     coef = design.original(solve(rotated, problems, penalty, start).coef)
     for model in range(5):
         assert coef[:, model] == pytest.approx(

@@ -48,7 +48,6 @@ def test_edge_weights(parent_effect):
         learner,
         (X[train], Y[train], weight[train]),
         (X[held_out], Y[held_out], weight[held_out]),
-        lambda function, items: list(map(function, items)),
     )
     for i in range(3):
         alone = LogisticRegression(tol=1e-8).fit(X[train], Y[train, i], weight[train])
@@ -85,7 +84,7 @@ def test_unknown_labels_do_not_count():
     def weights(Y, rows, held_out):
         ones = np.ones(80)
         parts = [(X[r], Y[r], ones[r]) for r in (rows, held_out)]
-        return edge_weights(learner, *parts, lambda f, items: list(map(f, items)))
+        return edge_weights(learner, *parts)
 
     some = Y.copy()
     some[:10, 0] = np.nan

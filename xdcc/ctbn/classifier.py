@@ -8,7 +8,7 @@ of a labelset, marginals, samples. Only its most probable labelset is searched f
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,7 +33,7 @@ from xdcc.ctbn.learner import (
     ParentEffect,
     warn_if_not_converged,
 )
-from xdcc.ctbn.logistic import Matrix, Penalty
+from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.strength import choose_C
 from xdcc.ctbn.tree_inference import draw, sum_product
@@ -54,10 +54,10 @@ _DOMAINS: dict[str, Domain] = {
     "max_iter": Number(low=1, whole=True),
 }
 
-_CANDIDATE_TOL = 1e-6
-"""Tolerance of the models that only score an edge."""
+_ROUGH_TOL = 1e-5
 
-_TOL = 1e-9
+_TOL = 1e-7
+"""Tolerances of the models while the mixture grows, and of the final ones."""
 
 
 class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
@@ -114,7 +114,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         is worse. Empty if there is one component by choice.
     log_likelihood_curves_ : list of lists of float
         By number of components, EM's objective on the internal training part before the first and
-        after each iteration: the log-likelihood minus the penalties. It never falls.
+        after each iteration: the penalised log-likelihood (``mixture.py``). It never falls.
     log_likelihood_curve_ : list of float
         The same for the final fit on all rows.
     n_labels_ : int
@@ -205,8 +205,8 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         labels = data.Y.astype(np.float64)
         with _threads(self.n_jobs) as run:
             rows = self._learn_design(data.X)
-            candidates, learner = self._learners(rows, labels, random)
-            grower = Grower(candidates, learner, EMLimits(), run, random)
+            learners = self._learners(rows, labels, run, random)
+            grower = Grower(*learners, EMLimits(), random)
             mixture, growth = grower.grow(rows, labels, self.max_components)
         self.mixture_: Mixture = mixture
         self._keep(growth)
@@ -340,19 +340,23 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         return X if self._design is None else self._design.transform(X)
 
     def _learners(
-        self, rows: Matrix, labels: NDArray[np.float64], random: np.random.RandomState
+        self,
+        rows: Matrix,
+        labels: NDArray[np.float64],
+        run: Run,
+        random: np.random.RandomState,
     ) -> tuple[Learner, Learner]:
-        """Trainers of the models that score edges, and of those of the mixture."""
+        """Trainers of the models while the mixture grows, and of the final ones."""
         if self.base_estimator is not None:
             self.C_ = None
             learner = EstimatorLearner(self.base_estimator)
             return learner, learner
         self.C_ = choose_C(rows, labels, random) if self.C == "cross_val" else float(self.C)
         exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_iter)
-        rough = replace(exact, tol=_CANDIDATE_TOL)
+        rough = replace(exact, tol=_ROUGH_TOL)
         return (
-            LogisticLearner(rough, self.parent_effect),
-            LogisticLearner(exact, self.parent_effect),
+            LogisticLearner(rough, self.parent_effect, run),
+            LogisticLearner(exact, self.parent_effect, run),
         )
 
     def _keep(self, growth: Growth) -> None:
@@ -455,12 +459,12 @@ class CTBNClassifier(CTBNMixtureClassifier):
 
 
 @contextmanager
-def _threads(n_jobs: int | None) -> Iterator[Callable[..., list[Any]]]:
+def _threads(n_jobs: int | None) -> Iterator[Run]:
     """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
     n_threads = os.cpu_count() if n_jobs is None or n_jobs == -1 else n_jobs
     with threadpool_limits(1, "blas"):
         if n_threads == 1:
-            yield lambda function, items: list(map(function, items))
+            yield one_by_one
             return
         with ThreadPoolExecutor(n_threads) as pool:
             yield lambda function, items: list(pool.map(function, items))

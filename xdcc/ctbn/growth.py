@@ -7,9 +7,7 @@ the validation part's log-likelihood falls, and without the last tree the mixtur
 on all rows.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +18,10 @@ from xdcc.ctbn.mixture import (
     Component,
     EMLimits,
     Mixture,
+    collapsed,
     expectation_maximisation,
     fit_component,
+    without_collapsed,
 )
 from xdcc.ctbn.structure import edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import Parents
@@ -41,7 +41,8 @@ class Growth:
     Attributes
     ----------
     validation : list of float
-        Log-likelihood of the validation part by number of components, to the first that is worse.
+        Log-likelihood of the validation part by number of components, to the first that is worse or
+        has a component that collapsed.
     curves : list of lists of float
         EM's objective by iteration, for each number of components.
     final_curve : list of float
@@ -58,28 +59,24 @@ class Grower:
 
     Parameters
     ----------
-    candidates, learner : Learner
-        Train the models that score edges, and those of the mixture.
+    rough, exact : Learner
+        Train models while the mixture grows, and those of the final mixture.
     limits : EMLimits
         When EM ends.
-    run : callable
-        Maps a function over a sequence, as ``map`` does, and returns a list.
     random : RandomState
         Splits the rows.
     """
 
     def __init__(
         self,
-        candidates: Learner,
-        learner: Learner,
+        rough: Learner,
+        exact: Learner,
         limits: EMLimits,
-        run: Callable[..., list[Any]],
         random: np.random.RandomState,
     ) -> None:
-        self._candidates = candidates
-        self._learner = learner
+        self._rough = rough
+        self._exact = exact
         self._limits = limits
-        self._run = run
         self._random = random
 
     def grow(self, X: Matrix, Y: Floats, max_components: int) -> tuple[Mixture, Growth]:
@@ -107,8 +104,10 @@ class Grower:
             mixture = self._grow_to_peak(
                 (X[~held_out], Y[~held_out]), (X[held_out], Y[held_out]), max_components, growth
             )
-        mixture, growth.final_curve = self._improve(mixture, X, Y)
-        return mixture, growth
+        n_iter = max([1, *(len(curve) - 1 for curve in growth.curves[1:-1])])
+        limits = replace(self._limits, max_iter=min(n_iter, self._limits.max_iter))
+        mixture, growth.final_curve = self._improve(self._exact, mixture, X, Y, limits)
+        return without_collapsed(mixture, len(Y)), growth
 
     def _grow_to_peak(
         self,
@@ -126,13 +125,13 @@ class Grower:
             else:
                 share = np.append(mixture.weights * (n_components - 1), 1.0) / n_components
                 larger = Mixture([*mixture.components, new], share)
-            larger, curve = self._improve(larger, *train)
+            larger, curve = self._improve(
+                self._rough, larger, *train, self._limits, validation if mixture else None
+            )
             growth.curves.append(curve)
             growth.validation.append(float(larger.log_prob(*validation).sum()))
-            collapsed = len(larger.components) < n_components
-            if mixture is not None and (
-                collapsed or growth.validation[-1] <= growth.validation[-2]
-            ):
+            worse = mixture is not None and growth.validation[-1] <= growth.validation[-2]
+            if worse or collapsed(larger, len(weights)).any():
                 break
             mixture = larger
             error = np.maximum(-np.expm1(larger.log_prob(*train)), np.finfo(float).tiny)
@@ -143,15 +142,25 @@ class Grower:
     def _component(self, X: Matrix, Y: Floats, weights: Floats) -> Component:
         """Learn a tree and its models on weighted rows (section 5.3.1)."""
         parents = self._structure(X, Y, weights)
-        return fit_component(self._learner, X, Y, parents, weights)
+        return fit_component(self._rough, X, Y, parents, weights)
 
     def _structure(self, X: Matrix, Y: Floats, weights: Floats) -> Parents:
+        if len(Y) < 2:
+            return np.full(Y.shape[1], -1)
         held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self._random)
         train, held = ((X[rows], Y[rows], weights[rows]) for rows in (~held_out, held_out))
-        return maximum_branching(*edge_weights(self._candidates, train, held, self._run))
+        return maximum_branching(*edge_weights(self._rough, train, held))
 
-    def _improve(self, mixture: Mixture, X: Matrix, Y: Floats) -> tuple[Mixture, list[float]]:
-        return expectation_maximisation(self._learner, mixture, X, Y, self._limits, self._run)
+    def _improve(
+        self,
+        learner: Learner,
+        mixture: Mixture,
+        X: Matrix,
+        Y: Floats,
+        limits: EMLimits,
+        validation: tuple[Matrix, Floats] | None = None,
+    ) -> tuple[Mixture, list[float]]:
+        return expectation_maximisation(learner, mixture, X, Y, limits, validation)
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:

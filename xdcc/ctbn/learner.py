@@ -18,7 +18,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.ctbn.logistic import Floats, Matrix, Penalty, Problems, Solution, linear_predictor, solve
+from xdcc.ctbn.logistic import (
+    Floats,
+    Matrix,
+    Penalty,
+    Problems,
+    Run,
+    Solution,
+    linear_predictor,
+    one_by_one,
+    solve,
+)
 
 ParentEffect = Literal["feature", "separate"]
 
@@ -30,7 +40,10 @@ class Models(Protocol):
         """Log odds of the targets, shape (n_models, 2, n): for a parent that is 0 and 1."""
 
     def take(self, models: Any) -> Self:
-        """Keep some of the models, as a start for others."""
+        """Keep some of the models."""
+
+    def followed_by(self, others: Self) -> Self:
+        """Put two batches together."""
 
     def penalty(self) -> float:
         """Sum up what the objective of training has beyond the negative log-likelihood."""
@@ -98,6 +111,13 @@ class LogisticModels:
         on = off if self.on is self.off else self.on.take(models)
         return replace(self, off=off, on=on)
 
+    def followed_by(self, others: "LogisticModels") -> "LogisticModels":
+        """Put two batches together."""
+        off = self.off.followed_by(others.off)
+        shared = self.on is self.off and others.on is others.off
+        on = off if shared else self.on.followed_by(others.on)
+        return replace(self, off=off, on=on)
+
     def penalty(self) -> float:
         """Sum of the penalties."""
         parts = [self.off] if self.on is self.off else [self.off, self.on]
@@ -119,10 +139,13 @@ class LogisticLearner:
     parent_effect : {"feature", "separate"}
         Whether the parent is one more feature of a label's model, or the label has a model for
         each value of the parent, with coefficients of their own.
+    run : callable
+        Solves blocks of models (``logistic.py``).
     """
 
     penalties: Penalty
     parent_effect: ParentEffect
+    run: Run = one_by_one
 
     def fit(
         self,
@@ -156,14 +179,11 @@ class LogisticLearner:
     def _solve(
         self, X: Matrix, targets: Floats, weights: Floats, extra: Floats, start: Floats
     ) -> Solution:
-        used = weights.any(axis=1)
-        if used.any() and not used.all():
-            X, targets, weights, extra = X[used], targets[used], weights[used], extra[used]
         problems = Problems(targets, weights, extra)
         constant = ~((weights * targets).any(axis=0) & (weights * (1 - targets)).any(axis=0))
         if not constant.any():
-            return solve(X, problems, self.penalties, start)
-        varying = solve(X, problems.take(~constant), self.penalties, start[:, ~constant])
+            return solve(X, problems, self.penalties, start, self.run)
+        varying = solve(X, problems.take(~constant), self.penalties, start[:, ~constant], self.run)
         # Of a constant label only the intercept is learned, which its penalty keeps finite.
         alone = replace(problems.take(constant), extra=np.zeros((X.shape[0], constant.sum())))
         intercepts = solve(X[:, :0], alone, self.penalties, start[-2:, constant] * 0)
@@ -200,6 +220,10 @@ class EstimatorModels:
         """Keep some of the models."""
         numbers = np.arange(len(self.estimators))[models]
         return EstimatorModels([self.estimators[number] for number in numbers])
+
+    def followed_by(self, others: "EstimatorModels") -> "EstimatorModels":
+        """Put two batches together."""
+        return EstimatorModels(self.estimators + others.estimators)
 
     def penalty(self) -> float:
         """Return 0: nothing is known of one."""

@@ -13,8 +13,9 @@ uncorrelated ones (``design.py``), which makes a diagonal matrix a good first gu
 Hessian: few iterations are left. A model's objective never rises, so EM may stop it anywhere.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from scipy import sparse
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
+
+type Run = Callable[..., list[Any]]
+"""Maps a function over a sequence, as ``map`` does, and returns a list."""
 
 _HISTORY = 8
 _BLOCK = 64
@@ -52,6 +56,10 @@ class Problems:
     def take(self, models: Any) -> "Problems":
         """Keep some models."""
         return Problems(*(getattr(self, field.name)[:, models] for field in fields(self)))
+
+    def rows(self, rows: Any) -> "Problems":
+        """Keep some rows."""
+        return Problems(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,11 @@ class Solution:
         """Keep some models."""
         return Solution(*(getattr(self, field.name)[..., models] for field in fields(self)))
 
+    def followed_by(self, others: "Solution") -> "Solution":
+        """Put two batches together."""
+        pairs = ((getattr(self, f.name), getattr(others, f.name)) for f in fields(self))
+        return Solution(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
     def joined(self, intercepts: "Solution", where: NDArray[np.bool_]) -> "Solution":
         """Put models that have an intercept only among these, at the places `where`."""
         coef = np.zeros((len(self.coef), len(where)))
@@ -124,12 +137,19 @@ class Solution:
         )
 
 
+def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Map a function over a sequence without threads."""
+    return [function(item) for item in items]
+
+
 def linear_predictor(X: Matrix, coef: Floats, extra: Floats) -> Floats:
     """Log odds z of all models, shape (n, n_models)."""
     return np.asarray(X @ coef[:-2]) + extra * coef[-2] + coef[-1]
 
 
-def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Solution:
+def solve(
+    X: Matrix, problems: Problems, penalty: Penalty, start: Floats, run: Run = one_by_one
+) -> Solution:
     """Minimise the objectives of all models.
 
     Parameters
@@ -142,23 +162,25 @@ def solve(X: Matrix, problems: Problems, penalty: Penalty, start: Floats) -> Sol
         Strength, tolerance and limit of iterations.
     start : float array of shape (n_features + 2, n_models)
         Where the models begin, for example at similar models' solutions.
+    run : callable, default=one_by_one
+        Maps a function over a sequence, as ``map`` does, and returns a list; blocks of models are
+        solved by it. How it does so does not change the solutions.
 
     Returns
     -------
     Solution
     """
-    parts = [
-        _Descent(X, _mean_squares(X), problems.take(block), penalty, start[:, block]).run()
-        for block in _blocks(start.shape[1])
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    return Solution(
-        np.hstack([part.coef for part in parts]),
-        np.concatenate([part.objective for part in parts]),
-        np.concatenate([part.converged for part in parts]),
-        np.concatenate([part.n_iter for part in parts]),
-    )
+    mean_square = _mean_squares(X)
+
+    def solved(block: slice) -> Solution:
+        part, rows = problems.take(block), X
+        used = part.weights.any(axis=1)
+        if used.any() and not used.all():
+            part, rows = part.rows(used), X[used]
+        return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
+
+    parts = run(solved, list(_blocks(start.shape[1])))
+    return reduce(Solution.followed_by, parts)
 
 
 def _mean_squares(X: Matrix) -> Floats:

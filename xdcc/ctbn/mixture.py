@@ -1,9 +1,16 @@
 """A mixture of conditional trees: its probabilities, and EM for its parameters (Algorithm 1).
 
 A :class:`Component` is a tree with trained models, a :class:`Mixture` some of them with weights.
-:func:`expectation_maximisation` improves both. Its objective is the log-likelihood of the known
-labels minus the penalties of the models, which is what each step raises: the E-step is exact and
-the M-step starts where the models are. Everything is in log space.
+:func:`expectation_maximisation` improves both. As in the paper the weights of a component's rows
+are normalised before its models are trained, here to the mean 1, so that a penalty is as strong
+beside a small component's rows as beside all N. What every step raises is therefore
+
+    sum_n log sum_k λ_k P(y_n|x_n, T_k) exp(-R_k / N),
+
+the log-likelihood of the known labels, penalised: R_k are the penalties of component k's models,
+and for one tree it is the log-likelihood minus R. The E-step is exact (with the factor
+exp(-R_k / N), about the same for all components), the M-step starts where the models are, so the
+objective never falls. Everything is in log space.
 
 Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
 once for each value of a label's parent, with the probability of that value as weight and the
@@ -11,11 +18,10 @@ label's conditional probability as target; a row without any counts once.
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
@@ -99,7 +105,7 @@ class EMLimits:
     """When EM ends: after so many iterations, or when a row's mean objective rises by less."""
 
     max_iter: int = 100
-    tol: float = 1e-5
+    tol: float = 1e-4
 
 
 def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
@@ -113,14 +119,9 @@ def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
 
 
 def fit_component(
-    learner: Learner,
-    X: Matrix,
-    Y: Floats,
-    parents: Parents,
-    weights: Floats,
-    start: Component | None = None,
+    learner: Learner, X: Matrix, Y: Floats, parents: Parents, weights: Floats
 ) -> Component:
-    """Train the models of a tree (equation 10).
+    """Train the models of a new tree on weighted rows.
 
     Parameters
     ----------
@@ -129,53 +130,19 @@ def fit_component(
     X : float array or CSR matrix of shape (n, n_features)
         Features.
     Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown.
+        0, 1, or NaN for unknown; a label counts where it and its parent are known.
     parents : int array of shape (n_labels,)
         The tree.
     weights : float array of shape (n,)
         Not negative, of the rows.
-    start : Component or None
-        The same tree with the models of the last step. Its posteriors stand in for unknown labels;
-        without it, a label counts only where it and its parent are known.
 
     Returns
     -------
     Component
     """
-    is_root = parents < 0
-    above = np.where(is_root, 0, Y[:, parents])
-    row_weights = np.repeat(weights[:, None], Y.shape[1], axis=1)
-    unknown = np.isnan(Y) | np.isnan(above)
-    if not unknown.any():
-        models = learner.fit(X, Y, row_weights, above, start and start.models)
-        return Component(parents, models)
-    if start is None:
-        counted = np.where(unknown, 0, row_weights)
-        models = learner.fit(X, np.nan_to_num(Y), counted, np.nan_to_num(above), None)
-        return Component(parents, models)
-    partly = np.flatnonzero(unknown.any(axis=1))
-    posterior = sum_product(start.log_cpd(X[partly]), parents, Y[partly])
-    targets, row_weights, above = np.nan_to_num(Y), row_weights, np.nan_to_num(above)
-    copies = []
-    for value in (0, 1):
-        likelihood = posterior.pairs[:, value].sum(axis=1).T
-        share = np.divide(
-            posterior.pairs[:, value, 1].T,
-            likelihood,
-            out=np.zeros_like(likelihood),
-            where=likelihood > 0,
-        )
-        copies.append((share, row_weights[partly] * likelihood, np.full_like(share, value)))
-    for array, first in zip((targets, row_weights, above), copies[0], strict=True):
-        array[partly] = first
-    second = copies[1]
-    models = learner.fit(
-        _stacked(X, X[partly]),
-        np.vstack((targets, second[0])),
-        np.vstack((row_weights, second[1])),
-        np.vstack((above, second[2])),
-        start.models,
-    )
+    above = np.where(parents < 0, 0, Y[:, parents])
+    counted = weights[:, None] * ~(np.isnan(Y) | np.isnan(above))
+    models = learner.fit(X, np.nan_to_num(Y), counted, np.nan_to_num(above), None)
     return Component(parents, models)
 
 
@@ -185,9 +152,9 @@ def expectation_maximisation(
     X: Matrix,
     Y: Floats,
     limits: EMLimits,
-    over_components: Callable[..., list[Any]],
+    validation: tuple[Matrix, Floats] | None = None,
 ) -> tuple[Mixture, list[float]]:
-    """Improve parameters and mixture weights until the objective stands still.
+    """Improve parameters and mixture weights until the objective stands still (Algorithm 1).
 
     Parameters
     ----------
@@ -201,72 +168,136 @@ def expectation_maximisation(
         0, 1, or NaN for unknown.
     limits : EMLimits
         When to end.
-    over_components : callable
-        Maps a function over the components, as ``map`` does, and returns a list.
+    validation : tuple of X and Y, optional
+        Other rows. When their log-likelihood falls, EM ends before the iteration that did it.
 
     Returns
     -------
     mixture : Mixture
-        Of the components that have not collapsed.
+        With the same trees.
     curve : list of float
         The objective before the first iteration and after each.
+    """
+    log_joint = _log_joint(mixture, X, Y)
+    curve = [float(logsumexp(log_joint, axis=0).sum())]
+    alone = len(mixture.components) == 1 and not np.isnan(Y).any()
+    score = -np.inf if validation is None else mixture.log_prob(*validation).sum()
+    for _ in range(limits.max_iter):
+        responsibility = np.exp(log_joint - logsumexp(log_joint, axis=0))
+        better = _maximise(learner, mixture, X, Y, responsibility)
+        if validation is not None:
+            last, score = score, better.log_prob(*validation).sum()
+            if score < last:
+                break
+        mixture = better
+        log_joint = _log_joint(mixture, X, Y)
+        curve.append(float(logsumexp(log_joint, axis=0).sum()))
+        if alone or curve[-1] - curve[-2] < limits.tol * len(Y):
+            break
+    return mixture, curve
+
+
+def _maximise(
+    learner: Learner, mixture: Mixture, X: Matrix, Y: Floats, responsibility: Floats
+) -> Mixture:
+    """Do the M-step: all models of all components in one batch (equation 10)."""
+    components, n_labels = mixture.components, Y.shape[1]
+    total = responsibility.sum(axis=1)
+    mean_1 = responsibility / np.maximum(total / len(Y), np.finfo(float).tiny)[:, None]
+    partly = np.flatnonzero(np.isnan(Y).any(axis=1))
+    parts = [
+        _expected(component, X[partly], Y, partly, weights)
+        for component, weights in zip(components, mean_1, strict=True)
+    ]
+    targets, weights, above = (np.hstack(arrays) for arrays in zip(*parts, strict=True))
+    start = components[0].models
+    for component in components[1:]:
+        start = start.followed_by(component.models)
+    rows = X if not len(partly) else _stacked(X, X[partly])
+    models = learner.fit(rows, targets, weights, above, start)
+    improved = [
+        Component(component.parents, models.take(slice(k * n_labels, (k + 1) * n_labels)))
+        for k, component in enumerate(components)
+    ]
+    return Mixture(improved, total / total.sum())
+
+
+def _expected(
+    component: Component, X: Matrix, Y: Floats, partly: NDArray[np.intp], weights: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Targets, weights and parents of a component's models, each (n + n_partly, n_labels).
+
+    X are the features of the rows `partly`, which have unknown labels; they come once with every
+    parent as if it were 0, and once more at the end with every parent as if it were 1.
+    """
+    parents = component.parents
+    targets = np.nan_to_num(Y)
+    above = np.where(parents < 0, 0, targets[:, parents])
+    counted = np.repeat(weights[:, None], Y.shape[1], axis=1)
+    if not len(partly):
+        return targets, counted, above
+    posterior = sum_product(component.log_cpd(X), parents, Y[partly])
+    of_parent = posterior.pairs.sum(axis=2)
+    of_label = np.divide(
+        posterior.pairs[:, :, 1], of_parent, out=np.zeros_like(of_parent), where=of_parent > 0
+    )
+    targets[partly], above[partly] = of_label[:, 0].T, 0
+    counted[partly] *= of_parent[:, 0].T
+    return (
+        np.vstack((targets, of_label[:, 1].T)),
+        np.vstack((counted, weights[partly, None] * of_parent[:, 1].T)),
+        np.vstack((above, np.ones((len(partly), Y.shape[1])))),
+    )
+
+
+def _log_joint(mixture: Mixture, X: Matrix, Y: Floats) -> Floats:
+    """Log of the numerator of equation 8 with the penalties, shape (n_components, n)."""
+    parts = [
+        component_log_prob(component.log_cpd(X), component.parents, Y)
+        - component.models.penalty() / len(Y)
+        for component in mixture.components
+    ]
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(mixture.weights)
+    return np.array(parts) + log_weights[:, None]
+
+
+def collapsed(mixture: Mixture, n_samples: int) -> NDArray[np.bool_]:
+    """Say which components are responsible for less than one of the rows that EM saw."""
+    return mixture.weights * n_samples < _FEWEST_ROWS
+
+
+def without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
+    """Drop components that have collapsed.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        A result of EM.
+    n_samples : int
+        Number of rows that it was fitted on.
+
+    Returns
+    -------
+    Mixture
 
     Warns
     -----
     UserWarning
-        If a component has collapsed: it is responsible for less than one row.
+        If a component is dropped.
     """
-    log_joint = _log_joint(mixture, X, Y, over_components)
-    curve = [_objective(mixture, log_joint)]
-    alone = len(mixture.components) == 1 and not np.isnan(Y).any()
-    for _ in range(limits.max_iter):
-        responsibility = np.exp(log_joint - logsumexp(log_joint, axis=0))
-        pairs = list(zip(mixture.components, responsibility, strict=True))
-
-        def improved(pair: tuple[Component, Floats]) -> Component:
-            component, share = pair
-            return fit_component(learner, X, Y, component.parents, share, component)
-
-        total = responsibility.sum(axis=1)
-        mixture = Mixture(over_components(improved, pairs), total / total.sum())
-        log_joint = _log_joint(mixture, X, Y, over_components)
-        curve.append(_objective(mixture, log_joint))
-        if alone or curve[-1] - curve[-2] < limits.tol * len(Y):
-            break
-    return _without_collapsed(mixture, len(Y)), curve
-
-
-def _log_joint(
-    mixture: Mixture, X: Matrix, Y: Floats, over_components: Callable[..., list[Any]]
-) -> Floats:
-    """Log of weight times P(y|x, T), shape (n_components, n) (numerator of equation 8)."""
-
-    def of(component: Component) -> Floats:
-        return component_log_prob(component.log_cpd(X), component.parents, Y)
-
-    with np.errstate(divide="ignore"):
-        log_weights = np.log(mixture.weights)
-    return np.array(over_components(of, mixture.components)) + log_weights[:, None]
-
-
-def _objective(mixture: Mixture, log_joint: Floats) -> float:
-    penalties = sum(component.models.penalty() for component in mixture.components)
-    return float(logsumexp(log_joint, axis=0).sum() - penalties)
-
-
-def _without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
-    stays = mixture.weights * n_samples >= min(_FEWEST_ROWS, n_samples / 2)
-    if stays.all():
+    drops = collapsed(mixture, n_samples)
+    if not drops.any():
         return mixture
-    numbers = ", ".join(str(number) for number in np.flatnonzero(~stays))
+    numbers = ", ".join(str(number) for number in np.flatnonzero(drops))
     warnings.warn(
         f"Component {numbers} of the mixture has collapsed (it is responsible for less than one "
         "row) and is dropped.",
         UserWarning,
-        stacklevel=3,
+        stacklevel=2,
     )
-    kept = [c for c, stay in zip(mixture.components, stays, strict=True) if stay]
-    weights = mixture.weights[stays]
+    kept = [c for c, drop in zip(mixture.components, drops, strict=True) if not drop]
+    weights = mixture.weights[~drops]
     return Mixture(kept, weights / weights.sum())
 
 

@@ -7,8 +7,6 @@ arborescence from the virtual root is the tree that maximises the paper's score 
 labels right below the virtual root are the tree's roots, of which there may be several.
 """
 
-from collections.abc import Callable
-
 import networkx as nx
 import numpy as np
 
@@ -16,12 +14,14 @@ from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents
 
+_MOST_ENTRIES = 2**22
+"""Rows times models that are trained at a time."""
+
 
 def edge_weights(
     learner: Learner,
     train: tuple[Matrix, Floats, Floats],
     held_out: tuple[Matrix, Floats, Floats],
-    over_parents: Callable[..., list[Floats]],
 ) -> tuple[Floats, Floats]:
     """Held-out log-likelihood of every label given every other one, and given none.
 
@@ -33,8 +33,6 @@ def edge_weights(
         Features (n, n_features), labels (n, n_labels) with NaN for unknown, and weights (n,) of
         the rows. A label that is unknown does not count; where a parent is unknown, the
         parentless model answers.
-    over_parents : callable
-        Maps a function over the numbers of the labels, as ``map`` does, and returns a list.
 
     Returns
     -------
@@ -53,22 +51,19 @@ def edge_weights(
     without = _log_likelihood(alone.log_odds(X_held)[:, 0].T, labels_held)
     roots = (counts_held * without).sum(axis=0)
 
-    def edges_from(parent: int) -> Floats:
-        others = np.arange(n_labels) != parent
-        above = np.repeat(labels[:, [parent]], n_labels - 1, axis=1)
-        usable = counts[:, others] * ~np.isnan(Y[:, [parent]])
-        models = learner.fit(X, labels[:, others], usable, above, alone.take(others))
+    edges = np.zeros((n_labels, n_labels))
+    pairs = np.argwhere(~np.eye(n_labels, dtype=bool))
+    most = max(1, _MOST_ENTRIES // len(Y))
+    for first in range(0, len(pairs), most):
+        above, below = pairs[first : first + most].T
+        usable = counts[:, below] * ~np.isnan(Y[:, above])
+        models = learner.fit(X, labels[:, below], usable, labels[:, above], alone.take(below))
         log_odds = models.log_odds(X_held)
-        given = np.where(Y_held[:, parent] == 1, log_odds[:, 1], log_odds[:, 0]).T
-        inside = _log_likelihood(given, labels_held[:, others])
-        inside = np.where(np.isnan(Y_held[:, [parent]]), without[:, others], inside)
-        edges = np.zeros(n_labels)
-        edges[others] = (counts_held[:, others] * inside).sum(axis=0)
-        return edges
-
-    if n_labels == 1:
-        return np.zeros((1, 1)), roots
-    return np.array(over_parents(edges_from, range(n_labels))), roots
+        given = np.where(Y_held[:, above] == 1, log_odds[:, 1].T, log_odds[:, 0].T)
+        inside = _log_likelihood(given, labels_held[:, below])
+        inside = np.where(np.isnan(Y_held[:, above]), without[:, below], inside)
+        edges[above, below] = (counts_held[:, below] * inside).sum(axis=0)
+    return edges, roots
 
 
 def maximum_branching(edges: Floats, roots: Floats) -> Parents:
