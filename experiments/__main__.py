@@ -143,7 +143,7 @@ def _check_data(config: Configuration) -> None:
     faults = []
     for name in config.datasets:
         try:
-            check_loads(name, config.evaluation.evaluation())
+            check_loads(name, config.evaluation_of(name))
         except (OSError, ValueError) as error:
             faults.append(f"{name}: {error}")
     if faults:

@@ -43,8 +43,10 @@ def chain_readings() -> dict[str, Reading]:
 def _after_each_round(
     chain: DynamicChainClassifier, split: Split, prediction: str
 ) -> Iterator[Labels]:
-    chain.set_params(prediction=prediction)
-    yield from chain.staged_predict(split.X)
+    before = chain.prediction
+    stages = list(chain.set_params(prediction=prediction).staged_predict(split.X))
+    chain.set_params(prediction=before)  # other readings of the same model
+    return iter(stages)
 
 
 def positives_per_round(chain: DynamicChainClassifier, X: Any, Y: Any) -> dict[str, Any]:

@@ -158,6 +158,11 @@ class Entry(_Part):
         Values to draw from; None is the method's own grid without the names in `params`.
     readings : list of str or None
         Ways to predict; several are tuned like a parameter. None is the method's first.
+    params_of : str or None
+        Instead of a choice of its own: the line whose chosen parameters are taken over, where
+        neither `params` nor the method's file fixes them.
+    tuned_for : str or None
+        Measure of its choice, in the place of the tuning's.
     published : str or None
         Name of the line in the published numbers.
     """
@@ -166,6 +171,8 @@ class Entry(_Part):
     params: dict[str, Any] = {}
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] | None = None
     readings: Annotated[list[str], Field(min_length=1)] | None = None
+    params_of: str | None = None
+    tuned_for: MeasureName | None = None
     published: str | None = None
 
     @model_validator(mode="after")
@@ -178,6 +185,8 @@ class Entry(_Part):
                 )
         if twice := self.params.keys() & (self.grid or {}).keys():
             raise ValueError(f"{', '.join(sorted(twice))} stands in params and in grid")
+        if self.params_of is not None and (self.grid or len(self.readings or ()) > 1):
+            raise ValueError("params_of leaves nothing to choose: no grid, and one reading")
         if not method.missing():
             self._build_once(method)
         return self
@@ -192,6 +201,8 @@ class Entry(_Part):
 
     def chosen_from(self) -> dict[str, list[Any]]:
         """Return the grid that holds for this line."""
+        if self.params_of is not None:
+            return {}
         grid = registry.method(self.method).grid if self.grid is None else self.grid
         return {name: values for name, values in grid.items() if name not in self.params}
 
@@ -217,6 +228,8 @@ class Exception_(_Part):
         Fixed parameters; a grid of that name is not drawn from.
     draws : int or None
         Number of draws.
+    evaluation : EvaluationPart or None
+        Another evaluation; for all methods only.
     skip : bool
         Whether these methods are left out there.
     reason : str
@@ -227,8 +240,15 @@ class Exception_(_Part):
     methods: list[str] | None = None
     params: dict[str, Any] = {}
     draws: int | None = Field(None, ge=1)
+    evaluation: EvaluationPart | None = None
     skip: bool = False
     reason: str
+
+    @model_validator(mode="after")
+    def _same_parts_for_all(self) -> Self:
+        if self.evaluation is not None and self.methods is not None:
+            raise ValueError("another evaluation has to hold for all methods: leave methods out")
+        return self
 
 
 class Claim(_Part):
@@ -248,6 +268,8 @@ class Claim(_Part):
         each is at least as good as the next.
     wins : float
         With ``by="wins"``: the share of data sets that is enough.
+    datasets : list of str or None
+        None is all.
     """
 
     text: str
@@ -256,6 +278,7 @@ class Claim(_Part):
     first_of: list[str] | None = None
     by: Literal["rank", "mean", "wins"] = "rank"
     wins: float = Field(1.0, gt=0, le=1)
+    datasets: list[DatasetName] | None = None
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
@@ -336,6 +359,9 @@ class Section(_Part):
 class Configuration(_Part):
     """A whole file; `name` is the file's.
 
+    With a key `extends`, the name of another configuration, that one's keys hold where the file
+    has none of its own.
+
     Attributes
     ----------
     title : str
@@ -396,6 +422,12 @@ class Configuration(_Part):
                         f"{suggestion(name, self.methods)}"
                     )
 
+        for line, entry in self.methods.items():
+            if entry.params_of is None:
+                continue
+            check([entry.params_of], f"methods.{line}.params_of")
+            if self.methods[entry.params_of].params_of is not None or self.tuning is None:
+                raise ValueError(f"methods.{line}.params_of needs a line that is tuned")
         for number, exception in enumerate(self.exceptions):
             check(exception.methods, f"exceptions.{number}.methods")
         for number, section in enumerate(self.report):
@@ -405,6 +437,12 @@ class Configuration(_Part):
             if section.published is not None and self.published is None:
                 raise ValueError(f"report.{number}.published needs the key published of the file")
         return self
+
+    def evaluation_of(self, dataset: str) -> Evaluation:
+        """Return how a data set is divided."""
+        parts = [self.evaluation]
+        parts += [e.evaluation for e in self.exceptions if e.evaluation and dataset in e.datasets]
+        return parts[-1].evaluation()
 
     def report_measure(self) -> str:
         """Return the measure that a run shows: the first of the report."""
@@ -462,17 +500,28 @@ def load_configuration(path: Path) -> Configuration:
     ConfigurationError
         If it is no YAML, or anything in it is not allowed; all faults are listed.
     """
+    content = _read_yaml(path)
+    if "extends" in content:
+        try:
+            base = find_configuration(str(content.pop("extends")))
+        except registry.UnknownNameError as error:
+            raise ConfigurationError(f"{path}: extends: {error}") from error
+        content = _read_yaml(base) | content
+    try:
+        return Configuration.model_validate({"name": path.stem} | content)
+    except ValidationError as error:
+        faults = [_describe(dict(fault)) for fault in error.errors()]
+        raise ConfigurationError("\n".join(f"{path}: {fault}" for fault in faults)) from error
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} is no YAML: {error}") from error
     if not isinstance(content, dict):
         raise ConfigurationError(f"{path} has to hold keys and values, such as `title: ...`.")
-    try:
-        return Configuration.model_validate({"name": path.stem} | content)
-    except ValidationError as error:
-        faults = [_describe(dict(fault)) for fault in error.errors()]
-        raise ConfigurationError("\n".join(f"{path}: {fault}" for fault in faults)) from error
+    return content
 
 
 def _describe(fault: dict[str, Any]) -> str:

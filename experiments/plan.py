@@ -6,14 +6,13 @@ has a trial per draw and inner fold; the draw and reading that are best there ar
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from experiments import registry
 from experiments.configuration import Configuration, Entry
-from experiments.evaluation import Inner
+from experiments.evaluation import Evaluation, Inner
 from experiments.measures import MEASURES
 from experiments.records import RecordStore
 from experiments.registry import Params
@@ -51,6 +50,10 @@ class Group:
     readings : list of str
     measure : str or None
         What the choice is best in; None: there is none, all `finals` are done.
+    tuned : tuple of str
+        Names of the parameters that the combinations differ in.
+    follows : Group or None
+        The group whose chosen parameters are taken over; the only one of `finals` says the rest.
     """
 
     line: str
@@ -58,6 +61,8 @@ class Group:
     trials: list[list[Task]]
     readings: list[str]
     measure: str | None
+    tuned: tuple[str, ...] = ()
+    follows: "Group | None" = None
 
     @property
     def dataset(self) -> str:
@@ -66,6 +71,8 @@ class Group:
 
     def tuning_tasks(self) -> list[Task]:
         """Return all trials; none where there is nothing to choose."""
+        if self.follows is not None:
+            return self.follows.tuning_tasks()
         if len(self.finals) == 1 and len(self.readings) == 1:
             return []
         return [task for tasks in self.trials for task in tasks]
@@ -84,6 +91,11 @@ class Group:
             One with tuning, all combinations without; empty if every trial failed; None if a
             record of a trial is missing.
         """
+        if self.follows is not None:
+            leading = self.follows.choices(store)
+            if leading is None:
+                return None
+            return [self._following(choice, self.follows.tuned) for choice in leading]
         if self.measure is None or not self.tuning_tasks():
             return [Choice(t, r, np.nan) for t in self.finals for r in self.readings]
         records = [[store.read(task) for task in tasks] for tasks in self.trials]
@@ -99,6 +111,11 @@ class Group:
             return []
         keys = measure.best_first(np.array([choice.score for choice in candidates]))
         return [candidates[int(np.argmin(keys))]]
+
+    def _following(self, choice: Choice, names: tuple[str, ...]) -> Choice:
+        task = self.finals[0]
+        chosen = {name: choice.task.params[name] for name in names}
+        return Choice(replace(task, params=chosen | task.params), self.readings[0], np.nan)
 
 
 def _value(record: Record, reading: str, measure: str) -> float:
@@ -143,46 +160,61 @@ def groups(config: Configuration) -> Iterator[Group]:
 
     Methods that are not installed here are left out; see `missing_methods`.
     """
-    evaluation = config.evaluation.evaluation()
     missing = missing_methods(config)
-    for dataset, fold, seed, line in itertools.product(
-        config.datasets, range(evaluation.n_parts), config.seeds, config.methods
-    ):
-        exceptions = config.exceptions_for(dataset, line)
-        if line in missing or any(e.skip for e in exceptions):
-            continue
-        entry = config.methods[line]
-        extra: Params = {}
-        for exception in exceptions:
-            extra |= exception.params
-        number, tuning = None, config.tuning
-        if tuning is not None:
-            limits = [e.draws for e in exceptions if e.draws is not None]
-            if tuning.draws != "all":
-                limits.append(tuning.draws)
-            number = min(limits, default=None)
-        combinations = draws(entry, extra, number, 0 if tuning is None else tuning.seed)
+    places = [
+        (dataset, evaluation, fold)
+        for dataset in config.datasets
+        for evaluation in [config.evaluation_of(dataset)]
+        for fold in range(evaluation.n_parts)
+    ]
+    for (dataset, evaluation, fold), seed in itertools.product(places, config.seeds):
+        made: dict[str, Group] = {}
+        # a line that follows another needs that one's group
+        for line in sorted(config.methods, key=lambda line: config.methods[line].params_of or ""):
+            skipped = any(e.skip for e in config.exceptions_for(dataset, line))
+            follows = made.get(config.methods[line].params_of or "")
+            alone = config.methods[line].params_of is not None and follows is None
+            if line not in missing and not skipped and not alone:
+                made[line] = _group(config, evaluation, dataset, fold, seed, line, follows)
+        yield from (made[line] for line in config.methods if line in made)
 
-        def task(params: Params, inner: Inner | None, place: tuple[Any, ...]) -> Task:
-            dataset, fold, method, seed = place
-            return Task(dataset, evaluation, fold, inner, method, params, seed)
 
-        place = dataset, fold, entry.method, seed
-        inner_folds = [] if tuning is None else tuning.used_folds
-        yield Group(
-            line,
-            [task(params, None, place) for params in combinations],
-            [
-                [
-                    task(params, Inner(tuning.n_folds, k, tuning.seed), place)
-                    for k in inner_folds
-                    if tuning is not None
-                ]
-                for params in combinations
-            ],
-            entry.reading_names(),
-            None if tuning is None else tuning.measure,
-        )
+def _group(
+    config: Configuration,
+    evaluation: Evaluation,
+    dataset: str,
+    fold: int,
+    seed: int,
+    line: str,
+    follows: Group | None,
+) -> Group:
+    entry, tuning = config.methods[line], config.tuning
+    exceptions = config.exceptions_for(dataset, line)
+    extra: Params = {}
+    for exception in exceptions:
+        extra |= exception.params
+    number = None
+    if tuning is not None:
+        limits = [e.draws for e in exceptions if e.draws is not None]
+        limits += [] if tuning.draws == "all" else [tuning.draws]
+        number = min(limits, default=None)
+    combinations = draws(entry, extra, number, 0 if tuning is None else tuning.seed)
+
+    def task(params: Params, inner: Inner | None = None) -> Task:
+        return Task(dataset, evaluation, fold, inner, entry.method, params, seed)
+
+    folds = []
+    if tuning is not None:
+        folds = [Inner(tuning.n_folds, fold, tuning.seed) for fold in tuning.used_folds]
+    return Group(
+        line,
+        [task(params) for params in combinations],
+        [[task(params, inner) for inner in folds] for params in combinations],
+        entry.reading_names(),
+        None if tuning is None else entry.tuned_for or tuning.measure,
+        tuple(entry.chosen_from()),
+        follows,
+    )
 
 
 def missing_methods(config: Configuration) -> dict[str, list[str]]:

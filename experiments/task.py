@@ -116,7 +116,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     run: dict[str, Any] = {}
     arrays: Arrays = {}
     result, error = None, None
-    begin = time.perf_counter()
+    begin, cpu_begin = time.perf_counter(), time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -124,6 +124,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
         except Exception as failure:  # whatever a method does wrong: the others go on
             error = failure_of(type(failure).__name__, str(failure), traceback.format_exc())
     run["wall_time"] = time.perf_counter() - begin
+    run["cpu_time"] = time.process_time() - cpu_begin
     run["warnings"] = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
     return make_record(task, result, error, run), arrays
 

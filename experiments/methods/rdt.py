@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.registry import Method
+from experiments.sequences import sequences
 from xdcc.data import MultiLabelDataset
 from xdcc.rdt import RandomDecisionTreeClassifier
 
@@ -31,4 +32,5 @@ METHOD = Method(
         "max_depth": [5, 10, 20, 30, 50],
         "label_test_fraction": [0.1, 0.2, 0.3],
     },
+    details=sequences,
 )

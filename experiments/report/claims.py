@@ -40,7 +40,10 @@ def judge(claim: Claim, results: Results) -> Verdict:
     -------
     Verdict
     """
-    scores = results.scores(claim.measure).reindex(columns=claim.lines()).dropna()
+    scores = results.scores(claim.measure).reindex(columns=claim.lines())
+    if claim.datasets is not None:
+        scores = scores.reindex(index=claim.datasets)
+    scores = scores.dropna()
     if scores.empty:
         return Verdict(None, f"Open: {claim.text}. No data set has results of all its methods yet.")
     if claim.by == "wins":

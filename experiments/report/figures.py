@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from experiments.configuration import Section
 from experiments.measures import MEASURES
 from experiments.report.plots import MARKERS, common_legend, panels, stage_values
-from experiments.report.tables import section_scores
+from experiments.report.tables import section_datasets, section_scores
 from experiments.results import Results
 
 
@@ -20,8 +20,7 @@ def xdcc_heat_maps(results: Results, section: Section) -> Figure:
     makes, its right half that of the negative ones. Uses the first line of the section.
     """
     line = (section.lines or list(results.table["line"].unique()))[0]
-    chosen = results.table[results.table["line"] == line]
-    datasets = section.datasets or list(chosen["data"].unique())
+    datasets = section_datasets(results, section)
     figure, axes = plt.subplots(1, len(datasets), figsize=(1.1 * len(datasets) + 1, 3.6))
     image = None
     for ax, dataset in zip(np.atleast_1d(axes), datasets, strict=True):
@@ -85,7 +84,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
     A panel per data set, a curve per line; the section's measures are the axes.
     """
     table = results.table
-    datasets = section.datasets or list(table["data"].unique())
+    datasets = section_datasets(results, section)
     lines = section.lines or list(table["line"].unique())
     figure, axes = panels(1, len(datasets), 3.3)
     for ax, dataset in zip(axes[0], datasets, strict=True):
@@ -109,10 +108,11 @@ def loss_plane(results: Results, section: Section) -> Figure:
 def rdt_sequences(results: Results, section: Section) -> Figure:
     """Draw Figure 4 of the RDT-DCC paper: how right the i-th decision is, and positives so far.
 
-    A column of each heat map per line; uses the section's first data set.
+    A column of each heat map per line, with all label tests active (σ = 1); uses the section's
+    first data set.
     """
     table = results.table
-    dataset = (section.datasets or list(table["data"].unique()))[0]
+    dataset = section_datasets(results, section)[0]
     lines = section.lines or list(table["line"].unique())
     names = {
         "right": "share of right decisions in the i-th iteration",
@@ -120,9 +120,10 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
     }
     figure, axes = panels(1, 2, 4)
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
-        columns = []
+        columns: list[np.ndarray] = []
         for line in lines:
-            rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line))
+            all_tests = [params.get("sigma", 1) == 1 for params in table["params"]]
+            rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line) & all_tests)
             details = [results.records[k]["result"]["details"][name] for k in rows]
             columns.append(np.mean(details, axis=0))
         image = ax.imshow(np.transpose(columns), aspect="auto", cmap="viridis")

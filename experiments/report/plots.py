@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from experiments.configuration import Section
 from experiments.measures import MEASURES
-from experiments.report.tables import section_scores
+from experiments.report.tables import section_datasets, section_scores
 from experiments.results import Results
 
 MARKERS = "os^Dv*PX<>"
@@ -101,7 +101,7 @@ def curves(results: Results, section: Section) -> Figure:
     line. Folds and seeds are averaged.
     """
     table = results.table
-    datasets = section.datasets or list(table["data"].unique())
+    datasets = section_datasets(results, section)
     lines = section.lines or list(table["line"].unique())
     figure, axes = panels(len(datasets), len(section.measures))
     for row, dataset in enumerate(datasets):

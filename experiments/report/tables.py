@@ -17,9 +17,13 @@ def section_scores(results: Results, section: Section, measure: str) -> pd.DataF
     scores = results.scores(measure)
     if section.lines is not None:
         scores = scores.reindex(columns=section.lines)
-    if section.datasets is not None:
-        scores = scores.reindex(index=section.datasets)
-    return scores
+    return scores.loc[section_datasets(results, section)]
+
+
+def section_datasets(results: Results, section: Section) -> list[str]:
+    """Return the data sets of a section that there are results of."""
+    there = list(results.table["data"].unique())
+    return there if section.datasets is None else [d for d in section.datasets if d in there]
 
 
 def average_ranks(scores: pd.DataFrame, measure: str) -> tuple[pd.Series, int]:

@@ -79,6 +79,21 @@ def _method(**keys):
             "methods.RDT",
             "rdt does not accept these parameters: ",
         ),
+        (
+            {"methods": _method(params_of="BR"), "report": []},
+            "the file",
+            "methods.BR.params_of needs a line that is tuned",
+        ),
+        (
+            {"methods": _method(params_of="CC"), "report": []},
+            "the file",
+            "methods.BR.params_of names 'CC', which is no key of methods",
+        ),
+        (
+            {"methods": _method(params_of="CC", grid={"max_depth": [1]}), "report": []},
+            "methods.BR",
+            "params_of leaves nothing to choose",
+        ),
         ({"published": "xdcc"}, "published", "no published numbers 'xdcc'. Did you mean xdcc-2020"),
         (
             {"report": [{"kind": "scores", "title": "", "measures": ["jaccard"], "lines": ["B"]}]},
@@ -121,6 +136,31 @@ def test_find(tmp_path):
         find_configuration("tny")
     with pytest.raises(UnknownNameError, match="There is no file"):
         find_configuration(str(tmp_path / "x.yaml"))
+
+
+def test_extends(write_config, tmp_path):
+    base = write_config("base")
+    file = tmp_path / "derived.yaml"
+    file.write_text(f"extends: {base}\nseeds: [7]\n")
+    derived, original = load_configuration(file), load_configuration(base)
+    assert derived.seeds == [7]
+    assert derived.name == "derived"
+    assert derived.methods == original.methods
+    file.write_text("extends: tinny\n")
+    with pytest.raises(ConfigurationError, match=r"derived\.yaml: extends: Unknown config.* tiny"):
+        load_configuration(file)
+
+
+def test_another_evaluation_for_a_data_set(write_config):
+    evaluation = {"type": "train_test"}
+    exception = {"datasets": ["digits"], "evaluation": evaluation, "reason": "large"}
+    config = load_configuration(
+        write_config(datasets=["digits", "digits-tiny"], exceptions=[exception])
+    )
+    assert config.evaluation_of("digits").type == "train_test"
+    assert config.evaluation_of("digits-tiny").type == "k_fold"
+    with pytest.raises(ConfigurationError, match="has to hold for all methods"):
+        load_configuration(write_config(exceptions=[exception | {"methods": ["BR"]}]))
 
 
 def test_exceptions_of_a_data_set(write_config):

@@ -19,7 +19,7 @@ from xdcc.data import MultiLabelDataset
 
 MAX_LINES = 40
 
-SMALL = {"n_estimators": 5, "chain_length": 2, "n_rules": 10, "max_components": 2}
+SMALL = {"n_estimators": 5, "chain_length": 2, "n_rules": 10, "iterations": 10, "max_components": 2}
 """Values of parameters that would take long, for the methods that have them."""
 
 
@@ -68,6 +68,22 @@ def test_trains_and_predicts(name):
     assert json.dumps(again["result"], default=float) == json.dumps(
         record["result"], default=float
     ), "the same task gives another result"
+
+
+def test_readings_do_not_depend_on_each_other(name):
+    train, test = Evaluation("k_fold", folds=2).parts(dataset("digits-tiny"), 0)
+    found = method(name)
+    model = found.build(train, 0, **small_params(name))
+    model.fit(train.X, train.Y)
+    split = Split(train, test.X)
+
+    def read(readings):
+        return {key: np.asarray(list(reading(model, split))) for key, reading in readings}
+
+    first = read(found.readings.items())
+    second = read(reversed(found.readings.items()))
+    for key, labels in first.items():
+        assert (labels == second[key]).all(), key
 
 
 def test_build_does_not_look_at_labels(name):

@@ -129,6 +129,12 @@ def test_choice_of_a_loss_is_the_lowest(write_config, tmp_path):
     assert group.choices(store)[0].task.name == group.finals[1].name
 
 
+def test_line_with_a_measure_of_its_own(write_config):
+    methods = {"BR": {"method": "br", "tuned_for": "hamming_loss"}}
+    config = load_configuration(write_config(methods=methods, report=[]))
+    assert {group.measure for group in groups(config)} == {"hamming_loss"}
+
+
 def test_choice_by_the_mean_over_inner_folds(write_config, tmp_path):
     tuning = {"measure": "example_f1", "draws": 2, "folds": 3}
     config = load_configuration(write_config(tuning=tuning))
@@ -149,6 +155,27 @@ def test_without_tuning_everything_is_final(write_config, tmp_path):
     choices = group.choices(RecordStore(tmp_path))
     assert len(choices) == 4
     assert np.isnan([choice.score for choice in choices]).all()
+
+
+def test_parameters_of_another_line(write_config, tmp_path):
+    methods = {
+        "like CC": {"method": "xdcc", "params": {"chain_length": 2}, "params_of": "CC"},
+        "CC": {"method": "cc", "grid": {"n_estimators": [5], "max_depth": [2, 3]}},
+    }
+    config = load_configuration(write_config(methods=methods, report=[]))
+    like_cc, cc = list(groups(config))[:2]
+    assert (like_cc.line, cc.line) == ("like CC", "CC")
+    store = RecordStore(tmp_path)
+    assert [t.name for t in like_cc.tuning_tasks()] == [t.name for t in cc.tuning_tasks()]
+    assert like_cc.choices(store) is None
+    for task, value in zip(cc.tuning_tasks(), (0.4, 0.5), strict=True):
+        store.write(task, record(task, {"labels": {"example_f1": value}}))
+    (choice,) = like_cc.choices(store)
+    assert choice.reading == "cumulated"
+    assert choice.task.method == "xdcc"
+    assert choice.task.params == like_cc.finals[0].params | {"n_estimators": 5, "max_depth": 3}
+    assert choice.task.params["chain_length"] == 2
+    assert "order" not in choice.task.params, "only what is tuned is taken over"
 
 
 def test_nothing_to_choose_needs_no_trial(write_config, tmp_path):

@@ -190,6 +190,12 @@ def test_claim(keys, holds):
     assert "(3 data sets)" in verdict.sentence
 
 
+def test_claim_on_some_data_sets():
+    verdict = judge(claim(order=["C", "A"], by="mean", datasets=["yeast"]), RESULTS)
+    assert verdict.holds
+    assert "(1 data set)" in verdict.sentence
+
+
 def test_claim_shows_the_numbers():
     ranks = judge(claim(order=["A", "C"]), RESULTS).sentence
     assert "Average rank in example-based F1: A 1.33, C 1.67" in ranks
