@@ -96,7 +96,11 @@ def _list(options: argparse.Namespace, console: Console) -> None:
     output = Console(soft_wrap=True, highlight=False)
     output.print("[bold]Configurations[/bold]")
     for name in configuration_names():
-        output.print(f"  {name:24} {escape(load_configuration(CONFIGS / f'{name}.yaml').title)}")
+        try:
+            title = escape(load_configuration(CONFIGS / f"{name}.yaml").title)
+        except ConfigurationError as error:
+            title = f"[red]{escape(str(error))}[/red]"
+        output.print(f"  {name:24} {title}")
     output.print("\n[bold]Data sets[/bold]")
     output.print("  " + ", ".join(registry.datasets()))
     output.print("\n[bold]Methods[/bold]")

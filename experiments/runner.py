@@ -106,9 +106,10 @@ class Runner:
             context = _server()
             try:
                 while True:
-                    for group, _ in (pair for pair in waiting if not pair[1]):
-                        finals = [choice.task for choice in group.choices(self.store) or ()]
-                        queue.extendleft(reversed(self._untried(self._missing(finals))))
+                    tuned = [group for group, trials in waiting if not trials]
+                    choices = [c for group in tuned for c in group.choices(self.store) or ()]
+                    finals = self._missing(choice.task for choice in choices)
+                    queue.extendleft(reversed(self._untried(finals)))
                     waiting = [pair for pair in waiting if pair[1]]
                     while queue and len(workers) < self.n_processes:
                         workers.append(self._start(context, queue.popleft()))

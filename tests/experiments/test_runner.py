@@ -62,6 +62,21 @@ def test_run_and_nothing_left_to_do(small, store):
     assert started == []
 
 
+def test_order_is_that_of_the_configuration(write_config, store):
+    config = load_configuration(write_config(tuning=None, report=[]))
+    started = []
+    Runner(store, n_processes=1, on_start=started.append).run(groups(config))
+    wanted = [task for group in groups(config) for task in group.finals]
+    assert [task.name for task in started] == list(dict.fromkeys(task.name for task in wanted))
+
+
+def test_final_model_follows_its_trials(one_method, store):
+    started = []
+    Runner(store, n_processes=1, on_start=started.append).run(groups(one_method))
+    assert [task.fold for task in started] == [0, 0, 0, 1, 1, 1]
+    assert [task.inner is None for task in started] == [False, False, True] * 2
+
+
 def test_number_of_processes_changes_nothing(small, tmp_path):
     for number in (1, 3):
         Runner(RecordStore(tmp_path / str(number)), n_processes=number).run(groups(small))
