@@ -69,7 +69,7 @@ class RecordStore:
             with _atomic(self.arrays_path(task)) as file:
                 np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         with _atomic(self.path(task)) as file:
-            file.write((json.dumps(record, indent=1, default=_plain) + "\n").encode())
+            file.write((json.dumps(record, default=_plain) + "\n").encode())
 
     def _read(self, path: Path) -> Record | None:
         try:

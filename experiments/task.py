@@ -107,9 +107,9 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     Returns
     -------
     record : dict
-        `key`; `result` (measures of every reading, stage by stage where it has stages; further
-        scores; details) or None; `error` or None; `run`, which holds what differs from run to run:
-        times in seconds, memory in MiB, versions, machine.
+        `key`; `result` (measures of every reading, of a final model stage by stage where it has
+        stages; further scores; details) or None; `error` or None; `run`, which holds what differs
+        from run to run: times in seconds, memory in MiB, versions, machine.
     arrays : dict
         The true labels `Y` and the predictions of every reading, as int8.
     """
@@ -191,8 +191,9 @@ def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[
             stages.extend(map(_dense, predicted) if several else [_dense(predicted)])
 
         run["predict_time"][name], _ = _clocked(predict)
-        measured = [metrics.evaluate(Y, Y_pred) for Y_pred in stages]
-        readings[name] = measured[-1] | ({"stages": measured} if len(measured) > 1 else {})
+        readings[name] = metrics.evaluate(Y, stages[-1])
+        if task.inner is None and len(stages) > 1:
+            readings[name]["stages"] = [metrics.evaluate(Y, Y_pred) for Y_pred in stages]
         arrays[name] = stages[-1].astype(np.int8)
     result = {
         "rows": {"train": len(train), "test": len(test)},

@@ -9,7 +9,7 @@ import pandas as pd
 
 from experiments.configuration import Claim
 from experiments.measures import MEASURES
-from experiments.report.tables import average_ranks
+from experiments.report.tables import average_ranks, count_datasets
 from experiments.results import Results
 
 
@@ -51,7 +51,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
     else:
         holds, evidence = _places(claim, scores)
     verdict = "Confirmed" if holds else "Refuted"
-    over = "1 data set" if len(scores) == 1 else f"{len(scores)} data sets"
+    over = count_datasets(len(scores))
     return Verdict(holds, f"**{verdict}** here: {claim.text}. {evidence} ({over}).")
 
 

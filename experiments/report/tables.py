@@ -64,7 +64,7 @@ def scores_table(config: Configuration, results: Results, section: Section, meas
             cells.append(cell)
         rank = _number(ranks.get(line, np.nan), 2)
         rows.append([line, *cells, rank])
-    head = [kind.title, *scores.index, f"rank ({n_datasets} data sets)"]
+    head = [kind.title, *scores.index, f"rank ({count_datasets(n_datasets)})"]
     return markdown_table(head, rows)
 
 
@@ -76,7 +76,7 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
         theirs = {}
         if section.published is not None:
             theirs = published_ranks(config, section.published, measure)
-        heads.append(f"{MEASURES[measure].title} ({n_datasets} data sets)")
+        heads.append(f"{MEASURES[measure].title} ({count_datasets(n_datasets)})")
         columns[measure] = {
             line: _number(rank, 2) + (f" ({_number(theirs[line], 2)})" if line in theirs else "")
             for line, rank in ranks.items()
@@ -84,6 +84,11 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
     lines = list(section.lines or config.methods)
     rows = [[line, *(columns[m].get(line, "") for m in section.measures)] for line in lines]
     return markdown_table(heads, rows)
+
+
+def count_datasets(number: int) -> str:
+    """Return "1 data set", "2 data sets" and so on."""
+    return f"{number} data set{'' if number == 1 else 's'}"
 
 
 def markdown_table(head: list[str], rows: list[list[str]]) -> str:
