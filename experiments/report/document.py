@@ -152,10 +152,25 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
             for measure in section.measures
             for part in critical_difference(results, section, measure, file)
         ]
-    draw: dict[str, Callable[[Results, Section], Figure]] = {"pareto": pareto, "curve": curves}
+    return [save(draw_section(results, section), file, section.title)]
+
+
+def draw_section(results: Results, section: Section) -> Figure:
+    """Draw the figure of a section that is one.
+
+    Parameters
+    ----------
+    results : Results
+    section : Section
+        Of the kind `pareto`, `curve` or `figure`.
+
+    Returns
+    -------
+    Figure
+    """
+    general: dict[str, Callable[[Results, Section], Figure]] = {"pareto": pareto, "curve": curves}
     with style():
-        figure = (draw | FIGURES)[section.draw or section.kind](results, section)
-    return [save(figure, file, section.title)]
+        return (general | FIGURES)[section.draw or section.kind](results, section)
 
 
 def _failures(results: Results) -> list[str]:
