@@ -42,6 +42,7 @@ _DOMAINS: dict[str, Domain] = {
     "min_samples_split": Number(low=2, whole=True),
     "min_samples_leaf": Number(low=1, whole=True),
     "ccp_alpha": Number(low=0),
+    "smoothing": Number(low=0),
 }
 
 _OPTIONAL: dict[str, Domain] = {
@@ -64,6 +65,7 @@ class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
     min_samples_split: int
     min_samples_leaf: int
     ccp_alpha: float
+    smoothing: float
     categorical_features: ArrayLike | None
     n_jobs: int | None
 
@@ -140,6 +142,9 @@ class LaCovaCClassifier(BaseLabelTrees):
         Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
         label variances, weighted by the node's share of instances, by less than this per
         additional estimate (label in a leaf).
+    smoothing : float, default=0.0
+        Number s that `predict_proba` adds to a leaf's positive and to its negative instances of a
+        label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
     categorical_features : array-like of bool or int, or None, default=None
         Nominal features, as a mask of shape (n_features,) or positions. A split has a branch for
         every category with `min_samples_leaf` instances. Columns of the type ``category`` of a
@@ -188,6 +193,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         min_samples_split: int = 6,
         min_samples_leaf: int = 5,
         ccp_alpha: float = 0.0,
+        smoothing: float = 0.0,
         categorical_features: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -199,6 +205,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.ccp_alpha = ccp_alpha
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
@@ -263,7 +270,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         return predicted.astype(np.int64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of every label: its relative frequency in the leaf that decides it.
+        """Probability of every label: its frequency in the leaf that decides it.
 
         Parameters
         ----------
@@ -284,7 +291,9 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_predict(X)
-        return _reading.mean_proba(self.tree_, *kernel_rows(checked), self._n_threads())
+        return _reading.mean_proba(
+            self.tree_, self.smoothing, *kernel_rows(checked), self._n_threads()
+        )
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
