@@ -69,7 +69,7 @@ def log_loss(Y: NDArray[Any], Y_proba: NDArray[np.float64]) -> float:
 def scores(method: Method, train: MultiLabelDataset, test: MultiLabelDataset) -> dict[str, float]:
     """Train and test a method."""
     begin = time.perf_counter()
-    proba, labels = method.predict(train, test)
+    proba, labels, smoothed = method.predict(train, test)
     seconds = time.perf_counter() - begin
     if method.threshold:
         labels = apply_thresholds(proba, pcut(proba, train.Y.mean()))
@@ -77,7 +77,8 @@ def scores(method: Method, train: MultiLabelDataset, test: MultiLabelDataset) ->
         "jaccard": jaccard(test.Y, labels),
         "subset_accuracy": subset_accuracy(test.Y, labels),
         "hamming_loss": hamming_loss(test.Y, labels),
-        "log_loss": log_loss(test.Y, proba),
+        "log_loss": log_loss(test.Y, smoothed),
+        "log_loss_unsmoothed": log_loss(test.Y, proba),
         "micro_f1": micro_f1(test.Y, labels),
         "macro_f1": macro_f1(test.Y, labels),
         "example_f1": example_f1(test.Y, labels, zero_division=0),

@@ -8,7 +8,7 @@ say.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from lacovac_data import dense, two_values
@@ -30,12 +30,16 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     proba : float array of shape (n_samples, n_labels)
+        What PCut is applied to.
     labels : int array of shape (n_samples, n_labels)
         Predicted without a threshold.
+    smoothed : float array of shape (n_samples, n_labels)
+        What log-loss is computed of.
     """
 
     proba: NDArray[np.float64]
     labels: NDArray[np.int64]
+    smoothed: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,9 @@ class Method:
         Whether features are cut at their means first.
     certain : bool
         Whether predicted labels take the place of probabilities.
-    smoothed : bool
-        Whether a leaf's probability of a label is (n_1 + 1) / (n + 2), Laplace's estimate, instead
-        of n_1 / n; for LaCovaC's trees.
+    smooth : {"log_loss", "all"} or None
+        Where a leaf's probability of a label is (n_1 + 1) / (n + 2), Laplace's estimate, instead of
+        n_1 / n: in log-loss, everywhere, or nowhere; for LaCovaC's trees.
     threshold : bool
         Whether PCut chooses the labels.
     nominal : bool
@@ -62,7 +66,7 @@ class Method:
     make: Callable[[], Any]
     cut: bool = True
     certain: bool = False
-    smoothed: bool = False
+    smooth: Literal["log_loss", "all"] | None = None
     threshold: bool = True
     nominal: bool = False
 
@@ -78,12 +82,12 @@ class Method:
         model.fit(train_X, train.Y)
         labels = model.predict(test_X)
         if self.certain:
-            return Prediction(labels.astype(np.float64), labels)
-        proba = model.predict_proba(test_X)
-        if self.smoothed:
+            return Prediction(labels.astype(np.float64), labels, labels.astype(np.float64))
+        proba = smoothed = model.predict_proba(test_X)
+        if self.smooth is not None:
             n = model.tree_.n_samples[model.apply(test_X)]
-            proba = (n * proba + 1) / (n + 2)
-        return Prediction(proba, labels)
+            smoothed = (n * proba + 1) / (n + 2)
+        return Prediction(smoothed if self.smooth == "all" else proba, labels, smoothed)
 
 
 def label_tree(**params: Any) -> Callable[[], LaCovaCClassifier]:
@@ -93,9 +97,9 @@ def label_tree(**params: Any) -> Callable[[], LaCovaCClassifier]:
 
 
 PAPER: dict[str, Method] = {
-    "LaCovaC": Method(label_tree(), smoothed=True),
-    "LaCova": Method(label_tree(clustering="all_or_none"), smoothed=True),
-    "ML-C4.5": Method(label_tree(criterion="gain_ratio", clustering=None), smoothed=True),
+    "LaCovaC": Method(label_tree(), smooth="log_loss"),
+    "LaCova": Method(label_tree(clustering="all_or_none"), smooth="log_loss"),
+    "ML-C4.5": Method(label_tree(criterion="gain_ratio", clustering=None), smooth="log_loss"),
     "BR": Method(lambda: BinaryRelevance(estimator=PrunedTreeClassifier())),
     "LP": Method(
         lambda: LabelPowerset(estimator=PrunedTreeClassifier(), random_state=0), certain=True
@@ -107,11 +111,11 @@ PAPER: dict[str, Method] = {
 """By their names in the published tables."""
 
 READINGS: dict[str, Method] = {
-    "leaves of 5": Method(label_tree(min_samples_leaf=5), smoothed=True),
-    "all thresholds": Method(label_tree(), cut=False, smoothed=True, nominal=True),
-    "relative frequencies": Method(label_tree()),
-    "leaf labelsets": Method(label_tree(), smoothed=True, threshold=False),
-    "threshold of all rows": Method(label_tree(threshold_size="train"), smoothed=True),
+    "leaves of 5": Method(label_tree(min_samples_leaf=5), smooth="log_loss"),
+    "all thresholds": Method(label_tree(), cut=False, smooth="log_loss", nominal=True),
+    "smoothed for PCut, too": Method(label_tree(), smooth="all"),
+    "leaf labelsets": Method(label_tree(), smooth="log_loss", threshold=False),
+    "threshold of all rows": Method(label_tree(threshold_size="train"), smooth="log_loss"),
     "our defaults": Method(lambda: LaCovaCClassifier(n_jobs=1), cut=False, nominal=True),
 }
 """LaCovaC with one thing changed, and with the defaults of our estimator."""

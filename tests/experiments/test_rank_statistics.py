@@ -1,17 +1,16 @@
+<<<<<<< HEAD
 """Ranks and tests against the worked example of Demšar (2006) and a paper's published ranks."""
+=======
+"""Ranks and tests against Demšar's worked example (2006) and the published ranks of a paper."""
+>>>>>>> 4aa405a351e890535209d12c09b3766da9424c42
 
 import os
-import sys
 from pathlib import Path
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-
-pytest.importorskip("scikit_posthocs", reason="scikit-posthocs comes with the extra `experiments`")
-sys.path.append(str(Path(__file__).parents[2] / "experiments" / "benchmarks"))
-
 from rank_statistics import (
     critical_difference,
     friedman_test,
@@ -19,8 +18,6 @@ from rank_statistics import (
     plot_critical_differences,
     ranks,
 )
-
-matplotlib.use("Agg")
 
 # Table 6 there: AUC of C4.5 with four ways of tuning. The table prints .975 for the last two on
 # the data set "voting", but ranks them 2 and 3.
@@ -92,8 +89,6 @@ def test_missing_score() -> None:
 
 
 def test_diagram() -> None:
-    import matplotlib.pyplot as plt
-
     ranked = ranks(AUC, higher_is_better=True)
     figure, axes = plt.subplots()
     plot_critical_differences(ranked, axes, alpha=0.10)
