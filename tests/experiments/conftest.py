@@ -1,12 +1,6 @@
-<<<<<<< HEAD
 """The experiments stand beside the package: scripts, which a test runs as a user does, and the
 package `experiments`, which is imported from the repository's root. The root comes last in the
 search path, so that the installed `xdcc` wins over its sources.
-=======
-"""The experiments are scripts beside the package: a test runs them as a user does.
-
-What they import from their own folder, tests can import as well.
->>>>>>> 4aa405a351e890535209d12c09b3766da9424c42
 """
 
 import os
@@ -19,15 +13,11 @@ import yaml
 
 from xdcc.data import load_dataset
 
-<<<<<<< HEAD
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
-=======
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path.append(str(EXPERIMENTS / "benchmarks"))
->>>>>>> 4aa405a351e890535209d12c09b3766da9424c42
 
 
 @pytest.fixture

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Ranks and tests against the worked example of Demšar (2006) and a paper's published ranks."""
-=======
 """Ranks and tests against Demšar's worked example (2006) and the published ranks of a paper."""
->>>>>>> 4aa405a351e890535209d12c09b3766da9424c42
 
 import os
 from pathlib import Path
@@ -11,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+
 from rank_statistics import (
     critical_difference,
     friedman_test,
