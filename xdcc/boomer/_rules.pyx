@@ -99,6 +99,8 @@ RELATIONS = ("<=", ">", "=", "!=")
 # Additions of a search that threads are worth: a millisecond or more. Waiting for each other costs
 # them microseconds on an idle machine, but many milliseconds on a busy one.
 cdef int64_t _WORK_FOR_THREADS = 3000000
+# The same in prediction, in rules times rows.
+cdef int64_t _CHECKS_FOR_THREADS = 100000
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
@@ -565,6 +567,8 @@ def add_scores(X, X_parts, n_rows, condition_start, feature, relation, threshold
     cdef vector[vector[float]] memory
     cdef const float* x
     cdef float* own
+    if n * (end_rule - begin_rule) < _CHECKS_FOR_THREADS:
+        threads = 1
     if is_dense:
         dense = X
     else:
