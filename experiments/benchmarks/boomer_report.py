@@ -51,7 +51,10 @@ def write_report(
     everything["dataset"] = everything.dataset.replace(PUBLISHED_NAMES)
     paper = everything[everything.method.isin(VARIANTS)]
     tests = of_last_size(pd.DataFrame([r for r in records if r["part"] == "test"]))
-    whole = [r for r in records if r["part"] == "whole"]
+    whole = sorted(
+        (r for r in records if r["part"] == "whole"),
+        key=lambda r: (list(DATASETS).index(r["data"]), list(VARIANTS).index(r["variant"])),
+    )
     parts = [NOTES.read_text().rstrip()]
     parts += table_one(tests, paper)
     parts += sizes(tests)
@@ -66,10 +69,13 @@ def write_report(
 
 
 def of_last_size(tests: pd.DataFrame) -> pd.DataFrame:
-    """Keep, of a data set and a variant that were run in several sizes, the last."""
+    """Keep, of a data set and a variant that were run in several sizes, the last; sort them."""
     size = tests["size"].map(str)
     last = size.groupby([tests.data, tests.variant]).transform("last")
-    return tests[size == last]
+    tests = tests[size == last]
+    order = [*DATASETS, *VARIANTS]
+    place = tests[["data", "variant"]].apply(lambda names: names.map(order.index))
+    return tests.iloc[np.lexsort((tests.split, place.variant, place.data))]
 
 
 def table_one(tests: pd.DataFrame, paper: pd.DataFrame) -> Iterator[str]:
