@@ -126,7 +126,7 @@ def _limits_number(estimator: BaseEstimator) -> bool:
 def _predicts_labelsets(estimator: BaseEstimator) -> bool:
     if isinstance(estimator, LaCovaCClassifier):
         return estimator.clustering is not None
-    return isinstance(estimator, ProbabilisticEnsembleOfChains)
+    return isinstance(estimator, ProbabilisticEnsembleOfChains | LaCovaCForestClassifier)
 
 
 def _is_certain(estimator: BaseEstimator) -> bool:
