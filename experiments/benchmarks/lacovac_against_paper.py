@@ -21,17 +21,17 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from tqdm import tqdm
+
 from lacovac_data import DATASETS, Fold, folds
 from lacovac_methods import FORESTS, PAPER, READINGS, Method
-from numpy.typing import NDArray
 from rank_statistics import (
     critical_difference,
     friedman_test,
     plot_critical_differences,
     ranks,
 )
-from tqdm import tqdm
-
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
 from xdcc.metrics import (

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from lacovac_data import dense, two_values
 from numpy.typing import NDArray
-from pruned_tree import PrunedTreeClassifier
 from sklearn.ensemble import RandomForestClassifier
 
+from lacovac_data import dense, two_values
+from pruned_tree import PrunedTreeClassifier
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
