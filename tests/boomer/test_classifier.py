@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.losses import LOSSES
+from xdcc.f1_maximiser import SizedMarginals
 
 VARIANTS = pytest.mark.parametrize(
     ("loss", "head"), [(loss, head) for loss in LOSSES for head in ("single", "complete")]
@@ -34,6 +35,13 @@ def labelled_rows(seed=0, n_rows=150, n_labels=4):
 
 def small(**params):
     return BoomerClassifier(**{"n_rules": 80, "random_state": 0, "n_jobs": 1} | params)
+
+
+def set_up(model, **params):
+    """A copy that predicts otherwise, with the same rules."""
+    other = clone(model).set_params(**params)
+    other.__dict__ |= {k: v for k, v in vars(model).items() if k.endswith("_")}
+    return other
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +95,19 @@ def test_default_rule_by_hand():
         (positive - 75) / (37.5 + 2), rel=1e-12
     )
     assert model.decision_function(X) == pytest.approx(np.tile((positive - 75) / 39.5, (150, 1)))
+
+
+def test_prediction_can_be_changed_after_training(fitted):
+    X, _ = labelled_rows(seed=1)
+    scores = fitted.decision_function(X)
+    np.testing.assert_array_equal(set_up(fitted, prediction="sign").predict(X), scores > 0)
+    of_f1 = set_up(fitted, prediction="example_f1").predict(X)
+    np.testing.assert_array_equal(
+        of_f1[:20],
+        SizedMarginals.of_labelsets(fitted.labelsets_, fitted.predict_labelset_proba(X[:20]))
+        .maximise()
+        .labels,
+    )
 
 
 def test_staged_scores(fitted):
@@ -186,6 +207,15 @@ def test_threads_change_nothing(loss, head):
     one, three = (clone(model).set_params(n_jobs=n).fit(X, Y) for n in (1, 3))
     assert str(one.rules_) == str(three.rules_)
     np.testing.assert_array_equal(one.decision_function(X), three.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_threads_change_no_prediction(fitted, kind):
+    # More than 100,000 rules times rows: threads are used.
+    X = labelled_rows(seed=1, n_rows=2000)[0]
+    X[np.abs(X) < 0.2] = 0
+    one, three = (set_up(fitted, n_jobs=n).decision_function(kind(X)) for n in (1, 3))
+    np.testing.assert_array_equal(one, three)
 
 
 def test_seed_decides():

@@ -73,6 +73,7 @@ cdef extern from "search.h" namespace "xdcc_boomer" nogil:
     void sum_rows(const double* statistics, const double* weight, int64_t width,
                   int64_t n_labels, const int32_t* rows, int64_t n, double* total,
                   double* hessian, double* spread)
+
     cdef cppclass Bins:
         Bins()
 
@@ -98,6 +99,8 @@ RELATIONS = ("<=", ">", "=", "!=")
 # Additions of a search that threads are worth: a millisecond or more. Waiting for each other costs
 # them microseconds on an idle machine, but many milliseconds on a busy one.
 cdef int64_t _WORK_FOR_THREADS = 3000000
+# The same in prediction, in rules times rows.
+cdef int64_t _CHECKS_FOR_THREADS = 100000
 
 
 cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
@@ -204,7 +207,8 @@ cdef class RuleLearner:
         self.holds = np.zeros(self.n_rows, np.uint8)
         self.drawn = np.zeros(self.n_features, np.uint8)
         self.total = np.zeros(2 * self.K)
-        self.total_hessian = np.zeros(self.K * self.K)
+        # The default rule's head takes a linear system whatever the other heads are.
+        self.total_hessian = np.zeros(self.K**2 if self.loss == LOGISTIC_EXAMPLE_WISE else 1)
         self.total_spread = np.zeros(self.K)
         self.scratch.resize(n_threads)
         cdef int64_t i
@@ -323,7 +327,7 @@ cdef class RuleLearner:
         """Algorithm 3: add the best condition as long as the rule gets better."""
         cdef Candidate best
         cdef Node node
-        cdef int64_t i, width
+        cdef int64_t i
         cdef int32_t f
         self._draw_sample(bootstrap, state)
         node.quality = kSystem if self.system else (kSumLabels if self.complete else kBestLabel)
@@ -404,7 +408,7 @@ cdef class RuleLearner:
     cdef int32_t _best_condition(self, const Node* node, Candidate* best) noexcept nogil:
         """Search all drawn attributes; -1 if no condition makes the rule better."""
         cdef int64_t a, n = <int64_t>self.attributes.size(), work = 0
-        cdef int threads = self.threads, t
+        cdef int threads = self.threads
         cdef Candidate none
         cdef Scratch* own = self.scratch.data()
         cdef Candidate* found
@@ -419,8 +423,7 @@ cdef class RuleLearner:
         if work < _WORK_FOR_THREADS:
             threads = 1
         with nogil, parallel(num_threads=threads):
-            t = threadid()
-            begin(node[0], own[t], best.gain)
+            begin(node[0], own[threadid()], best.gain)
             for a in prange(n, schedule="dynamic", chunksize=1):
                 self._search(node, self.attributes[a], &own[threadid()], &found[a])
             finish(node[0], own[threadid()])
@@ -439,7 +442,8 @@ cdef class RuleLearner:
             return n_rows * 2 * K
         return n_rows * (2 * K + K * K // 8) + n_steps * K * K * K // 12
 
-    cdef void _search(self, const Node* node, int32_t f, Scratch* s, Candidate* best) noexcept nogil:
+    cdef void _search(self, const Node* node, int32_t f, Scratch* s,
+                      Candidate* best) noexcept nogil:
         cdef Column column
         cdef int64_t at = self.start[f]
         if self.start[f + 1] == at:
@@ -563,6 +567,8 @@ def add_scores(X, X_parts, n_rows, condition_start, feature, relation, threshold
     cdef vector[vector[float]] memory
     cdef const float* x
     cdef float* own
+    if n * (end_rule - begin_rule) < _CHECKS_FOR_THREADS:
+        threads = 1
     if is_dense:
         dense = X
     else:
