@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from lacovac_data import DATASETS, Fold, folds
-from lacovac_methods import FORESTS, PAPER, READINGS, Method
+from lacovac_methods import FORESTS, PAPER, PRUNED, READINGS, Method
 from numpy.typing import NDArray
 from rank_statistics import (
     critical_difference,
@@ -102,7 +102,7 @@ def run(names: list[str], methods: list[str], output: Path) -> None:
     file = output / "results.jsonl"
     lines = file.read_text().splitlines() if file.exists() else []
     done = {(row["data"], row["method"], row["fold"]) for row in map(json.loads, lines)}
-    known = PAPER | READINGS | FORESTS
+    known = PAPER | READINGS | PRUNED | FORESTS
     with file.open("a") as target:
         for name in names:
             for method in tqdm(methods, desc=name):
@@ -264,14 +264,14 @@ def main() -> None:
     part = commands.add_parser("run")
     part.add_argument("--output", type=Path, required=True)
     part.add_argument("--data", default=",".join(DATASETS))
-    part.add_argument("--methods", default=",".join([*PAPER, *READINGS, *FORESTS]))
+    part.add_argument("--methods", default="|".join([*PAPER, *READINGS, *PRUNED, *FORESTS]))
     part = commands.add_parser("report")
     part.add_argument("folder", type=Path)
     part.add_argument("--published", type=Path, required=True)
     part.add_argument("--to", type=Path, default=Path(__file__).with_name("LACOVAC.md"))
     options = parser.parse_args()
     if options.command == "run":
-        run(options.data.split(","), options.methods.split(","), options.output)
+        run(options.data.split(","), options.methods.split("|"), options.output)
     else:
         report(options.folder, options.published, options.to)
 
