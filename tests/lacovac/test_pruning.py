@@ -87,7 +87,7 @@ def test_pruned_tree_is_a_tree(data):
 
 def test_number_of_leaves(data):
     """A limit gives the largest tree that some `ccp_alpha` gives and that is within it."""
-    alphas = np.geomspace(1e-5, 0.3, 200)
+    alphas = np.geomspace(1e-4, 0.1, 60)
     sizes = np.array([tree(ccp_alpha=alpha).fit(*data).get_n_leaves() for alpha in alphas])
     for n in (12, 40, 80):
         limited = tree(max_leaf_nodes=n).fit(*data).get_n_leaves()

@@ -32,13 +32,17 @@ def predict(
 
 def mean_proba(
     trees: LabelTrees,
+    smoothing: float,
     X: NDArray[np.float32] | None,
     X_parts: tuple[Any, Any, Any] | None,
     n_rows: int,
     n_features: int,
     n_threads: int,
 ) -> NDArray[np.float64]:
-    """Average the labels' marginal probabilities over the trees, [n_rows, n_labels]."""
+    """Average the labels' marginal probabilities over the trees, [n_rows, n_labels].
+
+    `smoothing` is added to a leaf's positive and negative instances of every label.
+    """
 
 def fill(
     trees: LabelTrees,

@@ -5,7 +5,7 @@
 
 A walk follows one child of a horizontal split and all children of a vertical one, so it ends in
 one leaf for every label. Threads share rows (or trees, when leaves are filled); what they write
-does not depend on their number.
+does not depend on their number. (More than 300 lines: all of it is one walk and what it is for.)
 """
 
 import numpy as np
@@ -211,7 +211,8 @@ def apply(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     return reached
 
 
-cdef void _add_proba(const View* v, const Walker* w, double* proba) noexcept nogil:
+cdef void _add_proba(const View* v, const Walker* w, double smoothing, double* proba
+                     ) noexcept nogil:
     cdef int64_t a, j, begin, size
     cdef int32_t leaf
     for a in range(<int64_t>w.leaves.size()):
@@ -220,7 +221,8 @@ cdef void _add_proba(const View* v, const Walker* w, double* proba) noexcept nog
         size = v.list_start[v.label_list[leaf] + 1] - begin
         for j in range(size):
             proba[v.list_label[begin + j]] += (
-                <double>v.label_count[v.count_start[leaf] + j] / <double>v.n_samples[leaf]
+                (<double>v.label_count[v.count_start[leaf] + j] + smoothing)
+                / (<double>v.n_samples[leaf] + 2 * smoothing)
             )
 
 
@@ -252,7 +254,7 @@ def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     return predicted
 
 
-def mean_proba(trees, X, X_parts, n_rows, n_features, n_threads):
+def mean_proba(trees, smoothing, X, X_parts, n_rows, n_features, n_threads):
     """Labels' marginal probabilities, averaged over trees; see ``_reading.pyi``."""
     cdef View view = _view(trees)
     cdef Rows rows = _rows(X, X_parts, n_features)
@@ -260,6 +262,7 @@ def mean_proba(trees, X, X_parts, n_rows, n_features, n_threads):
     cdef const Rows* x = &rows
     cdef int64_t i, j, tree, n = n_rows
     cdef int threads = n_threads
+    cdef double added = smoothing
     cdef const float* values
     proba = np.zeros((n, view.n_labels))
     cdef double[:, ::1] out = proba
@@ -273,7 +276,7 @@ def mean_proba(trees, X, X_parts, n_rows, n_features, n_threads):
             values = _load(x, w, i)
             for tree in range(v.n_trees):
                 _walk(v, w, values, tree)
-                _add_proba(v, w, &out[i, 0])
+                _add_proba(v, w, added, &out[i, 0])
             _unload(x, w, i)
             for j in range(v.n_labels):
                 out[i, j] /= v.n_trees

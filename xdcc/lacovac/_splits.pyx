@@ -16,7 +16,8 @@ missing to the node's.
 
 With n rows, c_j of which have label j and c_jk both labels, n² times a variance is
 c_j (n - c_j) and n² times a covariance is n c_jk - c_j c_k: whole numbers, exact in float64. So
-equal splits get equal scores, and rounding decides no tie. Sums of variances follow from two
+equal splits get equal scores, and rounding decides no tie (while sums stay below 2^53: 10,000 rows
+and 10,000 labels at least, since a covariance is at most n²/4). Sums of variances follow from two
 numbers that a row changes in no more steps than it has labels. Sums of covariances need all
 pairs; they are added label by label, and a candidate is dropped as soon as what it has reached
 is worse than the best split.
@@ -117,7 +118,7 @@ cdef double INFINITE = float("inf")
 cdef double Z = 1.96                       # two-sided 95 % of the normal distribution
 cdef double FOLDED_MEAN = 0.7978845608028654      # of |N(0, 1)|: sqrt(2 / pi)
 cdef double FOLDED_VARIANCE = 0.3633802276324186  # 1 - 2 / pi
-cdef int64_t WORTH_THREADS = 200000        # steps of a search below which threads cost more
+cdef double WORTH_THREADS = 2e6            # steps of a search below which threads cost more
 
 
 cdef cppclass Training:
@@ -811,10 +812,13 @@ cdef int64_t _search(Node* d, const Training* t, Scratch* scratch, int n_threads
     Of equal splits the one on the last feature is taken.
     """
     cdef int64_t i, n, best = -1, n_gains = 0
-    cdef double mean_gain = 0
+    cdef double mean_gain = 0, steps
     cdef Scratch* s
     _gather(d, t)
     n = <int64_t>d.features.size()
+    # Every value moves a row, and every label and pair of labels of it is counted.
+    steps = <double>(n * d.n if t.dense != NULL else <int64_t>d.entries.size())
+    steps *= 1 + (d.sum_count + d.sum_pairs) / <double>d.n
     d.splits.resize(n)
     for i in range(n_threads):
         s = scratch + i
@@ -824,7 +828,7 @@ cdef int64_t _search(Node* d, const Training* t, Scratch* scratch, int n_threads
             s.pairs.resize(d.k * d.k, 0)
     if t.max_features > 0:
         _search_drawn(d, t, scratch, state)
-    elif n_threads > 1 and n * (d.n + d.k * d.k) > WORTH_THREADS:
+    elif n_threads > 1 and steps > WORTH_THREADS:
         with parallel(num_threads=n_threads):
             for i in prange(n, schedule="dynamic", chunksize=8):
                 s = scratch + threadid()

@@ -2,7 +2,7 @@
 
 The tree is grown by ``tree.py``; this file checks parameters and data and reads predictions from
 the leaves that an instance reaches. With other values of `criterion` and `clustering` the same
-code gives LaCova and ML-C4.5.
+code gives LaCova and ML-C4.5. (More than 300 lines, most of them documentation.)
 """
 
 from typing import Any, Self, get_args
@@ -42,6 +42,7 @@ _DOMAINS: dict[str, Domain] = {
     "min_samples_split": Number(low=2, whole=True),
     "min_samples_leaf": Number(low=1, whole=True),
     "ccp_alpha": Number(low=0),
+    "smoothing": Number(low=0),
 }
 
 _OPTIONAL: dict[str, Domain] = {
@@ -64,6 +65,7 @@ class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
     min_samples_split: int
     min_samples_leaf: int
     ccp_alpha: float
+    smoothing: float
     categorical_features: ArrayLike | None
     n_jobs: int | None
 
@@ -140,6 +142,9 @@ class LaCovaCClassifier(BaseLabelTrees):
         Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
         label variances, weighted by the node's share of instances, by less than this per
         additional estimate (label in a leaf).
+    smoothing : float, default=0.0
+        Number s that `predict_proba` adds to a leaf's positive and to its negative instances of a
+        label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
     categorical_features : array-like of bool or int, or None, default=None
         Nominal features, as a mask of shape (n_features,) or positions. A split has a branch for
         every category with `min_samples_leaf` instances. Columns of the type ``category`` of a
@@ -166,13 +171,23 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     Notes
     -----
-    NaN in X is a missing value. What a sparse X does not store is 0, not missing, and X is not
-    made dense. In training, rows with a missing value go to the side of a numeric split that
-    gives the better score, and to the largest branch of a nominal one; where no value was
-    missing, missing values and categories without a branch go to the larger side.
+    NaN in X is a missing value. What a sparse X does not store is 0, not missing; X is not made
+    dense, unless more than half of it is not 0. In training, rows with a missing value go to the
+    side of a numeric split that gives the better score, and to the largest branch of a nominal
+    one; where no value was missing, missing values and categories without a branch go to the
+    larger side.
 
     Among equal splits the one on the last feature is taken. In the toy data of the paper's Table 1
     both features score 5/2 at the node {crime, horror}, and its Figure 1 has the last.
+
+    The paper says of LaCova only that it separates all labels or none by their covariances. The
+    test here is ours: independent labels j and k have a covariance of mean 0 and variance
+    Var_j Var_k / (n - 1), and the sum of its absolute values is compared with its mean plus 1.96
+    standard deviations, pairs taken as independent and normal.
+
+    The paper says that leaves have at least 5 instances and nodes with clusters more than 5, which
+    are the defaults. Its tables are reproduced better by ``min_samples_leaf=1`` together with
+    ``min_samples_split=6``, the m of Algorithm 1 (`experiments/benchmarks/LACOVAC.md`).
     """
 
     tree_: LabelTrees
@@ -188,6 +203,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         min_samples_split: int = 6,
         min_samples_leaf: int = 5,
         ccp_alpha: float = 0.0,
+        smoothing: float = 0.0,
         categorical_features: ArrayLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -199,6 +215,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.ccp_alpha = ccp_alpha
+        self.smoothing = smoothing
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
 
@@ -263,7 +280,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         return predicted.astype(np.int64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of every label: its relative frequency in the leaf that decides it.
+        """Probability of every label: its frequency in the leaf that decides it.
 
         Parameters
         ----------
@@ -284,7 +301,9 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_predict(X)
-        return _reading.mean_proba(self.tree_, *kernel_rows(checked), self._n_threads())
+        return _reading.mean_proba(
+            self.tree_, self.smoothing, *kernel_rows(checked), self._n_threads()
+        )
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
