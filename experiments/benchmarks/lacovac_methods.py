@@ -85,8 +85,7 @@ class Method:
             return Prediction(labels.astype(np.float64), labels, labels.astype(np.float64))
         proba = smoothed = model.predict_proba(test_X)
         if self.smooth is not None:
-            n = model.tree_.n_samples[model.apply(test_X)]
-            smoothed = (n * proba + 1) / (n + 2)
+            smoothed = model.set_params(smoothing=1).predict_proba(test_X)
         return Prediction(smoothed if self.smooth == "all" else proba, labels, smoothed)
 
 
