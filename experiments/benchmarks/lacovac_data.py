@@ -4,9 +4,8 @@
 published files, or Mulan's split for the two largest data sets. Our files hold the training part
 first, then the test part; the whole files (github.com/tsoumakas/mulan, commit 43f6389) of five data
 sets have another order, which `lacovac_row_order.json` holds as row numbers. There is no whole file
-of birds, but both parts keep its order: they go through the recording stations in rising order,
-four times, and are merged here accordingly. `two_values` cuts features at their means.
-`lacovac_notes.md` says what all this changes.
+of birds; its rows are put in the order of the recording stations in the files' header.
+`two_values` cuts features at their means. `lacovac_notes.md` says what all this changes.
 """
 
 import json
@@ -101,17 +100,12 @@ def whole_file_order(name: str, data: MultiLabelDataset) -> NDArray[np.intp]:
 
 
 def _merged_birds(data: MultiLabelDataset) -> NDArray[np.intp]:
-    column = data.feature_names.index("location")
-    numbers = np.array(data.categories[column], dtype=np.intp)
-    station = numbers[dense(data)[:, column].astype(np.intp)]
+    """Put birds in the order of the stations in the header, and of the rows in both parts."""
+    station = dense(data)[:, data.feature_names.index("location")]
     n_train = KNOWN["birds"].n_train
-    round_number = np.zeros(len(data), dtype=np.intp)
-    position = np.zeros(len(data))
-    for part in (slice(0, n_train), slice(n_train, None)):
-        starts_again = np.diff(station[part], prepend=station[part][0]) < 0
-        round_number[part] = np.cumsum(starts_again)
-        position[part] = np.linspace(0, 1, len(starts_again))
-    return np.lexsort((position, station, round_number))
+    parts = (n_train, len(data) - n_train)
+    position = np.concatenate([np.linspace(0, 1, n_rows) for n_rows in parts])
+    return np.lexsort((position, station))
 
 
 def two_values(train: MultiLabelDataset, test: MultiLabelDataset) -> tuple[Features, Features]:
