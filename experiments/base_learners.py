@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xdcc.data import MultiLabelDataset
 
 
-def base_learner(name: str, train: MultiLabelDataset) -> Any:
+def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0) -> Any:
     """Return a scikit-learn classifier, its random state not set.
 
     Parameters
@@ -22,6 +22,8 @@ def base_learner(name: str, train: MultiLabelDataset) -> Any:
         penalty on scaled features, missing values replaced by the mean.
     train : MultiLabelDataset
         Sparse features are scaled without moving their zeros.
+    C : float
+        Of the regression: the inverse of the penalty's strength.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def base_learner(name: str, train: MultiLabelDataset) -> Any:
         return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5)
     if name == "logistic":
         scaler = MaxAbsScaler() if sp.issparse(train.X) else StandardScaler()
-        return make_pipeline(SimpleImputer(), scaler, LogisticRegression(max_iter=1000))
+        return make_pipeline(SimpleImputer(), scaler, LogisticRegression(C=C, max_iter=1000))
     raise ValueError(f"base is {name!r}; allowed are 'tree' and 'logistic'")
 
 
