@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -88,6 +88,46 @@ def feature_types(estimator: BaseEstimator) -> list[str] | None:
     if not hasattr(estimator, "categories_"):
         return None
     return ["c" if p in estimator.categories_ else "q" for p in range(estimator.n_features_in_)]
+
+
+def categorical_mask(
+    n_features: int, feature_types: list[str] | None, given: ArrayLike | None
+) -> NDArray[np.bool_]:
+    """Which features are categorical: by their type, or because the user says so.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    feature_types : list of str of length n_features or None
+        What :func:`feature_types` returns.
+    given : array-like of bool or int, or None
+        An estimator's parameter `categorical_features`: a mask of shape (n_features,), or
+        positions.
+
+    Returns
+    -------
+    bool array of shape (n_features,)
+
+    Raises
+    ------
+    ValueError
+        If `given` is neither a mask nor positions of features.
+    """
+    mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
+    if given is None:
+        return mask
+    array = np.asarray(given)
+    if array.dtype == bool and array.shape == (n_features,):
+        return mask | array
+    positions = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
+    if not positions or ((array < 0) | (array >= n_features)).any():
+        raise ValueError(
+            f"categorical_features={given!r}: it has to be a mask of "
+            f"shape ({n_features},) or positions from 0 to {n_features - 1}."
+        )
+    mask[array.astype(np.intp)] = True
+    return mask
 
 
 def _require_numbers_and_categories(X: pd.DataFrame, takes_categories: bool) -> None:

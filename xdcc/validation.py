@@ -146,6 +146,31 @@ def check_fit_data(
     return FitData(checked_X, checked_Y, weight, feature_types(estimator))
 
 
+def check_all_known(estimator: MultiLabelMixin, Y: Labels, method: str) -> None:
+    """Stop if a label is unknown, for methods that need every label of a row.
+
+    Parameters
+    ----------
+    estimator : estimator
+        After `check_fit_data`; its `label_names_` are used in the message.
+    Y : float32 array of shape (n_samples, n_labels)
+        Checked labels.
+    method : str
+        What the message calls the method.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN; the message says which.
+    """
+    if np.isnan(Y).any():
+        row, label = np.argwhere(np.isnan(Y))[0]
+        raise ValueError(
+            f"Y is NaN (unknown) in row {row} for label {str(estimator.label_names_[label])!r}, "
+            f"but {method} need every label; leave such rows out."
+        )
+
+
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> Features:
     """Check X.
 

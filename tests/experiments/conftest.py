@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))
+sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.categories import categorical_mask
+from xdcc.labelsets import number_labelsets
 from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
@@ -28,7 +30,13 @@ from xdcc.rdt.chains import (
     run_chain,
 )
 from xdcc.rdt.forest import Forest, TreeShape, Weighting, grow_forest, read_forest
-from xdcc.validation import Features, MultiLabelMixin, check_features, check_fit_data
+from xdcc.validation import (
+    Features,
+    MultiLabelMixin,
+    check_all_known,
+    check_features,
+    check_fit_data,
+)
 
 Chain = Literal["dynamic", "static"]
 
@@ -202,18 +210,15 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         """
         self._check_params()
         data = check_fit_data(self, X, Y)
-        if np.isnan(data.Y).any():
-            row, label = np.argwhere(np.isnan(data.Y))[0]
-            raise ValueError(
-                f"Y is NaN (unknown) in row {row} for label {str(self.label_names_[label])!r}, but "
-                "random decision trees need every label; leave such rows out."
-            )
+        check_all_known(self, data.Y, "random decision trees")
         self._check_order()
-        categorical = self._categorical(data.feature_types)
+        categorical = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
         random = check_random_state(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         self.random_order_ = random.permutation(self.n_labels_)
-        self.labelsets_, labelset = _number_labelsets(data.Y)
+        self.labelsets_, labelset = number_labelsets(data.Y)
         shape = TreeShape(
             self.max_depth,
             self.min_samples_split,
@@ -362,23 +367,6 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
                 f"0 to {self.n_labels_ - 1}."
             )
 
-    def _categorical(self, feature_types: list[str] | None) -> NDArray[np.bool_]:
-        n_features = self.n_features_in_
-        mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
-        if self.categorical_features is None:
-            return mask
-        given = np.asarray(self.categorical_features)
-        if given.dtype == bool and given.shape == (n_features,):
-            return mask | given
-        positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
-        if not positions or ((given < 0) | (given >= n_features)).any():
-            raise ValueError(
-                f"categorical_features={self.categorical_features!r}: it has to be a mask of "
-                f"shape ({n_features},) or positions from 0 to {n_features - 1}."
-            )
-        mask[given.astype(np.intp)] = True
-        return mask
-
     def _n_threads(self) -> int:
         return n_threads(None if self.n_jobs == -1 else self.n_jobs)
 
@@ -406,12 +394,3 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
 
     def _labelset_proba(self, X: Features) -> NDArray[np.float64]:
         return labelset_posteriors(self.forest_, X, self._weighting(), self._n_threads())
-
-
-def _number_labelsets(Y: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Distinct labelsets, the most frequent first, and the number of each row's."""
-    labelsets, labelset, counts = np.unique(
-        Y.astype(np.int8), axis=0, return_inverse=True, return_counts=True
-    )
-    by_count = np.argsort(-counts, kind="stable")
-    return labelsets[by_count], np.argsort(by_count)[labelset].astype(np.int32)
