@@ -1,9 +1,9 @@
 """The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
 
 A :class:`Method` takes a part for training and one for testing and returns probabilities and
-labels. The paper's J48 is :class:`pruned_tree.PrunedTreeClassifier` here. MEKA's chains and label
-powersets hand on 0 and 1, not probabilities (`certain`), which is what their published log-losses
-say.
+labels. The paper's J48 is :class:`experiments.pruned_tree.PrunedTreeClassifier` here. MEKA's chains
+and label powersets hand on 0 and 1, not probabilities (`certain`), which is what their published
+log-losses say.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from experiments.pruned_tree import PrunedTreeClassifier
 from lacovac_data import dense, two_values
-from pruned_tree import PrunedTreeClassifier
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier

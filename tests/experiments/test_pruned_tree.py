@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from pruned_tree import PrunedTreeClassifier, pessimistic_errors
+from experiments.pruned_tree import PrunedTreeClassifier, pessimistic_errors
 
 
 def test_errors_of_the_book() -> None:
