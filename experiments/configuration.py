@@ -95,6 +95,8 @@ class EvaluationPart(_Part):
                 f"{', '.join(sorted(idle))} has no meaning with type {self.type}; allowed are "
                 f"{', '.join(sorted(allowed))}"
             )
+        if self.assignment == "blocks" and self.repeats > 1:
+            raise ValueError("blocks of rows are the same in every repeat; repeats has to be 1")
         return self
 
     def evaluation(self) -> Evaluation:
@@ -216,7 +218,7 @@ class Entry(_Part):
         return self.readings or [next(iter(registry.method(self.method).readings))]
 
 
-class Exception_(_Part):
+class SpecialCase(_Part):
     """Key `exceptions`: what holds on some data sets instead.
 
     Attributes
@@ -381,7 +383,7 @@ class Configuration(_Part):
         Of the methods.
     methods : dict of str to Entry
         The lines of the tables.
-    exceptions : list of Exception_
+    exceptions : list of SpecialCase
     keep_predictions : bool
         Whether the predictions of final models are kept, as .npz files.
     time_limit : float or None
@@ -399,7 +401,7 @@ class Configuration(_Part):
     tuning: Tuning | None = None
     seeds: Annotated[list[int], Field(min_length=1)] = [0]
     methods: Annotated[dict[str, Entry], Field(min_length=1)]
-    exceptions: list[Exception_] = []
+    exceptions: list[SpecialCase] = []
     keep_predictions: bool = False
     time_limit: float | None = Field(None, gt=0)
     report: list[Section] = []
@@ -448,7 +450,7 @@ class Configuration(_Part):
         """Return the measure that a run shows: the first of the report."""
         return self.report[0].measures[0] if self.report else "example_f1"
 
-    def exceptions_for(self, dataset: str, line: str) -> list[Exception_]:
+    def exceptions_for(self, dataset: str, line: str) -> list[SpecialCase]:
         """Return the exceptions that hold for a line of the tables on a data set."""
         return [
             e
@@ -540,7 +542,7 @@ def _allowed_keys(loc: tuple[int | str, ...]) -> list[str]:
         "evaluation": EvaluationPart,
         "tuning": Tuning,
         "methods": Entry,
-        "exceptions": Exception_,
+        "exceptions": SpecialCase,
         "claims": Claim,
         "published": PublishedTable,
         "report": Section,

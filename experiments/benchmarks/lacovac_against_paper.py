@@ -14,6 +14,7 @@ tables comes from `lacovac_notes.md`.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from lacovac_data import DATASETS, Fold, folds
-from lacovac_methods import FORESTS, PAPER, PRUNED, READINGS, Method
-from rank_statistics import (
+sys.path.append(str(Path(__file__).parents[2]))  # where the package `experiments` is
+
+from experiments.rank_statistics import (
     critical_difference,
     friedman_test,
     plot_critical_differences,
     ranks,
 )
+from lacovac_data import DATASETS, Fold, folds
+from lacovac_methods import FORESTS, PAPER, PRUNED, READINGS, Method
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
 from xdcc.metrics import (

@@ -1,7 +1,7 @@
 """The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
 
 A :class:`Method` takes a part for training and one for testing and returns probabilities and
-labels. The paper's J48 is :class:`j48_tree.J48TreeClassifier` here, not pruned and with Laplace
+labels. The paper's J48 is :class:`experiments.j48_tree.J48TreeClassifier` here, not pruned and with Laplace
 estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities (`certain`), which
 is what their published log-losses say.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from j48_tree import J48TreeClassifier
+from experiments.j48_tree import J48TreeClassifier
 from lacovac_data import dense, two_values
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset

@@ -50,8 +50,13 @@ def panels(n_rows: int, n_columns: int, height: float = 2.9) -> tuple[Figure, np
 
 def common_legend(figure: Figure, axes: Axes) -> None:
     """Put the legend of one of the panels below all of them."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5))
+    by_label = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    figure.legend(
+        list(by_label.values()),
+        list(by_label),
+        loc="outside lower center",
+        ncols=min(len(by_label), 5),
+    )
 
 
 def pareto(results: Results, section: Section) -> Figure:
@@ -147,7 +152,8 @@ def _curve(
 def stage_values(record: dict, reading: str, measure: str) -> list[float]:
     """Return a measure after each stage of a reading.
 
-    The training time of a stage is the sum of the wall times of the rounds up to it.
+    The training time of a stage is the part of the CPU time that the rounds up to it have of the
+    wall time of all rounds.
 
     Parameters
     ----------
@@ -162,6 +168,7 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
     """
     measured = record["result"]["readings"][reading]
     if measure == "train_time":
-        seconds = record["run"]["training"].get("round_seconds", [record["run"]["train_time"]])
-        return [float(value) for value in np.cumsum(seconds)]
+        run = record["run"]
+        seconds = np.array(run["training"].get("round_seconds", [1.0]))
+        return [float(value) for value in run["train_time"] * np.cumsum(seconds) / seconds.sum()]
     return [stage[measure] for stage in measured.get("stages", [measured])]

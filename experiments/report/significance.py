@@ -1,18 +1,13 @@
-"""The section on significance: Friedman's test, Nemenyi's, and the critical-difference diagram.
-
-After Demšar, Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7, 2006.
-"""
+"""The section on significance: Friedman's test, Nemenyi's, and the critical-difference diagram."""
 
 from pathlib import Path
 
-import scikit_posthocs
-from scipy import stats
-
 from experiments.configuration import Section
 from experiments.measures import MEASURES
+from experiments.rank_statistics import friedman_test, plot_critical_differences, ranks
 from experiments.report.plots import panels, style
 from experiments.report.save import save
-from experiments.report.tables import average_ranks, section_scores
+from experiments.report.tables import section_scores
 from experiments.results import Results
 
 LEVEL = 0.05
@@ -42,17 +37,16 @@ def critical_difference(results: Results, section: Section, measure: str, file: 
             f"{title}: Friedman's test needs three methods on two data sets; "
             f"there are {scores.shape[1]} on {len(scores)}."
         ]
-    statistic, p = stats.friedmanchisquare(*scores.to_numpy().T)
+    ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
+    test = friedman_test(ranked)
+    differ = "differ" if test.p_value < LEVEL else "do not differ significantly"
     sentence = (
-        f"{title}: Friedman's test over {len(scores)} data sets gives χ² = {statistic:.2f}, "
-        f"p = {p:.2g}: the methods {'differ' if p < LEVEL else 'do not differ significantly'} at "
-        f"{LEVEL}."
+        f"{title}: Friedman's test over {len(scores)} data sets gives χ² = {test.statistic:.2f}, "
+        f"p = {test.p_value:.2g}: the methods {differ} at {LEVEL}."
     )
-    ranks, _ = average_ranks(scores, measure)
     with style():
-        figure, axes = panels(1, 1, 0.6 + 0.28 * len(ranks))
-        scikit_posthocs.critical_difference_diagram(
-            ranks, scikit_posthocs.posthoc_nemenyi_friedman(scores), ax=axes[0, 0]
-        )
+        figure, axes = panels(1, 1, 0.9 + 0.25 * scores.shape[1])
+        plot_critical_differences(ranked, axes[0, 0], alpha=LEVEL)
+        axes[0, 0].grid(visible=False)
     caption = f"critical differences in {title}"
     return [sentence, save(figure, file.with_name(f"{file.name}-{measure}"), caption)]

@@ -54,6 +54,11 @@ def _method(**keys):
             "folds has no meaning with type train_test; allowed are seed, type",
         ),
         (
+            {"evaluation": {"type": "k_fold", "assignment": "blocks", "repeats": 2}},
+            "evaluation",
+            "repeats has to be 1",
+        ),
+        (
             {"tuning": {"measure": "f1", "draws": 2, "split": 0.5}},
             "tuning.measure",
             "unknown measure 'f1'. Did you mean example_f1 or macro_f1",

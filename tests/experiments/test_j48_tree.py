@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pruned_tree import pessimistic_errors
 from scipy import optimize, stats
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from j48_tree import J48TreeClassifier, pessimistic_errors
+from experiments.j48_tree import J48TreeClassifier, pessimistic_errors
 
 
 def test_errors_of_the_book() -> None:

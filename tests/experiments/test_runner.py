@@ -204,6 +204,31 @@ def test_full_disk(root, write_config, tmp_path):
     assert contents(store.folder) == before
 
 
+def test_truncated_record_is_redone(one_method, store):
+    Runner(store).run(groups(one_method))
+    before = contents(store.folder)
+    broken = sorted(store.folder.glob("*/*.json"))[2]
+    broken.write_text(broken.read_text()[:300])
+    messages = []
+    again = RecordStore(store.folder, messages.append)
+    Runner(again).run(groups(one_method))
+    assert contents(store.folder) == before
+    assert any(str(broken) in message for message in messages)
+
+
+def test_interrupt_says_how_to_continue(root, write_config, tmp_path):
+    run = start(root, write_config(), tmp_path / "results")
+    until_records(tmp_path / "results" / "records", 2)(run)
+    os.killpg(run.pid, signal.SIGINT)  # as the terminal does on Ctrl-C
+    message = run.communicate(timeout=60)[1]
+    assert run.returncode == 130
+    assert "Stopped. The same command continues where it was." in message
+    assert "Traceback" not in message
+    left = contents(tmp_path / "results" / "records").values()
+    assert len(left) >= 2
+    assert all(record["error"] is None for record in left)
+
+
 def kill_and_continue(root, config, results, waits):
     """Start a run, kill it with all its processes, several times; then let one come to its end."""
     for wait in waits:
