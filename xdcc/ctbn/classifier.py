@@ -74,9 +74,9 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         Inverse strength of the L2 penalty of all logistic regressions, as scikit-learn has it.
         Chosen by cross-validation of the parentless models by default. Features are not scaled;
         put a scaler before the classifier if their units differ.
-    parent_effect : {"feature", "separate"}, default="feature"
-        Whether a parent is one more feature of a label's logistic regression, or the label has two
-        of them, one for each value of its parent.
+    parent_effect : {"separate", "feature"}, default="separate"
+        Whether a label has two logistic regressions, one for each value of its parent, or the
+        parent is one more feature of its only one.
     n_anneal : int, default=150
         Iterations of simulated annealing.
     inference : {"anneal", "exact"}, default="anneal"
@@ -141,7 +141,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         *,
         max_components: int = 20,
         C: float | Literal["cross_val"] = "cross_val",
-        parent_effect: ParentEffect = "feature",
+        parent_effect: ParentEffect = "separate",
         n_anneal: int = 150,
         inference: Inference = "anneal",
         base_estimator: Any = None,
@@ -440,7 +440,7 @@ class CTBNClassifier(CTBNMixtureClassifier):
         self,
         *,
         C: float | Literal["cross_val"] = "cross_val",
-        parent_effect: ParentEffect = "feature",
+        parent_effect: ParentEffect = "separate",
         base_estimator: Any = None,
         prediction: Prediction = "map",
         n_draws: int = 1000,
