@@ -1,9 +1,9 @@
 """The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
 
 A :class:`Method` takes a part for training and one for testing and returns probabilities and
-labels. The paper's J48 is :class:`experiments.j48_tree.J48TreeClassifier` here, not pruned and with Laplace
-estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities (`certain`), which
-is what their published log-losses say.
+labels. The paper's J48 is :class:`experiments.j48_tree.J48TreeClassifier` here, not pruned and with
+Laplace estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities (`certain`),
+which is what their published log-losses say.
 """
 
 from collections.abc import Callable
