@@ -1,4 +1,4 @@
-"""The command line: `python -m experiments list | run | report`."""
+"""The command line: `python -m experiments list | run | report | notebooks`."""
 
 import argparse
 import sys
@@ -82,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
         help="where the report goes (default: reports in the results' folder)")  # fmt: skip
     report.add_argument("--name", help="of the files (default: that of the first configuration)")
     report.set_defaults(command=_report)
+
+    notebooks = commands.add_parser(
+        "notebooks", help="execute the notebooks whose results are there, and store the outputs"
+    )
+    notebooks.set_defaults(command=_notebooks)
     return parser
 
 
@@ -162,6 +167,21 @@ def _report(options: argparse.Namespace, console: Console) -> None:
     files = write_report(configs, _store(options, console), output, options.name or configs[0].name)
     for file in files:
         console.print(f"written: {file}", highlight=False)
+
+
+def _notebooks(options: argparse.Namespace, console: Console) -> None:
+    from experiments.execute import NOTEBOOKS, execute_in_place, experiments_of
+    from experiments.notebook import Experiment
+
+    for file in sorted(NOTEBOOKS.glob("*.ipynb")):
+        try:
+            for name in experiments_of(file):
+                Experiment(name, options.results)
+        except FileNotFoundError as missing:
+            console.print(f"{file.name}: {missing}", highlight=False)
+            continue
+        execute_in_place(file)
+        console.print(f"executed: {file.name}", highlight=False)
 
 
 def _store(options: argparse.Namespace, console: Console) -> RecordStore:

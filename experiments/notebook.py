@@ -61,7 +61,11 @@ class Experiment:
         return Markdown("\n".join(f"- {sentence}" for sentence in verdicts))
 
     def _section(self, title: str) -> Section:
-        return next(s for s in self.config.report if s.title.startswith(title))
+        for section in self.config.report:
+            if section.title.startswith(title):
+                return section
+        there = ", ".join(section.title for section in self.config.report)
+        raise ValueError(f"There is no section {title}; there are: {there}")
 
 
 def show(figure: Figure) -> Image:
