@@ -162,7 +162,9 @@ def closeness(means: pd.DataFrame, published: pd.DataFrame, theirs: dict[str, st
             table[method] = difference.mean()
             table[method].loc[f"within {ALLOWED}"] = near.mean(axis=None)
             table[method].loc["data sets"] = len(difference)
-    return markdown(pd.DataFrame(table).T.astype({"data sets": int}))
+    result = pd.DataFrame(table).T
+    result["data sets"] = result["data sets"].map("{:.0f}".format)
+    return markdown(result)
 
 
 def all_ranks(table: pd.DataFrame, methods: tuple[str, ...]) -> dict[str, pd.DataFrame]:
