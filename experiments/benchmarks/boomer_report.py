@@ -237,12 +237,14 @@ def estimates(whole: list[dict[str, Any]], paper: pd.DataFrame) -> Iterator[str]
 
 def synthetic_data(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Section 5.1: final losses beside the best possible ones, and the paper's statements."""
-    for lines in dict.fromkeys(row["lines"] for row in rows):
-        yield from with_lines(lines, [row for row in rows if row["lines"] == lines])
+    settings = dict.fromkeys((row["lines"], row["features"]) for row in rows)
+    for lines, features in settings:
+        same = [row for row in rows if (row["lines"], row["features"]) == (lines, features)]
+        yield from with_settings(lines, features, same)
 
 
-def with_lines(lines: str, rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Report the synthetic data with some directions of the lines."""
+def with_settings(lines: str, features: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Report the synthetic data with some directions of the lines and some draw of features."""
     table = []
     for (name, variant), seeds in by_variant(rows).items():
         row = {"data": name, "variant": variant, "seeds": len(seeds)}
@@ -254,6 +256,7 @@ def with_lines(lines: str, rows: list[dict[str, Any]]) -> Iterator[str]:
         row["s"] = f"{np.mean([one['seconds'] for one in seeds]):.1f}"
         table.append(row)
     where = {"axes": "along the axes", "random": "in random directions"}[lines]
+    where += {"log2": "", "all": ", all features for each condition"}[features]
     n_rules, samples = rows[0]["rules"][-1], rows[0]["samples"]
     l2 = ", ".join(f"{weight:g}" for weight in rows[0]["l2_grid"])
     rates = ", ".join(f"{rate:g}" for rate in rows[0]["rates"])
@@ -264,12 +267,14 @@ def with_lines(lines: str, rows: list[dict[str, Any]]) -> Iterator[str]:
         f"weight {l2} on as many for validation. Means over the seeds. Converged: the subset 0/1 "
         f"loss stays within {100 * CONVERGED:g} point of its end; the default rule counts as a "
         "rule.\n\n"
-        + (figure if lines == "axes" else "")
+        + (figure if (lines, features) == ("axes", "log2") else "")
         + pd.DataFrame(table).to_markdown(index=False)
     )
-    yield "\n".join(
-        f"- {claim}: **{'holds' if true else 'does not hold'}**" for claim, true in statements(rows)
-    )
+    if len(table) == len(BAYES) * len(VARIANTS):
+        yield "\n".join(
+            f"- {claim}: **{'holds' if true else 'does not hold'}**"
+            for claim, true in statements(rows)
+        )
 
 
 def by_variant(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:

@@ -2,7 +2,7 @@
 
     python experiments/benchmarks/boomer_synthetic.py run --output FILE.json
         [--samples 10000] [--rules 1000] [--rates .1,.3] [--l2 1] [--lines axes|random]
-        [--data "strong marginal dependence"] [--seeds 0,1,2]
+        [--data "strong marginal dependence"] [--seeds 0,1,2] [--features log2|all]
     python experiments/benchmarks/boomer_synthetic.py figure FILE.json --output FIGURE.png
 
 `run` trains the four variants on each data set (section 5.1) and measures Hamming and subset 0/1
@@ -11,7 +11,8 @@ its lines through the origin have: with `--lines axes` they are (almost) paralle
 is what one condition of a rule can describe, with `--lines random` they lie anywhere. Where
 several shrinkages or weights of the L2 penalty are given, the pair with the smallest loss on a
 third set of samples is taken, in the label-wise variants Hamming loss, in the example-wise ones
-subset 0/1 loss. What the file has already is not trained again. `figure` draws what the paper's
+subset 0/1 loss. `--features all` looks at every feature for each condition, instead of drawing
+some. What the file has already is not trained again. `figure` draws what the paper's
 figure shows; `boomer_report.py` says whether the paper's statements hold.
 """
 
@@ -97,6 +98,7 @@ def measure(name: str, variant: str, seed: int, options: argparse.Namespace) -> 
             n_rules=options.rules,
             learning_rate=rate,
             l2=l2,
+            max_features={"log2": "log2", "all": None}[options.features],
             random_state=seed,
             n_jobs=1,
         )
@@ -108,6 +110,7 @@ def measure(name: str, variant: str, seed: int, options: argparse.Namespace) -> 
     grid = {
         "samples": n,
         "lines": options.lines,
+        "features": options.features,
         "rates": options.rates,
         "l2_grid": options.l2,
         "seed": seed,
@@ -118,9 +121,10 @@ def measure(name: str, variant: str, seed: int, options: argparse.Namespace) -> 
 def run(options: argparse.Namespace) -> None:
     """Measure what is not in the file yet."""
     rows = json.loads(options.output.read_text()) if options.output.exists() else []
-    done = {(row["data"], row["variant"], row["seed"], row["lines"]) for row in rows}
+    keys = ("data", "variant", "seed", "lines", "features")
+    done = {tuple(row[key] for key in keys) for row in rows}
     jobs = product(options.data.split(","), VARIANTS, options.seeds)
-    todo = [job for job in jobs if (*job, options.lines) not in done]
+    todo = [job for job in jobs if (*job, options.lines, options.features) not in done]
     for name, variant, seed in tqdm(todo):
         rows.append(measure(name, variant, seed, options))
         options.output.write_text(json.dumps(rows))
@@ -182,6 +186,7 @@ def main() -> None:
     part.add_argument("--rates", type=numbers, default=[0.3])
     part.add_argument("--l2", type=numbers, default=[1.0])
     part.add_argument("--lines", choices=("axes", "random"), default="axes")
+    part.add_argument("--features", choices=("log2", "all"), default="log2")
     part.add_argument("--data", default=",".join(BAYES))
     part.add_argument("--seeds", type=whole_numbers, default=[0])
     part = commands.add_parser("figure")
@@ -194,7 +199,8 @@ def main() -> None:
     else:
         rows = json.loads(options.file.read_text())
         first = min(row["seed"] for row in rows)
-        shown = [r for r in rows if (r["lines"], r["seed"]) == (options.lines, first)]
+        wanted = (options.lines, "log2", first)
+        shown = [r for r in rows if (r["lines"], r["features"], r["seed"]) == wanted]
         draw(shown, options.output)
 
 
