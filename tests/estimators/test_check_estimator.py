@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.thresholds import ThresholdClassifier
 
@@ -31,6 +32,8 @@ ESTIMATORS = [
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
+    CTBNClassifier(C=1.0, n_jobs=1),
+    CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
 
 _OTHER_LABELS = "the check's labels are not 0 and 1; a value that is neither is an error here"
