@@ -340,7 +340,7 @@ def test_two_rows():
 def test_models_that_do_not_converge_are_named():
     X, Y = labelled_rows()
     with pytest.warns(ConvergenceWarning, match=r"in 1 iterations: label 'label_0'.*component 0"):
-        CTBNClassifier(C=100.0, max_iter=1, random_state=0, n_jobs=1).fit(X, Y)
+        CTBNClassifier(C=100.0, max_solver_iter=1, random_state=0, n_jobs=1).fit(X, Y)
 
 
 def test_plot_trees(fitted):
@@ -368,7 +368,7 @@ def test_plot_trees(fitted):
         ({"inference": "guess"}, "inference='guess': it has to be one of 'anneal', 'exact'"),
         ({"prediction": "f1"}, "prediction='f1': it has to be one of 'map', 'hamming', 'exam"),
         ({"n_draws": 0}, "n_draws=0"),
-        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_solver_iter": 0}, "max_solver_iter=0"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"base_estimator": 3}, "base_estimator=3: it has to be a classifier with predict_proba"),
     ],
