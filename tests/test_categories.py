@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier
-from xdcc.categories import feature_types
+from xdcc.categories import categorical_mask, feature_types
 from xdcc.chain import DynamicChainClassifier, quantised
 from xdcc.validation import FitData, check_features, check_fit_data
 
@@ -280,3 +280,19 @@ def test_estimator_for_numbers_only() -> None:
     with pytest.raises(ValueError, match=message):
         _NumbersOnly(**PARAMS).fit(FRAME, Y)
     _NumbersOnly(**PARAMS).fit(FRAME[["height", "tall", "count"]], Y)
+
+
+@pytest.mark.parametrize("given", [[2], np.array([2]), [False, False, True]])
+def test_mask_of_types_and_of_what_is_given(given: Any) -> None:
+    assert categorical_mask(3, ["c", "q", "q"], given).tolist() == [True, False, True]
+
+
+def test_mask_without_anything_given() -> None:
+    assert categorical_mask(2, None, None).tolist() == [False, False]
+    assert categorical_mask(2, ["q", "c"], []).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("given", [[3], [-1], [0.5], [True], [[0]], "a"])
+def test_mask_of_something_else(given: Any) -> None:
+    with pytest.raises(ValueError, match=r"categorical_features=.*mask of shape \(3,\) or pos"):
+        categorical_mask(3, None, given)

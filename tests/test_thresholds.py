@@ -188,6 +188,12 @@ def test_pcut_refuses(choose, share, message):
         choose([[0.5, 0.5]], share)
 
 
+@pytest.mark.parametrize(("choose", "share"), [(pcut, 0.5), (per_label_pcut, [0.5, 0.5])])
+def test_pcut_refuses_an_empty_test_set(choose, share):
+    with pytest.raises(ValueError, match=r"Y_proba has shape \(0, 2\); it has to be \(n_samples"):
+        choose(np.empty((0, 2)), share)
+
+
 def test_pcut_refuses_weights_of_other_rows():
     with pytest.raises(ValueError, match=r"sample_weight has shape \(2,\)"):
         pcut([[0.5, 0.5]], 0.5, sample_weight=[1, 2])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -91,17 +91,19 @@ def feature_types(estimator: BaseEstimator) -> list[str] | None:
 
 
 def categorical_mask(
-    estimator: BaseEstimator, feature_types: list[str] | None
+    n_features: int, feature_types: list[str] | None, given: ArrayLike | None
 ) -> NDArray[np.bool_]:
-    """Tell which features are discrete: the categorical columns, and those that were named.
+    """Which features are categorical: by their type, or because the user says so.
 
     Parameters
     ----------
-    estimator : estimator
-        With the parameter `categorical_features` (a mask of shape (n_features,), positions or
-        None) and the attribute `n_features_in_`.
+    n_features : int
+        Number of features.
     feature_types : list of str of length n_features or None
-        ``"c"`` for categorical columns, as :func:`feature_types` tells.
+        What :func:`feature_types` returns.
+    given : array-like of bool or int, or None
+        An estimator's parameter `categorical_features`: a mask of shape (n_features,), or
+        positions.
 
     Returns
     -------
@@ -110,22 +112,21 @@ def categorical_mask(
     Raises
     ------
     ValueError
-        If `categorical_features` is something else.
+        If `given` is neither a mask nor positions of features.
     """
-    n_features = estimator.n_features_in_
     mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
-    if estimator.categorical_features is None:
+    if given is None:
         return mask
-    given = np.asarray(estimator.categorical_features)
-    if given.dtype == bool and given.shape == (n_features,):
-        return mask | given
-    positions = given.ndim == 1 and (given.dtype.kind in "iu" or not given.size)
-    if not positions or ((given < 0) | (given >= n_features)).any():
+    array = np.asarray(given)
+    if array.dtype == bool and array.shape == (n_features,):
+        return mask | array
+    positions = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
+    if not positions or ((array < 0) | (array >= n_features)).any():
         raise ValueError(
-            f"categorical_features={estimator.categorical_features!r}: it has to be a mask of "
+            f"categorical_features={given!r}: it has to be a mask of "
             f"shape ({n_features},) or positions from 0 to {n_features - 1}."
         )
-    mask[given.astype(np.intp)] = True
+    mask[array.astype(np.intp)] = True
     return mask
 
 

@@ -1,4 +1,4 @@
-"""``KnownLabelsets``: predict one of the labelsets that occur in training.
+"""Labelsets that occur in training: their numbers, and ``KnownLabelsets``, which predicts them.
 
 Labels that are read off probabilities one by one may make a combination that never occurs, an
 empty one for example where every row has a label. Whoever wants whole labelsets right (subset
@@ -20,6 +20,30 @@ from xdcc.validation import check_labels
 
 _SMALLEST = 1e-6
 """Probabilities are kept this far from 0 and 1, so that one label alone rules out no labelset."""
+
+
+def number_labelsets(
+    Y: NDArray[np.floating], sample_weight: NDArray[np.floating] | None = None
+) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """Give numbers to the distinct labelsets of some rows, the most frequent first.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        Zeros and ones.
+    sample_weight : float array of shape (n_samples,), optional
+        Weights of the rows in the frequencies.
+
+    Returns
+    -------
+    labelsets : int8 array of shape (n_labelsets, n_labels)
+        Equally frequent ones in lexicographic order.
+    labelset : int32 array of shape (n_samples,)
+        Number of each row's labelset.
+    """
+    labelsets, labelset = np.unique(Y.astype(np.int8), axis=0, return_inverse=True)
+    by_frequency = np.argsort(-np.bincount(labelset, sample_weight), kind="stable")
+    return labelsets[by_frequency], np.argsort(by_frequency)[labelset].astype(np.int32)
 
 
 class KnownLabelsets:

@@ -36,12 +36,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from boomer_report import write_report
-from boomer_variants import VARIANTS, fit, staged_labels
 from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit
 from tqdm import tqdm
 
+from boomer_report import write_report
+from boomer_variants import VARIANTS, fit, staged_labels
 from xdcc.bbc_cv import bbc_cv
 from xdcc.data import load_dataset
 from xdcc.folds import stratified_folds

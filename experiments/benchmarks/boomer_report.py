@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from boomer_synthetic import BAYES
-from boomer_variants import VARIANTS
 from numpy.typing import NDArray
 
+from boomer_synthetic import BAYES
+from boomer_variants import VARIANTS
 from xdcc.data.registry import DATASETS
 
 NOTES = Path(__file__).with_name("boomer_notes.md")

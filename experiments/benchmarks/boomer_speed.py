@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from boomer_variants import VARIANTS, fit
 from mlrl.boosting import BoomerClassifier as Peer
 from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
+from boomer_variants import VARIANTS, fit
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.metrics import hamming_loss, subset_loss
 

@@ -25,9 +25,9 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from boomer_variants import VARIANTS, fit, staged_labels
 from tqdm import tqdm
 
+from boomer_variants import VARIANTS, fit, staged_labels
 from xdcc.data import (
     MultiLabelDataset,
     make_conditionally_dependent,

@@ -238,7 +238,9 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         before = self._rules_before()
         data = check_fit_data(self, X, Y)
         check_all_known(self, data.Y, "rules")
-        nominal = categorical_mask(self, data.feature_types)
+        nominal = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
         known = KnownLabelsets.of(data.Y)
         self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
         if before is None:

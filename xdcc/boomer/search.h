@@ -11,8 +11,9 @@
  * with the example-wise logistic loss the Hessian of a row is diag(p) - g g' with p = |g|; as the
  * p of a row sum to 1 - p0, it is at least p0 diag(p) (a symmetric matrix that is diagonally
  * dominant with this margin), so that g' (diag(sum p0 p) + l2 I)^-1 g is an upper bound of the
- * gain. The linear system is set up and solved only for candidates whose bound reaches the best
- * gain so far, eight at a time, one per lane of a vector. A row's Hessian is never stored.
+ * gain. Steps whose bound reaches the best gain so far get a closer one in blocks (`BlockSums`).
+ * The linear system is solved only for candidates that are left, eight at a time, one per lane of a
+ * vector. A row's Hessian is never stored.
  *
  * Sums and lanes are added in a fixed order, whatever is skipped and whatever the processor's
  * vectors hold: results do not depend on the number of threads.
@@ -49,6 +50,8 @@ constexpr std::int64_t kBlock = 16, kSmallestBlock = 4;
 constexpr double kSlack = 1 + 1e-9;
 /** @brief What is left of a total may be wrong by this share of the total. */
 constexpr double kRounding = 1e-11;
+/** @brief Two ways to solve a system differ by less, relatively, even if it is near singular. */
+constexpr double kClose = 1 + 1e-5;
 
 inline const Four& four(const double* at) { return *reinterpret_cast<const Four*>(at); }
 inline Four& four(double* at) { return *reinterpret_cast<Four*>(at); }
@@ -526,8 +529,9 @@ inline void search_sums(const Node& node, Scratch& s, Sums& sums, std::int64_t n
 /** @brief Factorise a matrix into L D L'; false if it is not positive definite.
  *
  * @param matrix [K, K] the lower triangle; L and, on the diagonal, 1 / D when it returns.
+ * @param column [K] working memory.
  */
-inline bool factorise(double* matrix, std::int64_t K, std::int64_t n) {
+inline bool factorise(double* matrix, std::int64_t K, std::int64_t n, double* column) {
   for (std::int64_t j = 0; j < n; ++j) {
     const double pivot = matrix[j * K + j];
     if (!(pivot > 0)) return false;
@@ -535,11 +539,10 @@ inline bool factorise(double* matrix, std::int64_t K, std::int64_t n) {
     matrix[j * K + j] = inverse;
     for (std::int64_t i = j + 1; i < n; ++i) {
       double* line = matrix + i * K;
-      const double entry = line[j];
-      // Column j holds L D until the lines below are done with it.
-      for (std::int64_t k = j + 1; k <= i; ++k) line[k] -= entry * inverse * matrix[k * K + j];
+      column[i] = line[j];
+      line[j] *= inverse;
+      for (std::int64_t k = j + 1; k <= i; ++k) line[k] -= line[j] * column[k];
     }
-    for (std::int64_t i = j + 1; i < n; ++i) matrix[i * K + j] *= inverse;
   }
   return true;
 }
@@ -619,7 +622,9 @@ struct BlockSums {
         std::copy(line, line + k + 1, s.factor.begin() + k * K);
         s.factor[k * K + k] += s.block_spread[k] + node.l2;
       }
-      lower_bounds(0);
+      // The first step's own matrix is the anchor: its bound is its gain but for rounding.
+      if (lower_bounds(0))
+        s.best_gain = std::max(s.best_gain, s.block.front().bound[0] / (kClose * kClose));
       for (std::int64_t k = 0; k < n; ++k) {
         for (std::int64_t j = 0; j <= k; ++j)
           s.factor[k * K + j] = total_hessian[k * K + j] - s.hessian[k * K + j];
@@ -643,9 +648,9 @@ struct BlockSums {
                  s.pending.data() + from, to - from, 1);
   }
 
-  /** @brief Lower the bounds of one side by the anchor in `factor`. */
-  void lower_bounds(int side) {
-    if (!factorise(s.factor.data(), node.K, node.n_labels)) return;
+  /** @brief Lower the bounds of one side by the anchor in `factor`; false if it is singular. */
+  bool lower_bounds(int side) {
+    if (!factorise(s.factor.data(), node.K, node.n_labels, s.vector_copy.data())) return false;
     const std::int64_t n_steps = static_cast<std::int64_t>(s.block.size());
     for (std::int64_t at = 0; at < n_steps; at += kLanes) {
       // A copy: the sums are needed again where a system is solved.
@@ -654,9 +659,10 @@ struct BlockSums {
           solve_factorised(s.factor.data(), node.K, node.n_labels, s.vector_copy.data());
       for (std::int64_t lane = 0; lane < kLanes && at + lane < n_steps; ++lane) {
         double& old = s.block[at + lane].bound[side];
-        old = std::min(old, bound[lane] * kSlack);
+        old = std::min(old, bound[lane] * kClose);
       }
     }
+    return true;
   }
 
   void solve_block() {

@@ -12,8 +12,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.kernel_features import kernel_rows
 from xdcc.rdt import _tree
-from xdcc.rdt.forest import Forest, Weighting, kernel_rows, read_forest
+from xdcc.rdt.forest import Forest, Weighting, read_forest
 from xdcc.validation import Features
 
 Threshold = Literal["label", "probability"]

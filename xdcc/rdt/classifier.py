@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
 from xdcc.categories import categorical_mask
+from xdcc.labelsets import number_labelsets
 from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
@@ -211,11 +212,13 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         data = check_fit_data(self, X, Y)
         check_all_known(self, data.Y, "random decision trees")
         self._check_order()
-        categorical = categorical_mask(self, data.feature_types)
+        categorical = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
         random = check_random_state(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         self.random_order_ = random.permutation(self.n_labels_)
-        self.labelsets_, labelset = _number_labelsets(data.Y)
+        self.labelsets_, labelset = number_labelsets(data.Y)
         shape = TreeShape(
             self.max_depth,
             self.min_samples_split,
@@ -391,12 +394,3 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
 
     def _labelset_proba(self, X: Features) -> NDArray[np.float64]:
         return labelset_posteriors(self.forest_, X, self._weighting(), self._n_threads())
-
-
-def _number_labelsets(Y: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Distinct labelsets, the most frequent first, and the number of each row's."""
-    labelsets, labelset, counts = np.unique(
-        Y.astype(np.int8), axis=0, return_inverse=True, return_counts=True
-    )
-    by_count = np.argsort(-counts, kind="stable")
-    return labelsets[by_count], np.argsort(by_count)[labelset].astype(np.int32)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.kernel_features import category_values, kernel_rows, sparse_parts
 from xdcc.rdt import _tree
 from xdcc.validation import Features, Labels
 
@@ -144,11 +145,11 @@ def grow_forest(
     """
     # Converting to CSC sorts the rows of each column, which the kernel searches.
     columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
-    category, category_start = _categories(columns, categorical)
+    category, category_start = category_values(columns, categorical)
     is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
     arrays = _tree.build(
         None if sparse.issparse(columns) else columns,
-        _parts(columns),
+        sparse_parts(columns),
         category,
         category_start,
         np.flatnonzero(is_sparse).astype(np.int32),
@@ -206,48 +207,6 @@ def read_forest(
         forest, *kernel_rows(X), known, labelsets, sigma, *weighting, n_threads
     )
     return proba, number
-
-
-def kernel_rows(X: Features) -> tuple[Any, Any, int, int]:
-    """Put X into the form that the kernels take.
-
-    Parameters
-    ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-
-    Returns
-    -------
-    tuple
-        The dense array or None, the parts of the sparse one or None, numbers of rows and columns.
-    """
-    return None if sparse.issparse(X) else X, _parts(X), *X.shape
-
-
-def _parts(X: Any) -> Any:
-    if not sparse.issparse(X):
-        return None
-    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
-
-
-def _column(X: Any, feature: int) -> NDArray[np.float32]:
-    if not sparse.issparse(X):
-        return np.asarray(X[:, feature])
-    stored = X.data[X.indptr[feature] : X.indptr[feature + 1]]
-    # A value that is not stored somewhere is 0, which is enough to find the distinct values.
-    return stored if len(stored) == X.shape[0] else np.append(stored, np.float32(0))
-
-
-def _categories(
-    X: Any, categorical: NDArray[np.bool_]
-) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-    """Distinct values of the discrete features, sorted, and where those of a feature begin."""
-    values = []
-    for feature, is_categorical in enumerate(categorical):
-        column = _column(X, feature) if is_categorical else np.empty(0, np.float32)
-        values.append(np.unique(column[~np.isnan(column)]))
-    start = np.cumsum([0, *map(len, values)])
-    return np.concatenate(values).astype(np.float32), start.astype(np.int32)
 
 
 def _mostly_zero(X: Any) -> NDArray[np.bool_]:

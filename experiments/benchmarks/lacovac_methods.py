@@ -1,0 +1,136 @@
+"""The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
+
+A :class:`Method` takes a part for training and one for testing and returns probabilities and
+labels. The paper's J48 is :class:`pruned_tree.PrunedTreeClassifier` here. MEKA's chains and label
+powersets hand on 0 and 1, not probabilities (`certain`), which is what their published log-losses
+say.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+from lacovac_data import dense, two_values
+from pruned_tree import PrunedTreeClassifier
+from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
+from xdcc.data import MultiLabelDataset
+from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+
+N_TREES = 50
+"""Trees of the forests."""
+
+
+class Prediction(NamedTuple):
+    """What a method says of the test part.
+
+    Attributes
+    ----------
+    proba : float array of shape (n_samples, n_labels)
+        What PCut is applied to.
+    labels : int array of shape (n_samples, n_labels)
+        Predicted without a threshold.
+    smoothed : float array of shape (n_samples, n_labels)
+        What log-loss is computed of.
+    """
+
+    proba: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    smoothed: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to train and predict.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the estimator.
+    cut : bool
+        Whether features are cut at their means first.
+    certain : bool
+        Whether predicted labels take the place of probabilities.
+    smooth : {"log_loss", "all"} or None
+        Where a leaf's probability of a label is (n_1 + 1) / (n + 2), Laplace's estimate, instead of
+        n_1 / n: in log-loss, everywhere, or nowhere; for LaCovaC's trees.
+    threshold : bool
+        Whether PCut chooses the labels.
+    nominal : bool
+        Whether the estimator is told which features are nominal.
+    """
+
+    make: Callable[[], Any]
+    cut: bool = True
+    certain: bool = False
+    smooth: Literal["log_loss", "all"] | None = None
+    threshold: bool = True
+    nominal: bool = False
+
+    def predict(self, train: MultiLabelDataset, test: MultiLabelDataset) -> Prediction:
+        """Train on one part and predict the other."""
+        train_X, test_X = two_values(train, test) if self.cut else (dense(train), dense(test))
+        model = self.make()
+        if isinstance(model, ClassifierChain):
+            model.set_params(order=np.arange(train.n_labels))  # of the columns, as in MEKA
+        if self.nominal:
+            mask = [kind == "nominal" for kind in train.feature_types]
+            model.set_params(categorical_features=mask)
+        model.fit(train_X, train.Y)
+        labels = model.predict(test_X)
+        if self.certain:
+            return Prediction(labels.astype(np.float64), labels, labels.astype(np.float64))
+        proba = smoothed = model.predict_proba(test_X)
+        if self.smooth is not None:
+            n = model.tree_.n_samples[model.apply(test_X)]
+            smoothed = (n * proba + 1) / (n + 2)
+        return Prediction(smoothed if self.smooth == "all" else proba, labels, smoothed)
+
+
+def label_tree(**params: Any) -> Callable[[], LaCovaCClassifier]:
+    """Make a maker of trees whose leaves may be small, as Algorithm 1 has them."""
+    small = {"min_samples_split": 6, "min_samples_leaf": 1, "n_jobs": 1}
+    return lambda: LaCovaCClassifier(**(small | params))
+
+
+PAPER: dict[str, Method] = {
+    "LaCovaC": Method(label_tree(), smooth="log_loss"),
+    "LaCova": Method(label_tree(clustering="all_or_none"), smooth="log_loss"),
+    "ML-C4.5": Method(label_tree(criterion="gain_ratio", clustering=None), smooth="log_loss"),
+    "BR": Method(lambda: BinaryRelevance(estimator=PrunedTreeClassifier())),
+    "LP": Method(
+        lambda: LabelPowerset(estimator=PrunedTreeClassifier(), random_state=0), certain=True
+    ),
+    "CC": Method(lambda: ClassifierChain(estimator=PrunedTreeClassifier()), certain=True),
+    "Homer": Method(lambda: HOMER(estimator=PrunedTreeClassifier(), random_state=0)),
+    "LPBR": Method(lambda: LPBR(estimator=PrunedTreeClassifier(), random_state=0)),
+}
+"""By their names in the published tables."""
+
+READINGS: dict[str, Method] = {
+    "leaves of 5": Method(label_tree(min_samples_leaf=5), smooth="log_loss"),
+    "all thresholds": Method(label_tree(), cut=False, smooth="log_loss", nominal=True),
+    "smoothed for PCut, too": Method(label_tree(), smooth="all"),
+    "leaf labelsets": Method(label_tree(), smooth="log_loss", threshold=False),
+    "threshold of all rows": Method(label_tree(threshold_size="train"), smooth="log_loss"),
+    "our defaults": Method(lambda: LaCovaCClassifier(n_jobs=1), cut=False, nominal=True),
+}
+"""LaCovaC with one thing changed, and with the defaults of our estimator."""
+
+FORESTS: dict[str, Method] = {
+    "LaCovaC forest": Method(
+        lambda: LaCovaCForestClassifier(n_estimators=N_TREES, random_state=0, n_jobs=1),
+        cut=False,
+        nominal=True,
+        threshold=False,
+    ),
+    "BR of random forests": Method(
+        lambda: BinaryRelevance(estimator=RandomForestClassifier(N_TREES, n_jobs=1)),
+        cut=False,
+        threshold=False,
+    ),
+}
+"""Equal numbers of trees, predictions without a threshold."""

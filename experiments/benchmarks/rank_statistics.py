@@ -1,0 +1,143 @@
+"""Comparison of methods over data sets by ranks (Demšar 2006).
+
+Friedman's test asks whether all methods are alike; if not, Nemenyi's test says which pairs differ,
+and a critical-difference diagram shows both. The tests and the diagram are those of SciPy and
+scikit-posthocs.
+
+J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
+Learning Research 7, 2006.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import scikit_posthocs
+from matplotlib.axes import Axes
+from scipy import stats
+
+
+class Friedman(NamedTuple):
+    """Result of Friedman's test.
+
+    Attributes
+    ----------
+    statistic : float
+        Chi-squared, corrected for ties.
+    p_value : float
+    """
+
+    statistic: float
+    p_value: float
+
+
+def ranks(scores: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
+    """Rank the methods on each data set.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_data_sets, n_methods)
+        A measure of every method on every data set.
+    higher_is_better : bool
+        Whether the largest score gets rank 1; else the smallest.
+
+    Returns
+    -------
+    DataFrame of shape (n_data_sets, n_methods)
+        1 is best; tied methods share the mean of their ranks.
+
+    Raises
+    ------
+    ValueError
+        If a score is missing.
+    """
+    if scores.isna().any(axis=None):
+        data, method = scores.isna().stack().idxmax()
+        raise ValueError(f"The score of {method} on {data} is missing; ranks need all of them.")
+    return scores.rank(axis=1, ascending=not higher_is_better, method="average")
+
+
+def friedman_test(scores: pd.DataFrame) -> Friedman:
+    """Test whether all methods are alike.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_data_sets, n_methods)
+        A measure of every method on every data set, or its ranks; at least three methods.
+
+    Returns
+    -------
+    Friedman
+    """
+    result = stats.friedmanchisquare(*(scores[method] for method in scores))
+    return Friedman(float(result.statistic), float(result.pvalue))
+
+
+def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -> float:
+    """Compute how far average ranks must be apart for Nemenyi's test to call methods different.
+
+    Parameters
+    ----------
+    n_methods, n_data_sets : int
+    alpha : float, default=0.05
+        Significance level.
+
+    Returns
+    -------
+    float
+        q sqrt(k (k + 1) / 6 N), where q is the quantile of the studentised range divided by the
+        square root of 2 (section 3.2.2 of the paper).
+    """
+    quantile = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data_sets)))
+
+
+def nemenyi_test(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Compare all pairs of methods.
+
+    Parameters
+    ----------
+    ranked : DataFrame of shape (n_data_sets, n_methods)
+        From :func:`ranks`.
+
+    Returns
+    -------
+    DataFrame of shape (n_methods, n_methods)
+        p-values.
+    """
+    p_values = scikit_posthocs.posthoc_nemenyi_friedman(ranked.to_numpy())
+    return pd.DataFrame(p_values.to_numpy(), ranked.columns, ranked.columns)
+
+
+def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0.05) -> None:
+    """Draw a critical-difference diagram.
+
+    Methods stand at their average ranks, the best on the left; a bar joins those that Nemenyi's
+    test does not tell apart.
+
+    Parameters
+    ----------
+    ranked : DataFrame of shape (n_data_sets, n_methods)
+        From :func:`ranks`.
+    axes : matplotlib axes
+        Where to draw.
+    alpha : float, default=0.05
+        Significance level.
+    """
+    n_data_sets, n_methods = ranked.shape
+    scikit_posthocs.critical_difference_diagram(
+        ranked.mean(),
+        nemenyi_test(ranked),
+        ax=axes,
+        alpha=alpha,
+        label_fmt_left="{label}  {rank:.2f}",
+        label_fmt_right="{rank:.2f}  {label}",
+        elbow_props={"color": "0.45", "linewidth": 1},
+        crossbar_props={"color": "black", "linewidth": 3},
+        marker_props={"color": "black", "s": 16},
+        text_h_margin=0.02 * n_methods,
+    )
+    axes.set_xlim(0.8, n_methods + 0.2)
+    axes.set_xticks(range(1, n_methods + 1))
+    length = critical_difference(n_methods, n_data_sets, alpha)
+    axes.set_title(f"critical difference {length:.2f} at α = {alpha:g}", fontsize="small")

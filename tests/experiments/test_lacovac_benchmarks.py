@@ -1,0 +1,119 @@
+"""LaCovaC's experiment: how data are divided, and the script on a small data set."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss
+from lacovac_data import folds, two_values, whole_file_order
+from lacovac_methods import PAPER
+from xdcc.data import load_dataset
+from xdcc.lacovac import LaCovaCClassifier
+
+pytestmark = pytest.mark.usefixtures("flags_data")
+
+BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
+METHODS = [*RANKED_FIRST, "leaves of 5", "LaCovaC forest", "BR of random forests"]
+
+
+def test_row_orders_are_permutations() -> None:
+    orders = json.loads((BENCHMARKS / "lacovac_row_order.json").read_text())
+    sizes = {"enron": 1702, "flags": 194, "genbase": 662, "medical": 978, "yeast": 2417}
+    assert {name: len(order) for name, order in orders.items()} == sizes
+    for order in orders.values():
+        assert sorted(order) == [*range(len(order))]
+
+
+def test_folds_are_blocks_of_the_whole_file() -> None:
+    parts = list(folds("flags"))
+    whole = load_dataset("flags")
+    order = json.loads((BENCHMARKS / "lacovac_row_order.json").read_text())["flags"]
+    np.testing.assert_array_equal(np.vstack([part.test.Y for part in parts]), whole.Y[order])
+    assert [len(part.test) for part in parts] == [20, 20, 20, 20, 19, 19, 19, 19, 19, 19]
+    assert all(len(part.train) + len(part.test) == 194 for part in parts)
+
+
+def test_birds_are_merged_station_by_station() -> None:
+    data = load_dataset("birds")
+    order = whole_file_order("birds", data)
+    assert sorted(order) == [*range(645)]
+    column = data.feature_names.index("location")
+    station = np.array(data.categories[column], dtype=int)[data.X[order, column].astype(int)]
+    assert (np.diff(station) < 0).sum() == 3  # four rounds
+    for part in (order[order < 322], order[order >= 322]):
+        assert (np.diff(part) > 0).all()  # both parts keep their order
+
+
+def test_features_are_cut_at_the_mean_of_the_training_part() -> None:
+    fold = next(folds("flags"))
+    train, test = two_values(fold.train, fold.test)
+    mean = fold.train.X.mean(axis=0)
+    np.testing.assert_array_equal(train, mean < fold.train.X)
+    np.testing.assert_array_equal(test, mean < fold.test.X)
+
+
+def test_log_loss_by_hand() -> None:
+    Y = np.array([[1, 0], [1, 1]])
+    # -log of 0.5, 1, 0 (at most log 2) and 0.8.
+    expected = -(np.log(0.5) + 0 + np.log(1 / 2) + np.log(0.8)) / 4
+    assert log_loss(Y, np.array([[0.5, 0], [0, 0.8]])) == pytest.approx(expected)
+
+
+def test_smoothed_probabilities() -> None:
+    fold = next(folds("flags"))
+    found = PAPER["LaCovaC"].predict(fold.train, fold.test).smoothed
+    train_X, test_X = two_values(fold.train, fold.test)
+    tree = LaCovaCClassifier(min_samples_split=6, min_samples_leaf=1).fit(train_X, fold.train.Y)
+    ends, leaves = tree.apply(train_X), tree.apply(test_X)
+    for label in range(7):
+        for row in range(0, len(test_X), 5):
+            present = fold.train.Y[ends[:, label] == leaves[row, label], label]
+            assert found[row, label] == pytest.approx((present.sum() + 1) / (len(present) + 2))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_every_method_predicts(name: str) -> None:
+    fold = next(folds("flags"))
+    proba, labels, _ = PAPER[name].predict(fold.train, fold.test)
+    assert proba.shape == labels.shape == fold.test.Y.shape
+    assert ((proba == labels).all()) == (name in ("LP", "CC"))
+
+
+def test_run_and_report(run_script, tmp_path) -> None:
+    script = "benchmarks/lacovac_against_paper.py"
+    run = (script, "run", "--output", "results", "--data", "flags", "--methods")
+    done = run_script(*run, ",".join(METHODS))
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "results" / "results.jsonl"
+    rows = pd.DataFrame(map(json.loads, file.read_text().splitlines()))
+    assert rows.groupby("method").size().to_dict() == {
+        name: 1 if "forest" in name else 10 for name in METHODS
+    }
+    assert rows[list(MEASURES)].drop(columns="log_loss").stack().between(0, 1).all()
+    size = file.stat().st_size
+    assert run_script(*run, "LaCovaC,BR").returncode == 0
+    assert file.stat().st_size == size  # all there already
+
+    published = [
+        {"measure": measure, "dataset": data, "method": method, "value": 0.125 + k / 100}
+        for measure in MEASURES
+        for data in ("flags", "yeast", "scene")
+        for k, method in enumerate(PAPER)
+    ]
+    pd.DataFrame(published).to_csv(tmp_path / "published.csv", index=False)
+    # Friedman's test needs several data sets: the same numbers under another name.
+    other = rows[~rows.method.str.contains("forest")].assign(data="scene")
+    with file.open("a") as target:
+        for row in other.to_dict("records"):
+            target.write(json.dumps(row) + "\n")
+    done = run_script(
+        script, "report", "results", "--published", "published.csv", "--to", "LACOVAC.md"
+    )
+    assert done.returncode == 0, done.stderr
+    report = (tmp_path / "LACOVAC.md").read_text()
+    ours = rows[rows.method == "LaCovaC"].subset_accuracy.mean()
+    assert f"{ours:.3f} (0.125)" in report
+    assert (tmp_path / "lacovac_ranks.png").exists()

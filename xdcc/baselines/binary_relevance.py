@@ -1,0 +1,118 @@
+"""Binary relevance (BR): scikit-learn's ``MultiOutputClassifier`` of label models."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import multioutput
+
+from xdcc.baselines.per_label import PerLabelClassifier
+from xdcc.validation import Features, check_fit_data
+
+_UNKNOWN = -1
+"""Stands for an unknown label on the way through scikit-learn's multi-output classifier."""
+
+
+class BinaryRelevance(PerLabelClassifier):
+    """A model for each label, each on its own: XGBoost, or any scikit-learn classifier.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or None, default=None
+        Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
+        arguments below. With another one they keep their defaults: set its own instead.
+    n_estimators : int, default=100
+        Number of boosting iterations per label.
+    max_depth : int, default=6
+        Largest depth of a tree; 0 is no limit.
+    learning_rate : float, default=0.3
+        Factor by which a tree's leaves are shrunk.
+    random_state : int, RandomState instance or None, default=None
+        Seed of row and column samples, or of `estimator`. None is XGBoost's default seed, 0.
+    n_jobs : int or None, default=None
+        Number of threads of XGBoost, all if None. It does not change the model.
+    **booster_params
+        Further parameters of the booster, by these names:
+
+        {booster_params}
+
+    Attributes
+    ----------
+    model_ : sklearn.multioutput.MultiOutputClassifier
+        Holds the labels' models.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
+
+    Notes
+    -----
+    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too, and
+    columns of pandas' type ``category`` are split by sets of categories; in prediction a category
+    that did not occur in `fit` is missing. With another base learner what is not stored is 0,
+    categories are refused, and missing values are its own affair. NaN in Y is
+    a label that is not known; the row is left out for that label.
+    A label without both values among its rows is predicted constant.
+    """
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.3,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        **booster_params: Any,
+    ) -> None:
+        super().__init__(
+            estimator=estimator,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            learning_rate=learning_rate,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            booster_params=booster_params,
+        )
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train a model for each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for unknown. One dimension is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self : BinaryRelevance
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, or the data are not as described.
+        """
+        model, _ = self._label_model(missing=np.nan)
+        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._for_learner(model, data)
+        data.Y[np.isnan(data.Y)] = _UNKNOWN
+        self.model_ = multioutput.MultiOutputClassifier(model)
+        self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
+        return self
+
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return np.stack([proba[:, 1] for proba in self.model_.predict_proba(X)], axis=1)

@@ -1,0 +1,46 @@
+"""Training of an ensemble of chains: random orders, each chain on a sample of the rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import ClassifierChain
+
+from xdcc.baselines.chain_model import MISSING, fit_chain
+from xdcc.baselines.estimator_model import EstimatorModel
+from xdcc.baselines.learner import seeded
+from xdcc.baselines.learner_classifier import LearnerClassifier
+from xdcc.boosting.domains import Number, check_domain
+from xdcc.validation import FitData
+
+
+class ChainEnsemble(LearnerClassifier):
+    """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
+
+    n_estimators: int
+    bootstrap: bool
+    max_samples: float
+
+    @staticmethod
+    def _default_learner() -> Any:
+        return LogisticRegression(max_iter=1000)
+
+    def _check_ensemble(self) -> None:
+        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
+        check_domain("max_samples", self.max_samples, Number(low=0, high=1, low_open=True))
+        if not isinstance(self.bootstrap, bool | np.bool_):
+            raise ValueError(f"bootstrap={self.bootstrap!r}: it has to be True or False.")
+
+    def _fit_chains(
+        self, data: FitData, learner: Any, random: np.random.RandomState
+    ) -> list[ClassifierChain]:
+        n_rows = len(data.Y)
+        n_drawn = max(1, round(self.max_samples * n_rows))
+        chains = []
+        for _ in range(self.n_estimators):
+            order = random.permutation(self.n_labels_)
+            rows = random.choice(n_rows, n_drawn, replace=bool(self.bootstrap))
+            weight = None if data.sample_weight is None else data.sample_weight[rows]
+            model = EstimatorModel(seeded(learner, random), MISSING)
+            chains.append(fit_chain(model, data.X[rows], data.Y[rows], order, weight))
+        return chains

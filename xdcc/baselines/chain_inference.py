@@ -1,0 +1,129 @@
+"""The joint distribution of a probabilistic classifier chain, and searches in it.
+
+P(y | x) is the product over the chain of P(y_k | x, y_1 ... y_{k-1}) (Dembczyński et al., 2010,
+equation 5). :func:`beam_search` extends labelsets label by label and keeps the most probable ones;
+with a beam of 2**n_labels nothing is dropped and it returns the whole distribution. Labelsets are
+always in the order of the columns of Y, not of the chain.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special
+from sklearn.multioutput import ClassifierChain
+
+from xdcc.baselines.chain_model import with_stand_in
+from xdcc.label_rows import row_blocks
+from xdcc.validation import Features
+
+
+def beam_search(
+    chain: ClassifierChain, X: Features, beam_width: int
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Find probable labelsets.
+
+    Parameters
+    ----------
+    chain : sklearn.multioutput.ClassifierChain
+        From :func:`xdcc.baselines.chain_model.fit_chain`.
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        NaN where a value is missing.
+    beam_width : int
+        How many labelsets are kept after each label; of equally probable ones those with absent
+        labels first.
+
+    Returns
+    -------
+    labelsets : int8 array of shape (n_samples, n_found, n_labels)
+        The most probable first; ``n_found = min(beam_width, 2**n_labels)``.
+    log_proba : float64 array of shape (n_samples, n_found)
+        Logarithm of P(y | x), exact.
+    """
+    n_labels = len(chain.estimators_)
+    n_found = min(beam_width, 2**n_labels)
+    labelsets = np.empty((X.shape[0], n_found, n_labels), dtype=np.int8)
+    log_proba = np.empty((X.shape[0], n_found))
+    filled = with_stand_in(X)
+    for rows in row_blocks((X.shape[0], n_found * (X.shape[1] + n_labels))):
+        found, log_proba[rows] = _search(chain, filled[rows], beam_width)
+        labelsets[rows][..., chain.order_] = found
+    return labelsets, log_proba
+
+
+def _search(
+    chain: ClassifierChain, X: Any, beam_width: int
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Search in a block of rows; labels come in the order of the chain."""
+    n_rows = X.shape[0]
+    begun = np.zeros((n_rows, 1, 0), dtype=np.int8)
+    log_proba = np.zeros((n_rows, 1))
+    for model in chain.estimators_:
+        width = begun.shape[1]
+        rows = np.repeat(np.arange(n_rows), width)
+        joined = _join(X[rows], begun.reshape(len(rows), -1))
+        positive = model.predict_proba(joined)[:, 1].astype(np.float64).reshape(n_rows, width)
+        with np.errstate(divide="ignore"):
+            log_proba = np.hstack((log_proba + np.log1p(-positive), log_proba + np.log(positive)))
+        value = np.repeat(np.array([0, 1], dtype=np.int8), width)
+        begun = np.concatenate(
+            (np.tile(begun, (1, 2, 1)), np.broadcast_to(value, (n_rows, 2 * width))[..., None]),
+            axis=2,
+        )
+        best = np.argsort(-log_proba, axis=1, kind="stable")[:, :beam_width]
+        log_proba = np.take_along_axis(log_proba, best, axis=1)
+        begun = np.take_along_axis(begun, best[..., np.newaxis], axis=1)
+    return begun, log_proba
+
+
+def labelset_log_proba(
+    chain: ClassifierChain, X: Features, Y: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Logarithm of P(y | x).
+
+    Parameters
+    ----------
+    chain : sklearn.multioutput.ClassifierChain
+        From :func:`xdcc.baselines.chain_model.fit_chain`.
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        NaN where a value is missing.
+    Y : int array of shape (n_samples, n_labels)
+        A labelset for each row.
+
+    Returns
+    -------
+    float64 array of shape (n_samples,)
+    """
+    filled = with_stand_in(X)
+    in_order = Y[:, chain.order_]
+    log_proba = np.zeros(X.shape[0])
+    for k, model in enumerate(chain.estimators_):
+        positive = model.predict_proba(_join(filled, in_order[:, :k]))[:, 1].astype(np.float64)
+        with np.errstate(divide="ignore"):
+            log_proba += np.where(in_order[:, k] == 1, np.log(positive), np.log1p(-positive))
+    return log_proba
+
+
+def marginals(labelsets: NDArray[np.int8], log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probability of each label, as far as the given labelsets tell.
+
+    Parameters
+    ----------
+    labelsets : int8 array of shape (n_samples, n_found, n_labels)
+        Distinct labelsets of each row.
+    log_proba : float64 array of shape (n_samples, n_found)
+        Logarithm of their probabilities, which are scaled to sum to 1.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_labels)
+    """
+    share = special.softmax(log_proba, axis=1)
+    # Sums of rounded shares may exceed 1 by a rounding error.
+    return np.minimum(np.einsum("rf,rfl->rl", share, labelsets), 1)
+
+
+def _join(X: Any, labels: NDArray[np.integer]) -> Any:
+    if sparse.issparse(X):
+        return sparse.hstack((X, sparse.csr_matrix(labels, dtype=X.dtype)), format="csr")
+    return np.hstack((X, labels.astype(X.dtype)))

@@ -1,0 +1,119 @@
+"""Label orders of classifier chains: by name, as given, or read from a dynamic chain."""
+
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.boosting.domains import Choice, check_domain
+from xdcc.label_frequency import label_frequency
+
+Order = Literal["random", "frequent", "rare"]
+
+ORDERS: tuple[str, ...] = get_args(Order)
+"""The label orders of a classifier chain that have a name."""
+
+
+class _ChainOrder(Protocol):
+    def rounds(self, n_labels: int) -> NDArray[np.intp]: ...
+
+
+class _DynamicChain(Protocol):
+    n_labels_: int
+
+    def chain_order(self, X: Any) -> _ChainOrder: ...
+
+
+def check_order(order: Order | ArrayLike, n_labels: int | None = None) -> None:
+    """Stop if an order is neither a known name nor a permutation of the labels.
+
+    Parameters
+    ----------
+    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,)
+        A name or the labels' indices.
+    n_labels : int or None
+        Number of labels; None, before the data are known, checks a name only.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if isinstance(order, str):
+        check_domain("order", order, Choice(ORDERS))
+    elif n_labels is not None:
+        indices = np.asarray(order)
+        if indices.ndim != 1 or not np.array_equal(np.sort(indices), np.arange(n_labels)):
+            raise ValueError(
+                f"order={order!r}: it has to hold every label's index from 0 to "
+                f"{n_labels - 1} once, or be {Choice(ORDERS)}."
+            )
+
+
+def resolve_order(
+    order: Order | ArrayLike,
+    Y: NDArray[np.floating],
+    sample_weight: NDArray[np.floating] | None,
+    random: np.random.RandomState,
+) -> NDArray[np.intp]:
+    """Turn an order into indices.
+
+    Parameters
+    ----------
+    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,)
+        Drawn, the most or the least frequent label first (ties by position), or the indices.
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+    sample_weight : float array of shape (n_samples,) or None
+        Weights of the rows in the frequencies.
+    random : RandomState
+        Draws a random order.
+
+    Returns
+    -------
+    int array of shape (n_labels,)
+        Indices of the labels in the chain's order.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`check_order`.
+    """
+    n_labels = Y.shape[1]
+    check_order(order, n_labels)
+    if not isinstance(order, str):
+        return np.asarray(order).astype(np.intp)
+    if order == "random":
+        return random.permutation(n_labels)
+    frequency = label_frequency(Y, sample_weight, empty=0)
+    return np.argsort(frequency if order == "rare" else -frequency, kind="stable")
+
+
+def chain_order_of(dynamic_chain: _DynamicChain, X: Any) -> NDArray[np.intp]:
+    """Read a fixed label order from a trained dynamic chain.
+
+    Labels are sorted by the mean, over the rows of X, of the round in which the chain propagates
+    them. Where it never does, one more than the number of rounds is counted. Ties go to the
+    lowest label.
+
+    Parameters
+    ----------
+    dynamic_chain : DynamicChainClassifier
+        A fitted chain.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        For a fair baseline, the rows it was trained on.
+
+    Returns
+    -------
+    int array of shape (n_labels,)
+        Indices of the labels, for the `order` of :class:`ClassifierChain`.
+
+    Raises
+    ------
+    NotFittedError
+        If the chain is not fitted.
+    ValueError
+        If X does not suit the chain.
+    """
+    order = dynamic_chain.chain_order(X)
+    return np.argsort(order.rounds(dynamic_chain.n_labels_).mean(axis=0), kind="stable")

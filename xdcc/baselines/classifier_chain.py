@@ -1,0 +1,127 @@
+"""Classifier chain (CC): a label's model has the labels before it as features."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
+from xdcc.baselines.chain_order import Order, check_order, resolve_order
+from xdcc.baselines.per_label import PerLabelClassifier
+from xdcc.validation import Features, check_fit_data
+
+
+class ClassifierChain(PerLabelClassifier):
+    """A model for each label, with the labels before it in a fixed order as features.
+
+    Trained on the true labels; when predicting, the predicted ones (0 or 1) take their place.
+
+    Parameters
+    ----------
+    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
+        Order of the labels: drawn with `random_state`, the most or the least frequent first
+        (ties by position), or the labels' indices, for example from :func:`chain_order_of`.
+    estimator : scikit-learn classifier or None, default=None
+        Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
+        arguments below. With another one they keep their defaults: set its own instead.
+    n_estimators : int, default=100
+        Number of boosting iterations per label.
+    max_depth : int, default=6
+        Largest depth of a tree; 0 is no limit.
+    learning_rate : float, default=0.3
+        Factor by which a tree's leaves are shrunk.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the random order and of row and column samples, or of `estimator`. None is the
+        seed 0.
+    n_jobs : int or None, default=None
+        Number of threads of XGBoost, all if None. It does not change the model.
+    **booster_params
+        Further parameters of the booster, by these names:
+
+        {booster_params}
+
+    Attributes
+    ----------
+    order_ : int array of shape (n_labels,)
+        Indices of the labels in the chain's order.
+    model_ : sklearn.multioutput.ClassifierChain
+        Holds the labels' models.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
+
+    Notes
+    -----
+    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too, and
+    columns of pandas' type ``category`` are split by sets of categories; in prediction a category
+    that did not occur in `fit` is missing. With another base learner what is not stored is 0,
+    categories are refused, and missing values are its own affair. NaN in Y is
+    a label that is not known: its row is left out for that label, and it is a missing value for
+    the labels after it. A label without both values among its rows is predicted constant.
+    """
+
+    def __init__(
+        self,
+        *,
+        order: Order | ArrayLike = "random",
+        estimator: Any = None,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.3,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        **booster_params: Any,
+    ) -> None:
+        super().__init__(
+            estimator=estimator,
+            n_estimators=n_estimators,
+            max_depth=max_depth,
+            learning_rate=learning_rate,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            booster_params=booster_params,
+        )
+        self.order = order
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the chain.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for unknown. One dimension is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self : ClassifierChain
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, the order is no order of the labels, or
+            the data are not as described.
+        """
+        model, random = self._label_model(missing=MISSING)
+        check_order(self.order)
+        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._for_learner(model, data)
+        self.order_ = resolve_order(self.order, data.Y, data.sample_weight, random)
+        self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)
+        return self
+
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return self.model_.predict_proba(with_stand_in(X))

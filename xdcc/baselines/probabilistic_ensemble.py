@@ -1,0 +1,169 @@
+"""Ensemble of probabilistic classifier chains (EPCC): the mean of their joint distributions."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from xdcc.baselines.chain_ensemble import ChainEnsemble
+from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
+from xdcc.baselines.labelset_search import LabelsetSearch, Loss
+from xdcc.label_rows import row_blocks
+from xdcc.validation import Features
+
+
+class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
+    """Ensemble of probabilistic classifier chains (EPCC).
+
+    The chains are trained as in :class:`EnsembleOfChains`; P(y | x) is the mean of theirs.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or None, default=None
+        Base learner, with `predict_proba`; None is logistic regression.
+    n_estimators : int, default=10
+        Number of chains.
+    bootstrap : bool, default=True
+        Whether rows are drawn with replacement.
+    max_samples : float, default=1.0
+        How many rows are drawn for a chain, as a share of all, in (0, 1].
+    beam_width : int or None, default=None
+        How many labelsets each chain keeps after each label. None keeps all of them: exact, for at
+        most 15 labels.
+    loss : {"subset", "hamming"}, default="subset"
+        What `predict` minimises: ``"subset"`` predicts the labelset with the largest mean
+        probability, among those that a chain found; ``"hamming"`` the labels with a mean marginal
+        probability of at least 0.5.
+    random_state : int, RandomState instance or None, default=None
+        Seed of orders, samples and base learner.
+
+    Attributes
+    ----------
+    chains_ : list of sklearn.multioutput.ClassifierChain
+        The chains; ``order_`` of each is its label order.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+
+    Notes
+    -----
+    `beam_width` and `loss` can be changed after `fit`. Missing values in X are the base learner's
+    affair; in sparse X what is not stored is 0.
+
+    References
+    ----------
+    K. Dembczyński, W. Cheng, E. Hüllermeier: Bayes optimal multilabel classification via
+    probabilistic classifier chains. ICML 2010.
+    """
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        bootstrap: bool = True,
+        max_samples: float = 1.0,
+        beam_width: int | None = None,
+        loss: Loss = "subset",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(estimator=estimator, random_state=random_state)
+        self.n_estimators = n_estimators
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.beam_width = beam_width
+        self.loss = loss
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the chains.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            Zeros and ones; one dimension is a single label.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; every row of positive weight is as likely to be drawn.
+
+        Returns
+        -------
+        self : ProbabilisticEnsembleOfChains
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, there are too many labels for exact inference,
+            the base learner has no probabilities or refuses the data, the data are not as
+            described, or a label is unknown (NaN).
+        """
+        self._check_search()
+        self._check_ensemble()
+        data, learner, random = self._begin_fit(X, Y, sample_weight)
+        self._width()
+        self.chains_ = self._fit_chains(data, learner, random)
+        return self
+
+    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """Logarithm of P(y | x), exact whatever the beam.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Features as in `fit`.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            A labelset for each row.
+
+        Returns
+        -------
+        float array of shape (n_samples,)
+            Minus infinity where the labelset is impossible.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X or Y is not as described.
+        """
+        return self._mean_log_proba(*self._check_labelsets(X, Y))
+
+    def _mean_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
+        of_chains = [labelset_log_proba(chain, X, Y) for chain in self.chains_]
+        return special.logsumexp(of_chains, axis=0) - np.log(len(of_chains))
+
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        width = self._width()
+        found = [marginals(*beam_search(chain, X, width)) for chain in self.chains_]
+        return np.mean(found, axis=0)
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        self._check_search()
+        if self.loss == "hamming":
+            return super()._labels(X)
+        labels = np.empty((X.shape[0], self.n_labels_), dtype=np.int64)
+        n_candidates = len(self.chains_) * min(self._width(), 2**self.n_labels_)
+        for rows in row_blocks((X.shape[0], n_candidates * (X.shape[1] + self.n_labels_))):
+            labels[rows] = self._mode(X[rows])
+        return labels
+
+    def _mode(self, X: Features) -> NDArray[np.int64]:
+        """Predict the labelset with the largest mean probability; ties: the first found."""
+        width = self._width()
+        found = [beam_search(chain, X, width)[0] for chain in self.chains_]
+        # With all labelsets in one chain's beam the others add none.
+        complete = found[0].shape[1] == 2**self.n_labels_
+        candidates = found[0] if complete else np.concatenate(found, axis=1)
+        rows = np.repeat(np.arange(X.shape[0]), candidates.shape[1])
+        log_proba = self._mean_log_proba(X[rows], candidates.reshape(-1, self.n_labels_))
+        best = log_proba.reshape(X.shape[0], -1).argmax(axis=1)
+        return candidates[np.arange(X.shape[0]), best].astype(np.int64)

@@ -1,0 +1,18 @@
+"""Label trees: LaCovaC, with LaCova and ML-C4.5 as settings of it."""
+
+from xdcc.lacovac.classifier import LaCovaCClassifier
+from xdcc.lacovac.clustering import cluster_labels, correlation_threshold, label_correlations
+from xdcc.lacovac.export import export_graphviz, export_text
+from xdcc.lacovac.forest import LaCovaCForestClassifier
+from xdcc.lacovac.plot import plot_tree
+
+__all__ = [
+    "LaCovaCClassifier",
+    "LaCovaCForestClassifier",
+    "cluster_labels",
+    "correlation_threshold",
+    "export_graphviz",
+    "export_text",
+    "label_correlations",
+    "plot_tree",
+]

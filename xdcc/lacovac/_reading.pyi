@@ -1,0 +1,57 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.lacovac.tree import LabelTrees
+
+def apply(
+    trees: LabelTrees,
+    tree: int,
+    X: NDArray[np.float32] | None,
+    X_parts: tuple[Any, Any, Any] | None,
+    n_rows: int,
+    n_features: int,
+    n_threads: int,
+) -> NDArray[np.int32]:
+    """Leaf that decides each label, [n_rows, n_labels], as a number of a node.
+
+    X is in C order, or None and `X_parts` are those of a CSR matrix.
+    """
+
+def predict(
+    trees: LabelTrees,
+    tree: int,
+    X: NDArray[np.float32] | None,
+    X_parts: tuple[Any, Any, Any] | None,
+    n_rows: int,
+    n_features: int,
+    n_threads: int,
+) -> NDArray[np.int8]:
+    """Labelset that a tree predicts for each row, [n_rows, n_labels]."""
+
+def mean_proba(
+    trees: LabelTrees,
+    smoothing: float,
+    X: NDArray[np.float32] | None,
+    X_parts: tuple[Any, Any, Any] | None,
+    n_rows: int,
+    n_features: int,
+    n_threads: int,
+) -> NDArray[np.float64]:
+    """Average the labels' marginal probabilities over the trees, [n_rows, n_labels].
+
+    `smoothing` is added to a leaf's positive and negative instances of every label.
+    """
+
+def fill(
+    trees: LabelTrees,
+    X: NDArray[np.float32] | None,
+    X_parts: tuple[Any, Any, Any] | None,
+    n_features: int,
+    label_start: NDArray[np.int64],
+    label: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    n_threads: int,
+) -> list[dict[str, NDArray[Any]]]:
+    """Count labels and labelsets in the leaves of every tree, which got the rows in `rows`."""

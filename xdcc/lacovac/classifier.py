@@ -1,0 +1,402 @@
+"""``LaCovaCClassifier``: one tree that separates labels only where they are locally independent.
+
+The tree is grown by ``tree.py``; this file checks parameters and data and reads predictions from
+the leaves that an instance reaches. With other values of `criterion` and `clustering` the same
+code gives LaCova and ML-C4.5.
+"""
+
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.categories import categorical_mask
+from xdcc.kernel_features import kernel_rows
+from xdcc.lacovac import _reading
+from xdcc.lacovac._splits import n_threads
+from xdcc.lacovac.tree import (
+    Clustering,
+    Criterion,
+    GrowthRules,
+    LabelTrees,
+    LeafLabelsets,
+    ThresholdSize,
+    grow_trees,
+)
+from xdcc.validation import (
+    Features,
+    FitData,
+    MultiLabelMixin,
+    check_all_known,
+    check_features,
+    check_fit_data,
+)
+
+_DOMAINS: dict[str, Domain] = {
+    "criterion": Choice(get_args(Criterion)),
+    "threshold_size": Choice(get_args(ThresholdSize)),
+    "min_samples_split": Number(low=2, whole=True),
+    "min_samples_leaf": Number(low=1, whole=True),
+    "ccp_alpha": Number(low=0),
+    "smoothing": Number(low=0),
+}
+
+_OPTIONAL: dict[str, Domain] = {
+    "clustering": Choice(get_args(Clustering)),
+    "max_depth": Number(low=0, whole=True),
+    "max_leaf_nodes": Number(low=1, whole=True),
+}
+
+
+class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
+    """What the tree and the forest share: how parameters and data are checked."""
+
+    _takes_categories = True
+
+    criterion: Criterion
+    clustering: Clustering | None
+    threshold_size: ThresholdSize
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    ccp_alpha: float
+    smoothing: float
+    categorical_features: ArrayLike | None
+    n_jobs: int | None
+
+    def _check_params(self) -> None:
+        for name, domain in _DOMAINS.items():
+            check_domain(name, getattr(self, name), domain)
+        for name, domain in _OPTIONAL.items():
+            if getattr(self, name) is not None:
+                check_domain(name, getattr(self, name), domain)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
+
+    def _check_data(self, X: Any, Y: Any) -> tuple[FitData, NDArray[np.bool_]]:
+        """Check the data, and find out which features are categorical."""
+        data = check_fit_data(self, X, Y)
+        check_all_known(self, data.Y, "label trees")
+        mask = categorical_mask(self.n_features_in_, data.feature_types, self.categorical_features)
+        return data, mask
+
+    def _rules(self, max_features: int = 0) -> GrowthRules:
+        return GrowthRules(
+            self.criterion,
+            self.clustering,
+            self.threshold_size,
+            self.max_depth,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.ccp_alpha,
+            self.max_leaf_nodes,
+            max_features,
+        )
+
+    def _check_predict(self, X: Any) -> Features:
+        check_is_fitted(self)
+        self._check_params()
+        return check_features(self, X)
+
+    def _n_threads(self) -> int:
+        return n_threads(None if self.n_jobs == -1 else self.n_jobs)
+
+
+class LaCovaCClassifier(BaseLabelTrees):
+    """A decision tree that splits labels as well as data (Al-Otaibi, Kull and Flach, 2016).
+
+    At every node the labels are clustered by their correlations. Clusters go separate ways, which
+    is a vertical split; labels that hang together are learned jointly, and their instances are
+    divided by a feature, a horizontal split. A leaf predicts its most frequent labelset.
+
+    Parameters
+    ----------
+    criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
+        Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
+        the smaller one of its summed label variances and its summed absolute label covariances
+        (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
+        varies there are no covariances, and its variance is taken. ``"variance"`` is the first
+        of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
+        summed entropies (ML-C4.5) among features whose gain is not below the average.
+    clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
+        ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
+        (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of absolute
+        covariances is significantly larger than for independent labels, otherwise each goes its
+        own way. None: no vertical splits.
+    threshold_size : {"node", "train"}, default="node"
+        Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
+    max_depth : int or None, default=None
+        Most horizontal splits on a path; None is no limit.
+    max_leaf_nodes : int or None, default=None
+        Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
+    min_samples_split : int, default=6
+        Fewest instances of a node that is split, vertically or horizontally.
+    min_samples_leaf : int, default=5
+        Fewest instances of a child of a horizontal split.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
+        label variances, weighted by the node's share of instances, by less than this per
+        additional estimate (label in a leaf).
+    smoothing : float, default=0.0
+        Number s that `predict_proba` adds to a leaf's positive and to its negative instances of a
+        label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
+    categorical_features : array-like of bool or int, or None, default=None
+        Nominal features, as a mask of shape (n_features,) or positions. A split has a branch for
+        every category with `min_samples_leaf` instances. Columns of the type ``category`` of a
+        DataFrame are nominal anyway.
+    n_jobs : int or None, default=None
+        Number of threads, all if None or -1. It does not change the model.
+
+    Attributes
+    ----------
+    tree_ : LabelTrees
+        The tree as arrays.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
+
+    Notes
+    -----
+    NaN in X is a missing value. What a sparse X does not store is 0, not missing, and X is not
+    made dense. In training, rows with a missing value go to the side of a numeric split that
+    gives the better score, and to the largest branch of a nominal one; where no value was
+    missing, missing values and categories without a branch go to the larger side.
+
+    Among equal splits the one on the last feature is taken. In the toy data of the paper's Table 1
+    both features score 5/2 at the node {crime, horror}, and its Figure 1 has the last.
+    """
+
+    tree_: LabelTrees
+
+    def __init__(
+        self,
+        *,
+        criterion: Criterion = "covariance",
+        clustering: Clustering | None = "single_linkage",
+        threshold_size: ThresholdSize = "node",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int = 6,
+        min_samples_leaf: int = 5,
+        ccp_alpha: float = 0.0,
+        smoothing: float = 0.0,
+        categorical_features: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.clustering = clustering
+        self.threshold_size = threshold_size
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.ccp_alpha = ccp_alpha
+        self.smoothing = smoothing
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            Zeros and ones; one dimension is a single label.
+
+        Returns
+        -------
+        LaCovaCClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, or X or Y is not as described; an unknown label
+            (NaN) is refused, since leaves count instances by all their labels.
+        """
+        self._check_params()
+        data, categorical = self._check_data(X, Y)
+        rows = np.arange(len(data.Y), dtype=np.int32)[np.newaxis]
+        self.tree_ = grow_trees(
+            data.X,
+            data.Y,
+            categorical,
+            self._rules(),
+            rows,
+            np.zeros(1, np.uint64),
+            self._n_threads(),
+        )
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Predict labels: the most frequent labelset of every leaf that an instance reaches.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has another number
+            of features than in `fit`.
+        """
+        checked = self._check_predict(X)
+        predicted = _reading.predict(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+        return predicted.astype(np.int64)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of every label: its frequency in the leaf that decides it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels)
+            Marginal probabilities; `predict` follows the joint ones, and 0.5 need not divide the
+            labels that it predicts from the others.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        checked = self._check_predict(X)
+        return _reading.mean_proba(
+            self.tree_, self.smoothing, *kernel_rows(checked), self._n_threads()
+        )
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Leaf that decides each label. Vertical splits lead an instance into several leaves.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        int32 array of shape (n_samples, n_labels)
+            Numbers of nodes of `tree_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        checked = self._check_predict(X)
+        return _reading.apply(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+
+    def decision_path(self, X: Any) -> sparse.csr_array:
+        """Nodes that instances pass: below a vertical split, in all of its children.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        bool CSR array of shape (n_samples, n_nodes)
+            Whether an instance passes a node.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        leaves = self.apply(X)
+        n_nodes = self.tree_.n_nodes
+        rows = np.repeat(np.arange(len(leaves)), self.n_labels_)
+        ones = np.ones(leaves.size, np.int32)
+        reached = sparse.csr_array((ones, (rows, leaves.ravel())), shape=(len(leaves), n_nodes))
+        return (reached @ _ancestors(self.tree_)).astype(bool)
+
+    def leaf_labelsets(self, leaf: int) -> LeafLabelsets:
+        """Labelsets of a leaf with their relative frequencies, the predicted one first.
+
+        Parameters
+        ----------
+        leaf : int
+            Number of a leaf, as `apply` returns it.
+
+        Returns
+        -------
+        LeafLabelsets
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such leaf.
+        """
+        check_is_fitted(self)
+        check_domain("leaf", leaf, Number(low=0, high=self.tree_.n_nodes - 1, whole=True))
+        return self.tree_.labelsets(int(leaf))
+
+    def get_depth(self) -> int:
+        """Largest number of horizontal splits on a path.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return int(self.tree_.depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Count the leaves.
+
+        Returns
+        -------
+        int
+        """
+        check_is_fitted(self)
+        return len(self.tree_.leaves)
+
+
+def _ancestors(tree: LabelTrees) -> sparse.csr_array:
+    """Row of each node: 1 for itself and every node above it."""
+    parent = np.full(tree.n_nodes, -1)
+    above: list[list[int]] = []
+    for node in range(tree.n_nodes):
+        parent[tree.children(node)] = node
+        # Parents come before their children.
+        above.append([*(above[parent[node]] if parent[node] >= 0 else []), node])
+    indptr = np.cumsum([0, *map(len, above)])
+    indices = np.concatenate(above)
+    return sparse.csr_array((np.ones(len(indices), np.int32), indices, indptr))

@@ -1,0 +1,88 @@
+"""When labels belong together: phi coefficients, their threshold, single linkage (Algorithm 2).
+
+This is Section 3.3 of the paper in NumPy, for looking at a data set's labels. The tree's kernel
+does the same on its counts; single linkage that is cut at a distance is there what it amounts to,
+the connected components of the labels whose absolute correlation is above the threshold.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from xdcc.boosting.domains import Number, check_domain
+
+
+def label_correlations(Y: Any) -> NDArray[np.float64]:
+    """Phi coefficients of all pairs of labels (equation 1).
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Zeros and ones.
+
+    Returns
+    -------
+    float array of shape (n_labels, n_labels)
+        Correlations; 0 where a label is constant, 1 in the diagonal.
+    """
+    labels = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
+    labels = labels.astype(np.float64)
+    n = len(labels)
+    count = labels.sum(axis=0)
+    # n² times covariances and variances: whole numbers.
+    covariance = n * (labels.T @ labels) - np.outer(count, count)
+    variance = count * (n - count)
+    scale = np.sqrt(np.outer(variance, variance))
+    correlations = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+    np.fill_diagonal(correlations, 1)
+    return correlations
+
+
+def correlation_threshold(n_samples: int) -> float:
+    """λ_n: 95 % of the absolute correlations of independent labels are below (equation 2).
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of instances, at least 1.
+
+    Returns
+    -------
+    float
+        1.96/√(n - 1). It is above 1 for fewer than five instances and infinite for one: no
+        correlation is significant then.
+
+    Raises
+    ------
+    ValueError
+        If `n_samples` is not a whole number above 0.
+    """
+    check_domain("n_samples", n_samples, Number(low=1, whole=True))
+    return float(1.96 / np.sqrt(n_samples - 1)) if n_samples > 1 else float("inf")
+
+
+def cluster_labels(Y: Any, *, threshold: float | None = None) -> list[NDArray[np.intp]]:
+    """Cluster labels by single linkage over their absolute correlations (Algorithm 2).
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Zeros and ones.
+    threshold : float, optional
+        Labels with an absolute correlation above are in the same cluster; λ of the number of rows
+        by default.
+
+    Returns
+    -------
+    list of int arrays
+        Indices of labels in each cluster, ascending; clusters in the order of their first labels.
+    """
+    correlations = np.abs(label_correlations(Y))
+    np.fill_diagonal(correlations, 0)
+    cut = correlation_threshold(np.shape(Y)[0]) if threshold is None else threshold
+    _, cluster = connected_components(correlations > cut, directed=False)
+    clusters = [np.flatnonzero(cluster == c) for c in range(cluster.max() + 1)]
+    return sorted(clusters, key=lambda labels: int(labels[0]))

@@ -1,0 +1,285 @@
+"""``LaCovaCForestClassifier``: LaCovaC trees on bootstrap samples and random features.
+
+Not in the paper, which names it as further work: a single tree varies much with its data. Every
+tree predicts a labelset of its own, joined from the leaves that an instance reaches; the forest
+predicts the labelset that most trees predict, and averages their probabilities.
+"""
+
+from numbers import Integral
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from xdcc.boosting.domains import Choice, Number, check_domain
+from xdcc.kernel_features import kernel_rows
+from xdcc.lacovac import _reading
+from xdcc.lacovac.classifier import BaseLabelTrees
+from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize, grow_trees
+from xdcc.validation import Features
+
+Voting = Literal["labelset", "label"]
+
+_VOTES_AT_ONCE = 2**26
+"""Bytes of votes that are kept at a time."""
+
+
+class LaCovaCForestClassifier(BaseLabelTrees):
+    """A forest of trees that split labels as well as data.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion, clustering, threshold_size : see `LaCovaCClassifier`
+        How trees split.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Number of features that are drawn for each horizontal split, among those that vary in the
+        node: the root or logarithm of the number of features, a number, a share of them in
+        (0, 1], or all (None). More are drawn while none of them can be split.
+    bootstrap : bool, default=True
+        Whether each tree gets rows drawn with replacement, as many as there are; otherwise all.
+    voting : {"labelset", "label"}, default="labelset"
+        ``"labelset"``: predict the labelset that most trees predict (ties: the one with the
+        larger product of the labels' mean probabilities, then the lexicographically smaller one).
+        ``"label"``: predict the labels whose mean probability is at least 0.5.
+    max_depth : int or None, default=None
+        Most horizontal splits on a path.
+    max_leaf_nodes : int or None, default=None
+        Most leaves of a tree; larger ones are pruned.
+    min_samples_split : int, default=6
+        Fewest instances of a node that is split.
+    min_samples_leaf : int, default=1
+        Fewest instances of a child of a horizontal split.
+    ccp_alpha : float, default=0.0
+        Strength of cost-complexity pruning, see `LaCovaCClassifier`.
+    smoothing : float, default=0.0
+        Number that is added to a leaf's positive and negative instances of a label.
+    categorical_features : array-like of bool or int, or None, default=None
+        Nominal features, as a mask of shape (n_features,) or positions. Columns of the type
+        ``category`` of a DataFrame are nominal anyway.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the samples and features.
+    n_jobs : int or None, default=None
+        Number of threads, all if None or -1. It does not change the model.
+
+    Attributes
+    ----------
+    trees_ : LabelTrees
+        All trees as arrays.
+    n_labels_, label_names_, classes_, n_features_in_, feature_names_in_, categories_
+        As in `LaCovaCClassifier`.
+    """
+
+    trees_: LabelTrees
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        criterion: Criterion = "covariance",
+        clustering: Clustering | None = "single_linkage",
+        threshold_size: ThresholdSize = "node",
+        max_features: Literal["sqrt", "log2"] | float | None = "sqrt",
+        bootstrap: bool = True,
+        voting: Voting = "labelset",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int = 6,
+        min_samples_leaf: int = 1,
+        ccp_alpha: float = 0.0,
+        smoothing: float = 0.0,
+        categorical_features: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.clustering = clustering
+        self.threshold_size = threshold_size
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.voting = voting
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.ccp_alpha = ccp_alpha
+        self.smoothing = smoothing
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            Zeros and ones; one dimension is a single label.
+
+        Returns
+        -------
+        LaCovaCForestClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, or X or Y is not as described; an unknown label
+            (NaN) is refused.
+        """
+        self._check_params()
+        data, categorical = self._check_data(X, Y)
+        random = check_random_state(self.random_state)
+        n_rows = len(data.Y)
+        seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
+        rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))
+        if self.bootstrap:
+            rows = random.randint(n_rows, size=(self.n_estimators, n_rows), dtype=np.int32)
+        self.trees_ = grow_trees(
+            data.X,
+            data.Y,
+            categorical,
+            self._rules(self._n_drawn()),
+            rows,
+            seeds,
+            self._n_threads(),
+        )
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Predict labels by a vote of the trees.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has another number
+            of features than in `fit`.
+        """
+        checked = self._check_predict(X)
+        proba = self._proba(checked)
+        if self.voting == "label":
+            return (proba >= 0.5).astype(np.int64)
+        elected = np.empty(proba.shape, np.int64)
+        block = max(1, _VOTES_AT_ONCE // (self._n_trees * self.n_labels_))
+        for begin in range(0, len(elected), block):
+            rows = slice(begin, begin + block)
+            elected[rows] = _elected(self._votes(checked[rows]), proba[rows])
+        return elected
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of every label, averaged over the trees.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels)
+            Marginal probabilities.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        return self._proba(self._check_predict(X))
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """Leaf that decides each label, in every tree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+
+        Returns
+        -------
+        int32 array of shape (n_samples, n_trees, n_labels)
+            Numbers of nodes of `trees_`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        rows, threads = kernel_rows(self._check_predict(X)), self._n_threads()
+        leaves = [_reading.apply(self.trees_, t, *rows, threads) for t in range(self._n_trees)]
+        return np.stack(leaves, axis=1)
+
+    @property
+    def _n_trees(self) -> int:
+        return len(self.trees_.start) - 1
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
+        check_domain("voting", self.voting, Choice(get_args(Voting)))
+        if not isinstance(self.bootstrap, bool | np.bool_):
+            raise ValueError(f"bootstrap={self.bootstrap!r}: it has to be True or False.")
+        value = self.max_features
+        is_number = Number(low=1, whole=True).accepts(value)
+        is_share = not isinstance(value, Integral) and Number(0, 1, low_open=True).accepts(value)
+        if value not in ("sqrt", "log2", None) and not is_number and not is_share:
+            raise ValueError(
+                f"max_features={value!r}: it has to be 'sqrt', 'log2', None, a whole number at "
+                "least 1, or a share above 0 and at most 1."
+            )
+
+    def _n_drawn(self) -> int:
+        """Features per split; 0 is all of them."""
+        value, n = self.max_features, self.n_features_in_
+        if value is None:
+            return 0
+        if value == "sqrt":
+            return max(1, int(np.sqrt(n)))
+        if value == "log2":
+            return max(1, int(np.log2(n)))
+        if isinstance(value, Integral):
+            return int(value)
+        return max(1, int(float(value) * n))
+
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return _reading.mean_proba(self.trees_, self.smoothing, *kernel_rows(X), self._n_threads())
+
+    def _votes(self, X: Features) -> NDArray[np.int8]:
+        """Every tree's labelset for every row: int8 array of shape (n_trees, n_rows, n_labels)."""
+        rows, threads = kernel_rows(X), self._n_threads()
+        votes = [_reading.predict(self.trees_, t, *rows, threads) for t in range(self._n_trees)]
+        return np.stack(votes)
+
+
+def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:
+    """For each row the labelset with the most votes."""
+    packed = np.packbits(votes, axis=2)
+    log_odds = np.log(proba + 1e-9) - np.log(1 - proba + 1e-9)
+    elected = np.empty(proba.shape, np.int8)
+    for row, odds in enumerate(log_odds):
+        # Packed labelsets are sorted lexicographically.
+        _, tree, n_votes = np.unique(packed[:, row], axis=0, return_index=True, return_counts=True)
+        tied = tree[n_votes == n_votes.max()]
+        candidates = votes[tied, row]
+        elected[row] = candidates[(candidates @ odds).argmax()]
+    return elected
