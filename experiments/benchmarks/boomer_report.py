@@ -337,11 +337,14 @@ def statements(rows: list[dict[str, Any]]) -> Iterator[tuple[str, bool]]:
     }
     yield (
         "Strong marginal dependence: complete heads converge with fewer rules than single-label "
-        "heads with the same loss, and single-label heads with fewer rules with the example-wise "
-        "loss than with the label-wise one (medians over the seeds)",
+        "heads with the same loss (medians over the seeds)",
         n_rules["l.w.-log multi"] < n_rules["l.w.-log single"]
-        and n_rules["ex.w.-log multi"] < n_rules["ex.w.-log single"]
-        and n_rules["ex.w.-log single"] < n_rules["l.w.-log single"],
+        and n_rules["ex.w.-log multi"] < n_rules["ex.w.-log single"],
+    )
+    yield (
+        "Strong marginal dependence: single-label heads converge with fewer rules with the "
+        "example-wise loss than with the label-wise one (medians over the seeds)",
+        n_rules["ex.w.-log single"] < n_rules["l.w.-log single"],
     )
     yield (
         "Strong conditional dependence: both example-wise variants end with a smaller subset 0/1 "
