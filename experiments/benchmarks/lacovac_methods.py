@@ -126,6 +126,16 @@ READINGS: dict[str, Method] = {
 }
 """LaCovaC with one thing changed, and with the defaults of our estimator."""
 
+LEAVES: dict[str, Method] = {
+    "LaCova, leaves of 5": Method(
+        label_tree(clustering="all_or_none", min_samples_leaf=5), smooth="log_loss"
+    ),
+    "ML-C4.5, leaves of 5": Method(
+        label_tree(criterion="gain_ratio", clustering=None, min_samples_leaf=5), smooth="log_loss"
+    ),
+}
+"""The other trees with the leaves that section 4.1 of the paper names."""
+
 PRUNED: dict[str, Method] = {
     "BR, pruned": Method(lambda: BinaryRelevance(estimator=J48TreeClassifier())),
     "LP, pruned": Method(

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss, tied_pcut
 from lacovac_data import folds, two_values, whole_file_order
-from lacovac_methods import PAPER
+from lacovac_methods import FORESTS, LEAVES, PAPER, TIES
 
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
@@ -16,7 +16,7 @@ from xdcc.lacovac import LaCovaCClassifier
 pytestmark = pytest.mark.usefixtures("flags_data")
 
 BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
-METHODS = [*RANKED_FIRST, "leaves of 5", "LaCovaC forest", "BR of random forests"]
+METHODS = [*RANKED_FIRST, "leaves of 5", *LEAVES, *TIES, *FORESTS]
 
 
 def test_row_orders_are_permutations() -> None:
