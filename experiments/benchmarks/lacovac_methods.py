@@ -7,7 +7,7 @@ which is what their published log-losses say.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -59,6 +59,9 @@ class Method:
         n_1 / n: in log-loss, everywhere, or nowhere; for LaCovaC's trees.
     threshold : bool
         Whether PCut chooses the labels.
+    ties : bool
+        Whether PCut predicts all entries that share the probability at which the density is
+        reached, which may be many more than wanted, instead of coming nearest to the density.
     nominal : bool
         Whether the estimator is told which features are nominal.
     """
@@ -68,6 +71,7 @@ class Method:
     certain: bool = False
     smooth: Literal["log_loss", "all"] | None = None
     threshold: bool = True
+    ties: bool = False
     nominal: bool = False
 
     def predict(self, train: MultiLabelDataset, test: MultiLabelDataset) -> Prediction:
@@ -122,6 +126,16 @@ READINGS: dict[str, Method] = {
 }
 """LaCovaC with one thing changed, and with the defaults of our estimator."""
 
+LEAVES: dict[str, Method] = {
+    "LaCova, leaves of 5": Method(
+        label_tree(clustering="all_or_none", min_samples_leaf=5), smooth="log_loss"
+    ),
+    "ML-C4.5, leaves of 5": Method(
+        label_tree(criterion="gain_ratio", clustering=None, min_samples_leaf=5), smooth="log_loss"
+    ),
+}
+"""The other trees with the leaves that section 4.1 of the paper names."""
+
 PRUNED: dict[str, Method] = {
     "BR, pruned": Method(lambda: BinaryRelevance(estimator=J48TreeClassifier())),
     "LP, pruned": Method(
@@ -130,6 +144,14 @@ PRUNED: dict[str, Method] = {
     "CC, pruned": Method(lambda: ClassifierChain(estimator=J48TreeClassifier()), certain=True),
 }
 """Baselines with J48's default options."""
+
+TIES: dict[str, Method] = {
+    f"{name}, ties": replace(
+        PAPER[name], ties=True, smooth=None if PAPER[name].smooth is None else "all"
+    )
+    for name in ("LaCovaC", "LaCova", "ML-C4.5", "BR", "Homer")
+}
+"""Methods with probabilities, with a PCut that lets ties pass; trees then need smoothing."""
 
 FORESTS: dict[str, Method] = {
     "LaCovaC forest": Method(

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss
+from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss, tied_pcut
 from lacovac_data import folds, two_values, whole_file_order
-from lacovac_methods import PAPER
+from lacovac_methods import FORESTS, LEAVES, PAPER, TIES
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 
 pytestmark = pytest.mark.usefixtures("flags_data")
 
 BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
-METHODS = [*RANKED_FIRST, "leaves of 5", "LaCovaC forest", "BR of random forests"]
+METHODS = [*RANKED_FIRST, "leaves of 5", *LEAVES, *TIES, *FORESTS]
 
 
 def test_row_orders_are_permutations() -> None:
@@ -61,6 +61,13 @@ def test_log_loss_by_hand() -> None:
     # -log of 0.5, 1, 0 (at most log 2) and 0.8.
     expected = -(np.log(0.5) + 0 + np.log(1 / 2) + np.log(0.8)) / 4
     assert log_loss(Y, np.array([[0.5, 0], [0, 0.8]])) == pytest.approx(expected)
+
+
+def test_pcut_with_ties_by_hand() -> None:
+    Y_proba = np.array([[0.9, 0.4], [0.4, 0.4], [0.1, 0.2]])
+    assert tied_pcut(Y_proba, 1 / 6) == 0.9
+    assert tied_pcut(Y_proba, 2 / 6) == 0.4  # four entries are predicted, not two
+    assert tied_pcut(Y_proba, 0) == 0.9
 
 
 def test_smoothed_probabilities() -> None:
