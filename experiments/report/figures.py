@@ -122,7 +122,7 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
         columns: list[np.ndarray] = []
         for line in lines:
-            all_tests = [params.get("sigma", 1) == 1 for params in table["params"]]
+            all_tests = np.array([params.get("sigma", 1) == 1 for params in table["params"]])
             rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line) & all_tests)
             details = [results.records[k]["result"]["details"][name] for k in rows]
             columns.append(np.mean(details, axis=0))
