@@ -115,8 +115,8 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
     dataset = section_datasets(results, section)[0]
     lines = section.lines or list(table["line"].unique())
     names = {
-        "right": "share of right decisions in the i-th iteration",
-        "positive": "positive labels up to the i-th iteration",
+        "right": "right decisions in an iteration",
+        "positive": "positive labels up to it",
     }
     figure, axes = panels(1, 2, 4)
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
