@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from experiments.pruned_tree import PrunedTreeClassifier
+from experiments.j48_tree import J48TreeClassifier
 from xdcc.data import MultiLabelDataset
 
 
@@ -33,7 +33,7 @@ def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0) -> Any:
         For another name.
     """
     if name == "j48":
-        return PrunedTreeClassifier()
+        return J48TreeClassifier()
     if name == "tree":
         return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5)
     if name == "logistic":

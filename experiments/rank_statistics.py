@@ -130,12 +130,13 @@ def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0
         nemenyi_test(ranked),
         ax=axes,
         alpha=alpha,
-        label_fmt_left="{label}  {rank:.2f}",
-        label_fmt_right="{rank:.2f}  {label}",
-        elbow_props={"color": "0.45", "linewidth": 1},
+        label_fmt_left="{label}  {rank:.2f} ",
+        label_fmt_right=" {rank:.2f}  {label}",
+        label_props={"fontsize": 9},
+        elbow_props={"color": "black", "linewidth": 0.8},
         crossbar_props={"color": "black", "linewidth": 3},
         marker_props={"color": "black", "s": 16},
-        text_h_margin=0.02 * n_methods,
+        text_h_margin=0.04,
     )
     axes.set_xlim(0.8, n_methods + 0.2)
     axes.set_xticks(range(1, n_methods + 1))

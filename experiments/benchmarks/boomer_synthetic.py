@@ -2,6 +2,7 @@
 
     python experiments/benchmarks/boomer_synthetic.py run --output FILE.json
         [--samples 10000] [--rules 1000] [--rates .1,.3] [--l2 1] [--lines axes|random]
+        [--data "strong marginal dependence"] [--seeds 0,1,2] [--features log2|all]
     python experiments/benchmarks/boomer_synthetic.py figure FILE.json --output FIGURE.png
 
 `run` trains the four variants on each data set (section 5.1) and measures Hamming and subset 0/1
@@ -10,7 +11,8 @@ its lines through the origin have: with `--lines axes` they are (almost) paralle
 is what one condition of a rule can describe, with `--lines random` they lie anywhere. Where
 several shrinkages or weights of the L2 penalty are given, the pair with the smallest loss on a
 third set of samples is taken, in the label-wise variants Hamming loss, in the example-wise ones
-subset 0/1 loss. What the file has already is not trained again. `figure` draws what the paper's
+subset 0/1 loss. `--features all` looks at every feature for each condition, instead of drawing
+some. What the file has already is not trained again. `figure` draws what the paper's
 figure shows; `boomer_report.py` says whether the paper's statements hold.
 """
 
@@ -80,10 +82,10 @@ def curves(model: Any, data: MultiLabelDataset, rules: list[int]) -> dict[str, l
     }
 
 
-def measure(name: str, variant: str, options: argparse.Namespace) -> dict[str, Any]:
+def measure(name: str, variant: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     """Train a variant on a data set with each pair of parameters, and take the best pair."""
     n = options.samples
-    data = make(name, 3 * n, options.lines == "axes", options.seed)
+    data = make(name, 3 * n, options.lines == "axes", seed)
     train, test, validation = data[:n], data[n : 2 * n], data[2 * n :]
     rules = checkpoints(options.rules)
     objective = "hamming_loss" if variant.startswith("l.w.") else "subset_loss"
@@ -96,7 +98,8 @@ def measure(name: str, variant: str, options: argparse.Namespace) -> dict[str, A
             n_rules=options.rules,
             learning_rate=rate,
             l2=l2,
-            random_state=options.seed,
+            max_features={"log2": "log2", "all": None}[options.features],
+            random_state=seed,
             n_jobs=1,
         )
         seconds = time.perf_counter() - begin
@@ -107,9 +110,10 @@ def measure(name: str, variant: str, options: argparse.Namespace) -> dict[str, A
     grid = {
         "samples": n,
         "lines": options.lines,
+        "features": options.features,
         "rates": options.rates,
         "l2_grid": options.l2,
-        "seed": options.seed,
+        "seed": seed,
     }
     return {"data": name, "variant": variant, "rules": rules} | best | grid
 
@@ -117,9 +121,12 @@ def measure(name: str, variant: str, options: argparse.Namespace) -> dict[str, A
 def run(options: argparse.Namespace) -> None:
     """Measure what is not in the file yet."""
     rows = json.loads(options.output.read_text()) if options.output.exists() else []
-    done = {(row["data"], row["variant"]) for row in rows if row["lines"] == options.lines}
-    for name, variant in tqdm([pair for pair in product(BAYES, VARIANTS) if pair not in done]):
-        rows.append(measure(name, variant, options))
+    keys = ("data", "variant", "seed", "lines", "features")
+    done = {tuple(row[key] for key in keys) for row in rows}
+    jobs = product(options.data.split(","), VARIANTS, options.seeds)
+    todo = [job for job in jobs if (*job, options.lines, options.features) not in done]
+    for name, variant, seed in tqdm(todo):
+        rows.append(measure(name, variant, seed, options))
         options.output.write_text(json.dumps(rows))
 
 
@@ -163,6 +170,11 @@ def numbers(text: str) -> list[float]:
     return [float(part) for part in text.split(",")]
 
 
+def whole_numbers(text: str) -> list[int]:
+    """Read whole numbers that are divided by commas."""
+    return [int(part) for part in text.split(",")]
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -174,7 +186,9 @@ def main() -> None:
     part.add_argument("--rates", type=numbers, default=[0.3])
     part.add_argument("--l2", type=numbers, default=[1.0])
     part.add_argument("--lines", choices=("axes", "random"), default="axes")
-    part.add_argument("--seed", type=int, default=0)
+    part.add_argument("--features", choices=("log2", "all"), default="log2")
+    part.add_argument("--data", default=",".join(BAYES))
+    part.add_argument("--seeds", type=whole_numbers, default=[0])
     part = commands.add_parser("figure")
     part.add_argument("file", type=Path)
     part.add_argument("--lines", choices=("axes", "random"), default="axes")
@@ -184,7 +198,10 @@ def main() -> None:
         run(options)
     else:
         rows = json.loads(options.file.read_text())
-        draw([row for row in rows if row["lines"] == options.lines], options.output)
+        first = min(row["seed"] for row in rows)
+        wanted = (options.lines, "log2", first)
+        shown = [r for r in rows if (r["lines"], r["features"], r["seed"]) == wanted]
+        draw(shown, options.output)
 
 
 if __name__ == "__main__":

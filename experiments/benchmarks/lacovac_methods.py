@@ -1,9 +1,9 @@
 """The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
 
 A :class:`Method` takes a part for training and one for testing and returns probabilities and
-labels. The paper's J48 is :class:`experiments.pruned_tree.PrunedTreeClassifier` here. MEKA's chains
-and label powersets hand on 0 and 1, not probabilities (`certain`), which is what their published
-log-losses say.
+labels. The paper's J48 is :class:`experiments.j48_tree.J48TreeClassifier` here, not pruned and with
+Laplace estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities (`certain`),
+which is what their published log-losses say.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from experiments.pruned_tree import PrunedTreeClassifier
+from experiments.j48_tree import J48TreeClassifier
 from lacovac_data import dense, two_values
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
@@ -85,8 +85,7 @@ class Method:
             return Prediction(labels.astype(np.float64), labels, labels.astype(np.float64))
         proba = smoothed = model.predict_proba(test_X)
         if self.smooth is not None:
-            n = model.tree_.n_samples[model.apply(test_X)]
-            smoothed = (n * proba + 1) / (n + 2)
+            smoothed = model.set_params(smoothing=1).predict_proba(test_X)
         return Prediction(smoothed if self.smooth == "all" else proba, labels, smoothed)
 
 
@@ -96,29 +95,41 @@ def label_tree(**params: Any) -> Callable[[], LaCovaCClassifier]:
     return lambda: LaCovaCClassifier(**(small | params))
 
 
+def probability_tree() -> J48TreeClassifier:
+    """Make a tree with Laplace estimates that is not pruned."""
+    return J48TreeClassifier(confidence=None, laplace=True)
+
+
 PAPER: dict[str, Method] = {
     "LaCovaC": Method(label_tree(), smooth="log_loss"),
     "LaCova": Method(label_tree(clustering="all_or_none"), smooth="log_loss"),
     "ML-C4.5": Method(label_tree(criterion="gain_ratio", clustering=None), smooth="log_loss"),
-    "BR": Method(lambda: BinaryRelevance(estimator=PrunedTreeClassifier())),
-    "LP": Method(
-        lambda: LabelPowerset(estimator=PrunedTreeClassifier(), random_state=0), certain=True
-    ),
-    "CC": Method(lambda: ClassifierChain(estimator=PrunedTreeClassifier()), certain=True),
-    "Homer": Method(lambda: HOMER(estimator=PrunedTreeClassifier(), random_state=0)),
-    "LPBR": Method(lambda: LPBR(estimator=PrunedTreeClassifier(), random_state=0)),
+    "BR": Method(lambda: BinaryRelevance(estimator=probability_tree())),
+    "LP": Method(lambda: LabelPowerset(estimator=probability_tree(), random_state=0), certain=True),
+    "CC": Method(lambda: ClassifierChain(estimator=probability_tree()), certain=True),
+    "Homer": Method(lambda: HOMER(estimator=probability_tree(), random_state=0)),
+    "LPBR": Method(lambda: LPBR(estimator=probability_tree(), random_state=0)),
 }
 """By their names in the published tables."""
 
 READINGS: dict[str, Method] = {
     "leaves of 5": Method(label_tree(min_samples_leaf=5), smooth="log_loss"),
     "all thresholds": Method(label_tree(), cut=False, smooth="log_loss", nominal=True),
-    "smoothed for PCut, too": Method(label_tree(), smooth="all"),
+    "smoothed for PCut": Method(label_tree(), smooth="all"),
     "leaf labelsets": Method(label_tree(), smooth="log_loss", threshold=False),
     "threshold of all rows": Method(label_tree(threshold_size="train"), smooth="log_loss"),
     "our defaults": Method(lambda: LaCovaCClassifier(n_jobs=1), cut=False, nominal=True),
 }
 """LaCovaC with one thing changed, and with the defaults of our estimator."""
+
+PRUNED: dict[str, Method] = {
+    "BR, pruned": Method(lambda: BinaryRelevance(estimator=J48TreeClassifier())),
+    "LP, pruned": Method(
+        lambda: LabelPowerset(estimator=J48TreeClassifier(), random_state=0), certain=True
+    ),
+    "CC, pruned": Method(lambda: ClassifierChain(estimator=J48TreeClassifier()), certain=True),
+}
+"""Baselines with J48's default options."""
 
 FORESTS: dict[str, Method] = {
     "LaCovaC forest": Method(

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from xdcc.lacovac import LaCovaCClassifier
-
 from experiments.base_learners import nominal_features
 from experiments.readings import pcut_reading
 from experiments.registry import Method, predicted_labels
 from experiments.scores import log_loss
 from xdcc.data import MultiLabelDataset
+from xdcc.lacovac import LaCovaCClassifier
 
 
 def _build(train: MultiLabelDataset, seed: int, **params: Any) -> LaCovaCClassifier:

@@ -119,6 +119,11 @@ def test_kernel_finds_the_twins_rules(loss, complete, kind):
     replay(*rows(0, 40, 6, 3, kind=kind), loss, complete)
 
 
+@pytest.mark.parametrize("n_labels", [4, 7])
+def test_blocks_of_many_steps(n_labels):
+    replay(*rows(5, 150, 7, n_labels), "logistic_example_wise", True, n_rules=2, n_attributes=3)
+
+
 @pytest.mark.parametrize("l2", [1e-8, 0.25, 64.0])
 @pytest.mark.parametrize(("loss", "complete"), VARIANTS)
 def test_l2(loss, complete, l2):

@@ -32,7 +32,14 @@ def labelled_rows(seed=0, n_rows=150, n_labels=4):
 
 def small(**params):
     return CTBNMixtureClassifier(
-        **{"max_components": 3, "C": 1.0, "random_state": 0, "n_jobs": 1} | params
+        **{
+            "max_components": 3,
+            "C": 1.0,
+            "parent_effect": "feature",
+            "random_state": 0,
+            "n_jobs": 1,
+        }
+        | params
     )
 
 
@@ -125,7 +132,7 @@ def test_log_prob_of_unknown_labels(fitted):
 
 def test_single_tree_is_logistic_regressions():
     X, Y = labelled_rows()
-    model = CTBNClassifier(C=0.5, random_state=0, n_jobs=1).fit(X, Y)
+    model = CTBNClassifier(C=0.5, parent_effect="feature", random_state=0, n_jobs=1).fit(X, Y)
     parents = {label: parent for parent, label in model.structures_[0]}
     assert len(parents) == 3  # labels depend on each other
     total = np.zeros(len(X))
@@ -147,7 +154,7 @@ def test_mixture_beats_one_tree_beats_independent_labels():
         labels[:, 1] = labels[:, 0] ^ differ
         labels[:, 3] = labels[:, 2] ^ differ
     mixture = small().fit(X, Y)
-    tree = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(X, Y)
+    tree = CTBNClassifier(C=1.0, parent_effect="feature", random_state=0, n_jobs=1).fit(X, Y)
     alone = sum(
         LogisticRegression().fit(X, Y[:, i]).predict_log_proba(new_X)[range(400), new_Y[:, i]]
         for i in range(4)
@@ -279,7 +286,7 @@ def test_base_estimators(base):
 
 def test_logistic_regression_as_base_estimator_agrees_with_the_solver():
     X, Y = labelled_rows()
-    own = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(X, Y)
+    own = CTBNClassifier(C=1.0, parent_effect="feature", random_state=0, n_jobs=1).fit(X, Y)
     base = LogisticRegression(C=1.0, tol=1e-8)
     other = CTBNClassifier(base_estimator=base, random_state=0, n_jobs=1).fit(X, Y)
     assert own.structures_ == other.structures_
@@ -333,7 +340,7 @@ def test_two_rows():
 def test_models_that_do_not_converge_are_named():
     X, Y = labelled_rows()
     with pytest.warns(ConvergenceWarning, match=r"in 1 iterations: label 'label_0'.*component 0"):
-        CTBNClassifier(C=100.0, max_iter=1, random_state=0, n_jobs=1).fit(X, Y)
+        CTBNClassifier(C=100.0, max_solver_iter=1, random_state=0, n_jobs=1).fit(X, Y)
 
 
 def test_plot_trees(fitted):
@@ -361,7 +368,7 @@ def test_plot_trees(fitted):
         ({"inference": "guess"}, "inference='guess': it has to be one of 'anneal', 'exact'"),
         ({"prediction": "f1"}, "prediction='f1': it has to be one of 'map', 'hamming', 'exam"),
         ({"n_draws": 0}, "n_draws=0"),
-        ({"max_iter": 0}, "max_iter=0"),
+        ({"max_solver_iter": 0}, "max_solver_iter=0"),
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"base_estimator": 3}, "base_estimator=3: it has to be a classifier with predict_proba"),
     ],

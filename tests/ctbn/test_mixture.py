@@ -218,3 +218,17 @@ def test_root_ignores_its_parent_effect():
     log_cpd = Component(TREES[0], models).log_cpd(X)
     np.testing.assert_array_equal(log_cpd[0, 0], log_cpd[0, 1])
     assert (log_cpd[1, 0] != log_cpd[1, 1]).all()
+
+
+def test_em_never_falls_with_roots_and_constant_labels():
+    X, Y = two_kinds()
+    Y[:, 2] = 0
+    Y[:3, 0] = 1
+    trees = [np.array([-1, -1, 0, 2]), np.array([3, -1, -1, 2])]
+    rng = np.random.default_rng(0)
+    for effect in ("feature", "separate"):
+        rough = learner(effect, tol=1e-5)
+        components = [fit_component(rough, X, Y, t, rng.random(len(X))) for t in trees]
+        start = Mixture(components, np.array([0.5, 0.5]))
+        _, curve = expectation_maximisation(rough, start, X, Y, EMLimits(20, -1))
+        assert np.diff(curve).min() >= -1e-8

@@ -32,6 +32,7 @@ from xdcc.baselines import (
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.thresholds import ThresholdClassifier
@@ -58,6 +59,8 @@ ESTIMATORS = [
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
     BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
+    CTBNClassifier(C=1.0, n_jobs=1),
+    CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
 
 _OTHER_LABELS = "the check's labels are not 0 and 1; a value that is neither is an error here"

@@ -89,7 +89,7 @@ def test_diagram() -> None:
     ranked = ranks(AUC, higher_is_better=True)
     figure, axes = plt.subplots()
     plot_critical_differences(ranked, axes, alpha=0.10)
-    texts = [text.get_text() for text in axes.texts]
+    texts = [text.get_text().strip() for text in axes.texts]
     assert {"C4.5+m+cf  1.96", "C4.5+m  2.00", "2.89  C4.5+cf", "3.14  C4.5"} <= set(texts)
     assert axes.get_title() == "critical difference 1.12 at α = 0.1"
     plt.close(figure)

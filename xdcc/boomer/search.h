@@ -11,8 +11,9 @@
  * with the example-wise logistic loss the Hessian of a row is diag(p) - g g' with p = |g|; as the
  * p of a row sum to 1 - p0, it is at least p0 diag(p) (a symmetric matrix that is diagonally
  * dominant with this margin), so that g' (diag(sum p0 p) + l2 I)^-1 g is an upper bound of the
- * gain. The linear system is set up and solved only for candidates whose bound reaches the best
- * gain so far, eight at a time, one per lane of a vector. A row's Hessian is never stored.
+ * gain. Steps whose bound reaches the best gain so far get a closer one in blocks (`BlockSums`).
+ * The linear system is solved only for candidates that are left, eight at a time, one per lane of a
+ * vector. A row's Hessian is never stored.
  *
  * Sums and lanes are added in a fixed order, whatever is skipped and whatever the processor's
  * vectors hold: results do not depend on the number of threads.
@@ -43,10 +44,14 @@ typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
 
 constexpr std::int64_t kLanes = 8;
+/** @brief Steps that share anchors at most, and at least. */
+constexpr std::int64_t kBlock = 16, kSmallestBlock = 4;
 /** @brief Bounds are taken this much larger, which covers rounding. */
 constexpr double kSlack = 1 + 1e-9;
 /** @brief What is left of a total may be wrong by this share of the total. */
 constexpr double kRounding = 1e-11;
+/** @brief Two ways to solve a system differ by less, relatively, even if it is near singular. */
+constexpr double kClose = 1 + 1e-5;
 
 inline const Four& four(const double* at) { return *reinterpret_cast<const Four*>(at); }
 inline Four& four(double* at) { return *reinterpret_cast<Four*>(at); }
@@ -124,6 +129,13 @@ struct Waiting {
   Candidate candidate;
 };
 
+/** @brief A step whose bounds reach the best gain so far. */
+struct InBlock {
+  Step step;
+  std::int64_t n_pending;  ///< of the pending rows, those inside its sum
+  double bound[2];         ///< of both sides
+};
+
 /** @brief Working memory for label bins. */
 struct Bins {
   std::vector<double> criterion;
@@ -145,8 +157,14 @@ struct Scratch {
   std::vector<double> total_spread;
   std::vector<std::int32_t> pending;  ///< rows that the running Hessian lacks
   bool cleared;
-  std::vector<double> matrix;  ///< [K (K + 1) / 2, kLanes]
-  std::vector<double> vector;  ///< [K, kLanes]
+  std::vector<InBlock> block;
+  std::vector<double> block_sums;     ///< [kBlock / kLanes, 2, K, kLanes] g of both sides
+  std::vector<double> block_hessian;  ///< [K, K] at the first step, then at those to be solved
+  std::vector<double> block_spread;
+  std::vector<double> factor;       ///< [K, K] of an anchor
+  std::vector<double> vector_copy;  ///< [K, kLanes]
+  std::vector<double> matrix;       ///< [K (K + 1) / 2, kLanes]
+  std::vector<double> vector;       ///< [K, kLanes]
   std::vector<Waiting> waiting;
   Bins bins;
   double best_gain;  ///< of the candidates that this thread has solved
@@ -267,16 +285,6 @@ struct AllLabelSums {
     }
     return best;
   }
-};
-
-/** @brief Notes rows for the running Hessian. */
-struct PendingSums {
-  Scratch& s;
-  void reset() {
-    s.pending.clear();
-    s.cleared = true;
-  }
-  void add(std::int32_t row) { s.pending.push_back(row); }
 };
 
 /** @brief Walk over the steps between values, from both ends to 0. */
@@ -466,16 +474,16 @@ XDCC_VECTORISED inline double solve_bins(const double* hessian, const double* sp
 }
 
 /** @brief Set up the system of one side of a step, or solve it at once if labels are binned. */
-inline void add_system(const Node& node, Scratch& s, bool is_in, const double* total_hessian,
+inline void add_system(const Node& node, Scratch& s, bool is_in, const double* hessian,
+                       const double* spread, const double* total_hessian,
                        const double* total_spread, const double* g, const Candidate& candidate,
                        Candidate* best) {
   const std::int64_t n = node.n_labels, K = node.K;
   const std::int64_t lane = static_cast<std::int64_t>(s.waiting.size());
-  const double* hessian = s.hessian.data();
   if (node.bin_share > 0) {
     Candidate solved = candidate;
-    solved.gain = solve_bins(hessian, s.spread.data(), is_in ? nullptr : total_hessian,
-                             total_spread, K, g, n, node.l2, node.bin_share, nullptr, s.bins);
+    solved.gain = solve_bins(hessian, spread, is_in ? nullptr : total_hessian, total_spread, K, g,
+                             n, node.l2, node.bin_share, nullptr, s.bins);
     if (better(solved.gain, solved.order, *best)) *best = solved;
     s.best_gain = std::max(s.best_gain, solved.gain);
     return;
@@ -486,7 +494,7 @@ inline void add_system(const Node& node, Scratch& s, bool is_in, const double* t
     const double* total_line = total_hessian + k * K;
     for (std::int64_t j = 0; j <= k; ++j, to += kLanes)
       *to = is_in ? line[j] : total_line[j] - line[j];
-    to[-kLanes] += node.l2 + (is_in ? s.spread[k] : total_spread[k] - s.spread[k]);
+    to[-kLanes] += node.l2 + (is_in ? spread[k] : total_spread[k] - spread[k]);
     s.vector[k * kLanes + lane] = g[k];
   }
   s.waiting.push_back(Waiting{best, candidate});
@@ -517,6 +525,165 @@ inline void search_sums(const Node& node, Scratch& s, Sums& sums, std::int64_t n
     }
   });
 }
+
+/** @brief Factorise a matrix into L D L'; false if it is not positive definite.
+ *
+ * @param matrix [K, K] the lower triangle; L and, on the diagonal, 1 / D when it returns.
+ * @param column [K] working memory.
+ */
+inline bool factorise(double* matrix, std::int64_t K, std::int64_t n, double* column) {
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double pivot = matrix[j * K + j];
+    if (!(pivot > 0)) return false;
+    const double inverse = 1 / pivot;
+    matrix[j * K + j] = inverse;
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      double* line = matrix + i * K;
+      column[i] = line[j];
+      line[j] *= inverse;
+      for (std::int64_t k = j + 1; k <= i; ++k) line[k] -= line[j] * column[k];
+    }
+  }
+  return true;
+}
+
+/** @brief g' A^-1 g of eight vectors with one factorised matrix; they are changed. */
+inline Eight solve_factorised(const double* factor, std::int64_t K, std::int64_t n, double* g) {
+  Eight sum = {0, 0, 0, 0, 0, 0, 0, 0};
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double* line = factor + i * K;
+    Eight z = eight(g + i * kLanes);
+    for (std::int64_t j = 0; j < i; ++j) z -= line[j] * eight(g + j * kLanes);
+    eight(g + i * kLanes) = z;
+    sum += z * z * line[i];
+  }
+  return sum;
+}
+
+/** @brief Running sums for linear systems, and the steps that may need one.
+ *
+ * The Hessian of a sum that runs on only grows (as a quadratic form), that of the rest shrinks. So
+ * the gain of any step of a block is at most g' A^-1 g with its own g and the matrix A of the
+ * block's first step, and on the other side with that of its last step. Few candidates are left to
+ * be solved exactly.
+ */
+struct BlockSums {
+  const Node& node;
+  Scratch& s;
+  const double* total_hessian;
+  const double* total_spread;
+  Candidate* best;
+
+  void reset() {
+    finish_block();
+    s.pending.clear();
+    s.cleared = true;
+    std::fill(s.in.begin(), s.in.begin() + node.K, 0.0);
+  }
+
+  void add(std::int32_t row) {
+    s.pending.push_back(row);
+    const double w = node.weight[row];
+    const double* more = node.statistics + row * 2 * node.K;
+    for (std::int64_t k = 0; k < node.K; k += 4) four(s.in.data() + k) += w * four(more + k);
+  }
+
+  void add_step(const Step& step, const double* bound) {
+    if (bound[0] < s.best_gain && bound[1] < s.best_gain) return;
+    const std::int64_t at = static_cast<std::int64_t>(s.block.size());
+    double* in = sums(at, 0);
+    double* out = sums(at, 1);
+    for (std::int64_t k = 0; k < node.n_labels; ++k) {
+      in[k * kLanes] = s.in[k];
+      out[k * kLanes] = s.total[k] - s.in[k];
+    }
+    const std::int64_t n_pending = static_cast<std::int64_t>(s.pending.size());
+    s.block.push_back(InBlock{step, n_pending, {bound[0], bound[1]}});
+    if (at + 1 == kBlock) finish_block();
+  }
+
+  void finish_block() {
+    if (s.block.empty()) return;
+    const std::int64_t K = node.K, n = node.n_labels;
+    if (s.cleared) {
+      std::fill(s.hessian.begin(), s.hessian.end(), 0.0);
+      std::fill(s.spread.begin(), s.spread.end(), 0.0);
+      s.cleared = false;
+    }
+    const std::int64_t first = s.block.front().n_pending, last = s.block.back().n_pending;
+    advance(s.hessian.data(), s.spread.data(), 0, first);
+    std::copy(s.hessian.begin(), s.hessian.end(), s.block_hessian.begin());
+    std::copy(s.spread.begin(), s.spread.end(), s.block_spread.begin());
+    advance(s.hessian.data(), s.spread.data(), first, last);
+    // Solving for bins is cheaper than an anchor.
+    if (static_cast<std::int64_t>(s.block.size()) >= kSmallestBlock && node.bin_share == 0) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const double* line = s.block_hessian.data() + k * K;
+        std::copy(line, line + k + 1, s.factor.begin() + k * K);
+        s.factor[k * K + k] += s.block_spread[k] + node.l2;
+      }
+      // The first step's own matrix is the anchor: its bound is its gain but for rounding.
+      if (lower_bounds(0))
+        s.best_gain = std::max(s.best_gain, s.block.front().bound[0] / (kClose * kClose));
+      for (std::int64_t k = 0; k < n; ++k) {
+        for (std::int64_t j = 0; j <= k; ++j)
+          s.factor[k * K + j] = total_hessian[k * K + j] - s.hessian[k * K + j];
+        s.factor[k * K + k] += total_spread[k] * (1 - kRounding) - s.spread[k] + node.l2;
+      }
+      lower_bounds(1);
+    }
+    solve_block();
+    s.pending.erase(s.pending.begin(), s.pending.begin() + last);
+    s.block.clear();
+  }
+
+ private:
+  /** @brief Where the g of a step's side lies: [K, kLanes], from its lane on. */
+  double* sums(std::int64_t at, int side) {
+    return s.block_sums.data() + (at / kLanes * 2 + side) * node.K * kLanes + at % kLanes;
+  }
+
+  void advance(double* hessian, double* spread, std::int64_t from, std::int64_t to) {
+    add_products(hessian, spread, node.statistics, node.weight, node.K, node.n_labels,
+                 s.pending.data() + from, to - from, 1);
+  }
+
+  /** @brief Lower the bounds of one side by the anchor in `factor`; false if it is singular. */
+  bool lower_bounds(int side) {
+    if (!factorise(s.factor.data(), node.K, node.n_labels, s.vector_copy.data())) return false;
+    const std::int64_t n_steps = static_cast<std::int64_t>(s.block.size());
+    for (std::int64_t at = 0; at < n_steps; at += kLanes) {
+      // A copy: the sums are needed again where a system is solved.
+      std::copy(sums(at, side), sums(at, side) + node.K * kLanes, s.vector_copy.begin());
+      const Eight bound =
+          solve_factorised(s.factor.data(), node.K, node.n_labels, s.vector_copy.data());
+      for (std::int64_t lane = 0; lane < kLanes && at + lane < n_steps; ++lane) {
+        double& old = s.block[at + lane].bound[side];
+        old = std::min(old, bound[lane] * kClose);
+      }
+    }
+    return true;
+  }
+
+  void solve_block() {
+    std::int64_t done = s.block.front().n_pending;
+    double* part = s.in.data() + node.K;
+    for (std::size_t at = 0; at < s.block.size(); ++at) {
+      const InBlock& it = s.block[at];
+      for (int side = 0; side < 2; ++side) {
+        if (it.bound[side] < s.best_gain || it.bound[side] <= 0) continue;
+        advance(s.block_hessian.data(), s.block_spread.data(), done, it.n_pending);
+        done = it.n_pending;
+        const double* g = sums(static_cast<std::int64_t>(at), side);
+        for (std::int64_t k = 0; k < node.n_labels; ++k) part[k] = g[k * kLanes];
+        const Candidate candidate{0, 2 * it.step.at + side, -1, it.step.threshold(),
+                                  side == 0 ? it.step.relation : opposite(it.step.relation)};
+        add_system(node, s, side == 0, s.block_hessian.data(), s.block_spread.data(), total_hessian,
+                   total_spread, part, candidate, best);
+      }
+    }
+  }
+};
 
 /** @brief Bounds first, then linear systems where a bound reaches the best gain. */
 inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::int64_t n_negative,
@@ -549,34 +716,10 @@ inline void search_systems(const Node& node, Scratch& s, std::int64_t n, std::in
     total_hessian = s.total_hessian.data();
     total_spread = s.total_spread.data();
   }
-  PendingSums pending{s};
-  std::vector<double>& g = s.in;
-  walk(s, n, n_negative, n_zero, nominal, pending, [&](const Step& step) {
-    const double* bound = s.bounds.data() + 2 * step.at;
-    if (bound[0] < s.best_gain && bound[1] < s.best_gain) return;
-    if (s.cleared) {
-      std::fill(s.hessian.begin(), s.hessian.begin() + K * K, 0.0);
-      std::fill(s.spread.begin(), s.spread.begin() + K, 0.0);
-      std::fill(g.begin(), g.begin() + K, 0.0);
-      s.cleared = false;
-    }
-    add_products(s.hessian.data(), s.spread.data(), node.statistics, node.weight, K, node.n_labels,
-                 s.pending.data(), static_cast<std::int64_t>(s.pending.size()), 1);
-    for (const std::int32_t row : s.pending) {
-      const double w = node.weight[row];
-      const double* more = node.statistics + row * 2 * K;
-      for (std::int64_t k = 0; k < K; k += 4) four(g.data() + k) += w * four(more + k);
-    }
-    s.pending.clear();
-    for (int side = 0; side < 2; ++side) {
-      if (bound[side] < s.best_gain || bound[side] <= 0) continue;
-      double* part = g.data() + K;
-      for (std::int64_t k = 0; k < K; ++k) part[k] = side == 0 ? g[k] : s.total[k] - g[k];
-      Candidate candidate{0, 2 * step.at + side, -1, step.threshold(),
-                          side == 0 ? step.relation : opposite(step.relation)};
-      add_system(node, s, side == 0, total_hessian, total_spread, part, candidate, best);
-    }
-  });
+  BlockSums blocks{node, s, total_hessian, total_spread, best};
+  walk(s, n, n_negative, n_zero, nominal, blocks,
+       [&](const Step& step) { blocks.add_step(step, s.bounds.data() + 2 * step.at); });
+  blocks.finish_block();
 }
 
 /** @brief Find the best condition on an attribute.
@@ -636,6 +779,12 @@ inline void begin(const Node& node, Scratch& s, double gain) {
   const std::int64_t K = node.K, n = node.n_labels;
   s.hessian.resize(K * K);
   s.spread.resize(K);
+  s.block.clear();
+  s.block_sums.resize(kBlock * 2 * K);
+  s.block_hessian.resize(K * K);
+  s.block_spread.resize(K);
+  s.factor.resize(K * K);
+  s.vector_copy.resize(K * kLanes);
   if (node.bin_share > 0) return;
   s.matrix.resize(n * (n + 1) / 2 * kLanes);
   s.vector.resize(n * kLanes);

@@ -51,7 +51,7 @@ _DOMAINS: dict[str, Domain] = {
     "inference": Choice(get_args(Inference)),
     "prediction": Choice(get_args(Prediction)),
     "n_draws": Number(low=1, whole=True),
-    "max_iter": Number(low=1, whole=True),
+    "max_solver_iter": Number(low=1, whole=True),
 }
 
 _ROUGH_TOL = 1e-5
@@ -74,9 +74,9 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         Inverse strength of the L2 penalty of all logistic regressions, as scikit-learn has it.
         Chosen by cross-validation of the parentless models by default. Features are not scaled;
         put a scaler before the classifier if their units differ.
-    parent_effect : {"feature", "separate"}, default="feature"
-        Whether a parent is one more feature of a label's logistic regression, or the label has two
-        of them, one for each value of its parent.
+    parent_effect : {"separate", "feature"}, default="separate"
+        Whether a label has two logistic regressions, one for each value of its parent, or the
+        parent is one more feature of its only one.
     n_anneal : int, default=150
         Iterations of simulated annealing.
     inference : {"anneal", "exact"}, default="anneal"
@@ -91,7 +91,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         the expected example-based F1, from draws.
     n_draws : int, default=1000
         Number of labelsets that are drawn for each row with ``prediction="example_f1"``.
-    max_iter : int, default=1000
+    max_solver_iter : int, default=1000
         Most iterations of the logistic regressions' solver.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits of the rows, of annealing and of the draws.
@@ -141,13 +141,13 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         *,
         max_components: int = 20,
         C: float | Literal["cross_val"] = "cross_val",
-        parent_effect: ParentEffect = "feature",
+        parent_effect: ParentEffect = "separate",
         n_anneal: int = 150,
         inference: Inference = "anneal",
         base_estimator: Any = None,
         prediction: Prediction = "map",
         n_draws: int = 1000,
-        max_iter: int = 1000,
+        max_solver_iter: int = 1000,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -159,7 +159,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         self.base_estimator = base_estimator
         self.prediction = prediction
         self.n_draws = n_draws
-        self.max_iter = max_iter
+        self.max_solver_iter = max_solver_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -352,7 +352,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
             learner = EstimatorLearner(self.base_estimator)
             return learner, learner
         self.C_ = choose_C(rows, labels, random) if self.C == "cross_val" else float(self.C)
-        exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_iter)
+        exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_solver_iter)
         rough = replace(exact, tol=_ROUGH_TOL)
         return (
             LogisticLearner(rough, self.parent_effect, run),
@@ -372,7 +372,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
                 + f" in component {number}"
                 for i, p in enumerate(parents)
             ]
-            warn_if_not_converged(component.models, described, self.max_iter)
+            warn_if_not_converged(component.models, described, self.max_solver_iter)
         self.validation_log_likelihood_ = growth.validation
         self.log_likelihood_curves_ = growth.curves
         self.log_likelihood_curve_ = growth.final_curve
@@ -440,11 +440,11 @@ class CTBNClassifier(CTBNMixtureClassifier):
         self,
         *,
         C: float | Literal["cross_val"] = "cross_val",
-        parent_effect: ParentEffect = "feature",
+        parent_effect: ParentEffect = "separate",
         base_estimator: Any = None,
         prediction: Prediction = "map",
         n_draws: int = 1000,
-        max_iter: int = 1000,
+        max_solver_iter: int = 1000,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -453,7 +453,7 @@ class CTBNClassifier(CTBNMixtureClassifier):
         self.base_estimator = base_estimator
         self.prediction = prediction
         self.n_draws = n_draws
-        self.max_iter = max_iter
+        self.max_solver_iter = max_solver_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 

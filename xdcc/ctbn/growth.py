@@ -2,11 +2,14 @@
 
 The rows are split into an internal training and a validation part. Each new tree is learned on
 the training part with the weights ω = 1 - P(y|x) under the mixture so far (all equal at first),
-which turns to the rows that are predicted badly; EM then fits the whole mixture. Growth stops when
-the validation part's log-likelihood falls, and without the last tree the mixture is fitted again
-on all rows.
+which turns to the rows that are predicted badly; EM then fits the whole mixture, until the
+validation part's log-likelihood falls. When it is lower than with one tree less, growth stops, and
+without the last tree the mixture is fitted again on all rows, by at most as many iterations of EM
+as a step of the growth took.
 """
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -109,6 +112,37 @@ class Grower:
         mixture, growth.final_curve = self._improve(self._exact, mixture, X, Y, limits)
         return without_collapsed(mixture, len(Y)), growth
 
+    def sequence(
+        self, train: tuple[Matrix, Floats], validation: tuple[Matrix, Floats], growth: Growth
+    ) -> Iterator[Mixture]:
+        """Grow without end.
+
+        Parameters
+        ----------
+        train, validation : tuples of X and Y
+            Rows to learn from, and rows that end EM when their log-likelihood falls.
+        growth : Growth
+            Gets the log-likelihoods.
+
+        Yields
+        ------
+        Mixture
+            With one tree, two, and so on.
+        """
+        mixture = Mixture([self._component(*train, np.ones(len(train[1])))], np.ones(1))
+        mixture, curve = self._improve(self._rough, mixture, *train, self._limits)
+        while True:
+            growth.curves.append(curve)
+            growth.validation.append(float(mixture.log_prob(*validation).sum()))
+            yield mixture
+            # ω of section 5.3.2; a row that is certain still counts a little.
+            error = np.maximum(-np.expm1(mixture.log_prob(*train)), np.finfo(float).tiny)
+            new = self._component(*train, error / error.mean())
+            size = len(mixture.components) + 1
+            weights = np.append(mixture.weights * (size - 1), 1.0) / size
+            mixture = Mixture([*mixture.components, new], weights)
+            mixture, curve = self._improve(self._rough, mixture, *train, self._limits, validation)
+
     def _grow_to_peak(
         self,
         train: tuple[Matrix, Floats],
@@ -116,28 +150,14 @@ class Grower:
         max_components: int,
         growth: Growth,
     ) -> Mixture:
-        mixture = None
-        weights = np.ones(len(train[1]))
-        for n_components in range(1, max_components + 1):
-            new = self._component(*train, weights)
-            if mixture is None:
-                larger = Mixture([new], np.ones(1))
-            else:
-                share = np.append(mixture.weights * (n_components - 1), 1.0) / n_components
-                larger = Mixture([*mixture.components, new], share)
-            larger, curve = self._improve(
-                self._rough, larger, *train, self._limits, validation if mixture else None
-            )
-            growth.curves.append(curve)
-            growth.validation.append(float(larger.log_prob(*validation).sum()))
-            worse = mixture is not None and growth.validation[-1] <= growth.validation[-2]
-            if worse or collapsed(larger, len(weights)).any():
+        sequence = self.sequence(train, validation, growth)
+        best = next(sequence)
+        for larger in itertools.islice(sequence, max_components - 1):
+            worse = growth.validation[-1] <= growth.validation[-2]
+            if worse or collapsed(larger, len(train[1])).any():
                 break
-            mixture = larger
-            error = np.maximum(-np.expm1(larger.log_prob(*train)), np.finfo(float).tiny)
-            weights = error / error.mean()
-        assert mixture is not None
-        return mixture
+            best = larger
+        return best
 
     def _component(self, X: Matrix, Y: Floats, weights: Floats) -> Component:
         """Learn a tree and its models on weighted rows (section 5.3.1)."""

@@ -168,12 +168,9 @@ class LogisticLearner:
         if not parents.any():
             alone = self._solve(X, targets, weights, none, off_start)
             return LogisticModels(alone, alone, self.penalties)
-        weights_off, weights_on = weights * (1 - parents), weights * parents
-        off = self._solve(X, targets, weights_off, none, off_start)
-        on = self._solve(X, targets, weights_on, none, on_start)
-        # A parent that never has a value tells nothing about it.
-        off.coef[:, ~weights_off.any(axis=0)] = on.coef[:, ~weights_off.any(axis=0)]
-        on.coef[:, ~weights_on.any(axis=0)] = off.coef[:, ~weights_on.any(axis=0)]
+        # A model for a value that the parent never has is 0, and so is its penalty.
+        off = self._solve(X, targets, weights * (1 - parents), none, off_start)
+        on = self._solve(X, targets, weights * parents, none, on_start)
         return LogisticModels(off, on, self.penalties)
 
     def _solve(
@@ -186,7 +183,8 @@ class LogisticLearner:
         varying = solve(X, problems.take(~constant), self.penalties, start[:, ~constant], self.run)
         # Of a constant label only the intercept is learned, which its penalty keeps finite.
         alone = replace(problems.take(constant), extra=np.zeros((X.shape[0], constant.sum())))
-        intercepts = solve(X[:, :0], alone, self.penalties, start[-2:, constant] * 0)
+        begin = np.where(weights.any(axis=0), start[-2:] * [[0], [1]], 0)[:, constant]
+        intercepts = solve(X[:, :0], alone, self.penalties, begin)
         return varying.joined(intercepts, constant)
 
 

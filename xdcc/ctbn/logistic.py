@@ -218,8 +218,10 @@ class _Descent:
         self._l2[-1] = penalty.l2_intercept
         # Models of next to no weight are solved to the same absolute tolerance as those of one row.
         self._total = np.maximum(problems.weights.sum(axis=0), 1)
-        self._now = self._evaluate(start, linear_predictor(X, start, problems.extra))
-        self._inverse_hessian = 1 / self._curvature(mean_square)
+        z = linear_predictor(X, start, problems.extra)
+        objective, proba = self._value(start, z)
+        self._now = _Point(start, z, objective, self._gradient(start, proba))
+        self._inverse_hessian = 1 / self._curvature(mean_square, proba)
         self._scale = np.ones(n_models)
         self._history: list[tuple[Floats, Floats, Floats]] = []
         self._open = np.arange(n_models)
@@ -254,26 +256,29 @@ class _Descent:
 
     def _value(self, coef: Floats, z: Floats) -> tuple[Floats, Floats]:
         """Objectives and probabilities."""
-        decay = np.exp(-np.abs(z))
-        softplus = np.maximum(z, 0) + np.log1p(decay)
-        loss = _dots(self._problems.weights, softplus - self._problems.targets * z)
-        proba = np.where(z >= 0, 1, decay) / (1 + decay)
-        return loss + self._penalty.of(coef), proba
+        decay = np.abs(z)
+        np.negative(decay, out=decay)
+        np.exp(decay, out=decay)
+        loss = np.log1p(decay)
+        loss += np.maximum(z, 0)
+        loss -= self._problems.targets * z
+        proba = np.where(z >= 0, 1.0, decay)
+        decay += 1
+        proba /= decay
+        return _dots(self._problems.weights, loss) + self._penalty.of(coef), proba
 
-    def _evaluate(self, coef: Floats, z: Floats) -> _Point:
-        objective, proba = self._value(coef, z)
+    def _gradient(self, coef: Floats, proba: Floats) -> Floats:
         residual = self._problems.weights * (proba - self._problems.targets)
-        self._proba = proba
         gradient = np.empty_like(coef)
         gradient[:-2] = self._X.T @ residual
         gradient[-2] = _dots(residual, self._problems.extra)
         gradient[-1] = residual.sum(axis=0)
         gradient += self._l2 * coef
-        return _Point(coef, z, objective, gradient)
+        return gradient
 
-    def _curvature(self, mean_square: Floats) -> Floats:
+    def _curvature(self, mean_square: Floats, proba: Floats) -> Floats:
         """Diagonals of the Hessians, as if weights and probabilities were unrelated to X."""
-        bend = self._problems.weights * self._proba * (1 - self._proba)
+        bend = self._problems.weights * proba * (1 - proba)
         # Where all weights are zero, any positive number does.
         total = np.maximum(bend.sum(axis=0), np.finfo(float).tiny)
         diagonal = np.empty((len(mean_square) + 2, len(total)))
@@ -303,15 +308,17 @@ class _Descent:
         while True:
             coef = now.coef + length * direction
             z = now.z + length * dz
-            objective, _ = self._value(coef, z)
+            objective, proba = self._value(coef, z)
             too_far = ~(objective <= now.objective + 1e-4 * length * slope)
             too_far &= length > _SHORTEST_STEP
             if not too_far.any():
                 break
             length[too_far] /= 2
         stuck = length <= _SHORTEST_STEP
-        coef[:, stuck], z[:, stuck] = now.coef[:, stuck], now.z[:, stuck]
-        self._now = self._evaluate(coef, z)
+        if stuck.any():
+            coef[:, stuck], z[:, stuck] = now.coef[:, stuck], now.z[:, stuck]
+            objective, proba = self._value(coef, z)
+        self._now = _Point(coef, z, objective, self._gradient(coef, proba))
         self._remember(coef - now.coef, self._now.gradient - now.gradient)
         return stuck
 

@@ -2,7 +2,7 @@
 
 As in the paper one strength serves all models. It is the `C` of a grid with the smallest held-out
 log loss of the parentless models, all labels together. The grid is walked from strong to weak
-penalties, each starting at the last solutions, and left when the loss has risen twice.
+penalties, each starting at the last solutions, and left when the loss rises.
 """
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from xdcc.ctbn.logistic import Floats, Matrix, Penalty, Problems, linear_predictor, solve
 from xdcc.folds import stratified_folds
 
-GRID: tuple[float, ...] = tuple(float(f"{c:.3g}") for c in 10.0 ** np.arange(-4, 4.1, 0.5))
+GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 
 _FOLDS = 5
 
-_RISES = 2
+_TOL = 1e-5
+"""Tolerance of the solver (``logistic.py``)."""
 
 
 def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
@@ -37,17 +38,17 @@ def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
     known = (~np.isnan(Y)).astype(float)
     labels = np.nan_to_num(Y)
     starts = [np.zeros((X.shape[1] + 2, Y.shape[1])) for _ in np.unique(folds)]
-    losses: list[float] = []
+    smallest, chosen = np.inf, GRID[0]
     for C in GRID:
         loss = 0.0
         for number, fold in enumerate(np.unique(folds)):
             train, test = folds != fold, folds == fold
             problems = Problems(labels[train], known[train], np.zeros_like(labels[train]))
-            solution = solve(X[train], problems, Penalty(1 / C, tol=1e-7), starts[number])
+            solution = solve(X[train], problems, Penalty(1 / C, tol=_TOL), starts[number])
             starts[number] = solution.coef
             z = linear_predictor(X[test], solution.coef, np.zeros_like(labels[test]))
             loss += float((known[test] * (np.logaddexp(0, z) - labels[test] * z)).sum())
-        losses.append(loss)
-        if len(losses) - 1 - int(np.argmin(losses)) >= _RISES:
+        if loss > smallest:
             break
-    return GRID[int(np.argmin(losses))]
+        smallest, chosen = loss, C
+    return chosen

@@ -5,10 +5,13 @@ from xdcc.lacovac.clustering import cluster_labels, correlation_threshold, label
 from xdcc.lacovac.export import export_graphviz, export_text
 from xdcc.lacovac.forest import LaCovaCForestClassifier
 from xdcc.lacovac.plot import plot_tree
+from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 __all__ = [
     "LaCovaCClassifier",
     "LaCovaCForestClassifier",
+    "LabelTrees",
+    "LeafLabelsets",
     "cluster_labels",
     "correlation_threshold",
     "export_graphviz",

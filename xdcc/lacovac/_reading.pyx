@@ -5,7 +5,7 @@
 
 A walk follows one child of a horizontal split and all children of a vertical one, so it ends in
 one leaf for every label. Threads share rows (or trees, when leaves are filled); what they write
-does not depend on their number.
+does not depend on their number. (More than 300 lines: all of it is one walk and what it is for.)
 """
 
 import numpy as np

@@ -14,8 +14,14 @@ _BOXES = {
     "leaf": {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#666666"},
 }
 
-_INCHES_PER_LEAF = 1.7
-_INCHES_PER_LEVEL = 1.3
+_LETTER = 0.6 / 72
+"""Inches that a letter is wide, per point of the font's size: a generous mean."""
+
+_LINE = 1.5 / 72
+"""Inches that a line is high, per point."""
+
+_MARGIN = 0.5
+"""Inches between nodes."""
 
 
 def plot_tree(
@@ -70,11 +76,15 @@ def plot_tree(
 
     described = DescribedTree(model, tree, Style(max_labelsets, max_labels, decimals, max_depth))
     places = _places(described)
+    texts = {node: _node_text(described, node, level) for node, (_, level) in places.items()}
     n_leaves = 1 + max(x for x, _ in places.values())
     n_levels = 1 + max(level for _, level in places.values())
     if ax is None:
-        size = (max(4.0, _INCHES_PER_LEAF * n_leaves), max(2.0, _INCHES_PER_LEVEL * n_levels))
-        ax = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        lines = [text.split("\n") for text in texts.values()]
+        width = fontsize * _LETTER * max(len(line) for text in lines for line in text) + _MARGIN
+        # Between two levels is a branch's text.
+        height = fontsize * _LINE * (max(map(len, lines)) + 2) + _MARGIN
+        ax = pyplot.figure(figsize=(width * n_leaves, height * n_levels)).add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set_xlim(-0.5, n_leaves - 0.5)
     ax.set_ylim(n_levels - 0.5, -0.5)
@@ -83,8 +93,9 @@ def plot_tree(
             below = places[child]
             ax.plot([x, below[0]], [level, below[1]], color="#999999", linewidth=1, zorder=1)
             ax.text(
-                (x + below[0]) / 2,
-                (level + below[1]) / 2,
+                # Nearer to the child, where branches are further apart.
+                0.4 * x + 0.6 * below[0],
+                0.4 * level + 0.6 * below[1],
                 described.condition(node, child),
                 ha="center",
                 va="center",
@@ -95,7 +106,7 @@ def plot_tree(
         ax.text(
             x,
             level,
-            _node_text(described, node, level),
+            texts[node],
             ha="center",
             va="center",
             fontsize=fontsize,

@@ -1,4 +1,4 @@
-"""Pessimistic pruning against the worked example of C4.5 and a recursive twin."""
+"""J48's pruning against the worked example of C4.5 and a recursive twin; its estimates."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from experiments.pruned_tree import PrunedTreeClassifier, pessimistic_errors
+from experiments.j48_tree import J48TreeClassifier, pessimistic_errors
 
 
 def test_errors_of_the_book() -> None:
@@ -56,15 +56,27 @@ def test_leaves_are_those_of_the_recursion(seed: int) -> None:
     X = X.astype(np.float32)
     params = {"criterion": "entropy", "min_samples_leaf": 2, "random_state": 0}
     whole = DecisionTreeClassifier(**params).fit(X, y)
-    pruned = PrunedTreeClassifier(random_state=0).fit(X, y)
+    pruned = J48TreeClassifier(random_state=0).fit(X, y)
     np.testing.assert_array_equal(pruned.apply(X), _prune(whole, X, y)[1])
     assert len(set(pruned.apply(X))) < len(set(whole.apply(X)))
 
 
 def test_it_is_an_estimator() -> None:
     X, y = make_classification(100, n_classes=3, n_informative=4, random_state=0)
-    tree = clone(PrunedTreeClassifier(confidence=0.1, random_state=3)).fit(X, y)
-    assert tree.get_params() == {"min_samples_leaf": 2, "confidence": 0.1, "random_state": 3}
+    tree = clone(J48TreeClassifier(confidence=0.1, random_state=3)).fit(X, y)
+    params = {"min_samples_leaf": 2, "confidence": 0.1, "laplace": False, "random_state": 3}
+    assert tree.get_params() == params
     np.testing.assert_allclose(tree.predict_proba(X).sum(axis=1), 1)
     smaller = len(set(tree.apply(X)))
-    assert smaller <= len(set(PrunedTreeClassifier(random_state=3).fit(X, y).apply(X)))
+    assert smaller <= len(set(J48TreeClassifier(random_state=3).fit(X, y).apply(X)))
+
+
+def test_laplace_estimates_of_a_whole_tree() -> None:
+    X, y = make_classification(100, n_classes=3, n_informative=4, random_state=0)
+    tree = J48TreeClassifier(confidence=None, laplace=True, random_state=0).fit(X, y)
+    whole = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0)
+    leaves = whole.fit(X, y).apply(X)
+    np.testing.assert_array_equal(tree.apply(X), leaves)
+    counts = np.stack([np.bincount(y[leaves == leaf], minlength=3) for leaf in leaves])
+    expected = (counts + 1) / (counts.sum(axis=1, keepdims=True) + 3)
+    np.testing.assert_allclose(tree.predict_proba(X), expected)

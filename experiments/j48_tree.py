@@ -1,12 +1,14 @@
-"""A decision tree with the error-based pruning of C4.5, as near to Weka's J48 as scikit-learn gets.
+"""A decision tree with the options of Weka's J48, as near to it as scikit-learn gets.
 
 scikit-learn grows binary entropy trees; J48 chooses by gain ratio, has a branch for every nominal
-value, and may also raise subtrees. The rule by which subtrees are replaced by leaves is the same:
-a leaf's error rate is estimated by the upper end of its confidence interval, and a subtree stays
-only if its leaves' estimated errors together are more than 0.1 fewer than those of a leaf in its
-place.
+value, and may also raise subtrees when it prunes. Its error-based pruning and its Laplace estimates
+are here as they are there. In pruning, a leaf's error rate is estimated by the upper end of its
+confidence interval, and a subtree stays only if its leaves' estimated errors together are more than
+0.1 fewer than those of a leaf in its place.
 
-J. R. Quinlan: C4.5: Programs for Machine Learning. Morgan Kaufmann, 1993, section 4.2.
+J. R. Quinlan: C4.5: Programs for Machine Learning. Morgan Kaufmann, 1993, section 4.2. Trees that
+are not pruned and give Laplace estimates: F. Provost, P. Domingos: Tree induction for
+probability-based ranking. Machine Learning 52, 2003.
 """
 
 from typing import Any, Self
@@ -49,15 +51,19 @@ def pessimistic_errors(
     return np.where(errors < 1, none + errors * (upper - none), upper)
 
 
-class PrunedTreeClassifier(DecisionTreeClassifier):
-    """An entropy tree pruned like C4.5.
+class J48TreeClassifier(DecisionTreeClassifier):
+    """An entropy tree with pruning and probability estimates as in J48.
 
     Parameters
     ----------
     min_samples_leaf : int, default=2
         As J48's default.
-    confidence : float, default=0.25
-        As J48's default; smaller values prune more.
+    confidence : float or None, default=0.25
+        Confidence of error-based pruning, J48's default; smaller values prune more. None does not
+        prune (J48's option -U).
+    laplace : bool, default=False
+        Whether the probability of class c in a leaf is (n_c + 1) / (n + n_classes) instead of
+        n_c / n (option -A).
     random_state : int, RandomState instance or None, default=None
         Seed of the choice between equal splits.
     """
@@ -66,21 +72,36 @@ class PrunedTreeClassifier(DecisionTreeClassifier):
         self,
         *,
         min_samples_leaf: int = 2,
-        confidence: float = 0.25,
+        confidence: float | None = 0.25,
+        laplace: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
             criterion="entropy", min_samples_leaf=min_samples_leaf, random_state=random_state
         )
         self.confidence = confidence
+        self.laplace = laplace
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree and prune it."""
         super().fit(X, y, sample_weight=sample_weight)
+        if self.confidence is not None:
+            self._prune(self.confidence)
+        return self
+
+    def predict_proba(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
+        """Estimate probabilities, shape (n_samples, n_classes)."""
+        proba = super().predict_proba(X, check_input)
+        if not self.laplace:
+            return proba
+        n = self.tree_.weighted_n_node_samples[self.apply(X)][:, np.newaxis]
+        return (n * proba + 1) / (n + self.n_classes_)
+
+    def _prune(self, confidence: float) -> None:
         left, right = self.tree_.children_left, self.tree_.children_right
         n = self.tree_.weighted_n_node_samples
         wrong = n * (1 - self.tree_.value[:, 0, :].max(axis=1))
-        estimate = pessimistic_errors(n, wrong, self.confidence)
+        estimate = pessimistic_errors(n, wrong, confidence)
         # Children come after their parents.
         for node in np.flatnonzero(left != _NO_CHILD)[::-1]:
             below = estimate[left[node]] + estimate[right[node]]
@@ -88,4 +109,3 @@ class PrunedTreeClassifier(DecisionTreeClassifier):
                 left[node] = right[node] = _NO_CHILD
             else:
                 estimate[node] = below
-        return self
