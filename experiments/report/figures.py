@@ -115,14 +115,14 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
     dataset = section_datasets(results, section)[0]
     lines = section.lines or list(table["line"].unique())
     names = {
-        "right": "share of right decisions in the i-th iteration",
-        "positive": "positive labels up to the i-th iteration",
+        "right": "right decisions in an iteration",
+        "positive": "positive labels up to it",
     }
     figure, axes = panels(1, 2, 4)
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
         columns: list[np.ndarray] = []
         for line in lines:
-            all_tests = [params.get("sigma", 1) == 1 for params in table["params"]]
+            all_tests = np.array([params.get("sigma", 1) == 1 for params in table["params"]])
             rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line) & all_tests)
             details = [results.records[k]["result"]["details"][name] for k in rows]
             columns.append(np.mean(details, axis=0))

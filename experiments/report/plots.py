@@ -55,7 +55,7 @@ def common_legend(figure: Figure, axes: Axes) -> None:
         list(by_label.values()),
         list(by_label),
         loc="outside lower center",
-        ncols=min(len(by_label), 5),
+        ncols=min(len(by_label), max(2, int(figure.get_size_inches()[0] / 1.8))),
     )
 
 
@@ -120,7 +120,7 @@ def curves(results: Results, section: Section) -> Figure:
                     marker = MARKERS[k % len(MARKERS)]
                     ax.plot(x, y, color=f"C{k}", marker=marker, markersize=4, label=line)
             ax.set(title=f"{dataset}: {MEASURES[measure].title}", xlabel=section.x)
-            if section.x == "stage":
+            if all(float(x).is_integer() for line in ax.lines for x in line.get_xdata()):
                 ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     common_legend(figure, axes[0, 0])
     return figure

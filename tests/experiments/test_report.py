@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 
 from experiments.configuration import CONFIGS, PUBLISHED, Claim, Section, load_configuration
 from experiments.plan import groups
@@ -13,7 +14,7 @@ from experiments.records import RecordStore
 from experiments.report.claims import judge
 from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
-from experiments.report.plots import pareto_front, stage_values
+from experiments.report.plots import curves, pareto_front, stage_values
 from experiments.report.published import published_ranks, published_scores, read_published
 from experiments.report.tables import average_ranks, ranks_table, scores_table
 from experiments.results import Results, load_results
@@ -261,6 +262,40 @@ def test_report_of_tiny(tiny, tiny_store, tmp_path):
     # the same records give the same report
     write_report([tiny], tiny_store, tmp_path / "again", "tiny")
     assert (tmp_path / "again" / "tiny.html").read_text() == html
+
+
+def test_sequences_are_those_with_all_label_tests():
+    table = pd.DataFrame(
+        {"data": "yeast", "line": "LM 10", "params": [{"sigma": 0.5}, {"sigma": 1}, {"sigma": 1}]}
+    )
+    rights = ([0.0, 0.0], [0.8, 0.4], [0.6, 0.6])
+    records = [
+        {"result": {"details": {"right": right, "positive": [0.5, 1.0]}}} for right in rights
+    ]
+    empty = pd.DataFrame(columns=["data"])
+    section = Section(kind="figure", draw="rdt_sequences", title="", measures=["micro_f1"])
+    figure = FIGURES["rdt_sequences"](Results(table, records, empty, 0, empty), section)
+    right, positive = (ax.images[0].get_array() for ax in figure.axes[:2])
+    assert np.allclose(right.ravel(), [0.7, 0.5])
+    assert np.allclose(positive.ravel(), [0.5, 1.0])
+    plt.close(figure)
+
+
+def test_curve_over_a_parameter():
+    table = pd.DataFrame(
+        {
+            "data": "yeast",
+            "line": "A",
+            "params": [{"x": 1}, {"x": 0}, {"x": 1}],
+            "micro_f1": [0.4, 0.1, 0.6],
+        }
+    )
+    empty = pd.DataFrame(columns=["data"])
+    section = Section(kind="curve", x="x", title="", measures=["micro_f1"])
+    figure = curves(Results(table, [{}] * 3, empty, 0, empty), section)
+    (line,) = figure.axes[0].lines
+    assert line.get_xydata().tolist() == [[0, 0.1], [1, 0.5]]
+    plt.close(figure)
 
 
 def test_failures_stand_in_the_report(write_config, tmp_path):
