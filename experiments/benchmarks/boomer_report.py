@@ -1,7 +1,8 @@
 """Writes `BOOMER.md` from the records of the three BOOMER benchmarks.
 
 `boomer_against_paper.py report` calls it. What stands before the tables is `boomer_notes.md`;
-every number and every "holds" below is computed from the records.
+every number and every "holds" below is computed from the records. (More than 300 lines: one table
+after the other.)
 """
 
 import json
@@ -384,9 +385,9 @@ def against_peer(rows: list[dict[str, Any]]) -> Iterator[str]:
     repeats = fastest.size()
     yield (
         f"## Training time against mlrl-boomer\n\n{runs.rules.max()} rules, best of "
-        f"{repeats.min()} to {repeats.max()}, in seconds, both in turn in one process. “Best” is the peer with "
-        "the better number of threads; “processor” means the processor's seconds of all "
-        f"threads. Ours takes longer in these many of {len(summary)} cases: {slower}.\n\n"
+        f"{repeats.min()} to {repeats.max()}, in seconds, both in turn in one process. “Best” is "
+        "the peer with the better number of threads; “processor” means the processor's seconds of "
+        f"all threads. Ours takes longer in these many of {len(summary)} cases: {slower}.\n\n"
         + summary.to_markdown(index=False, floatfmt=".2f")
     )
     losses = runs[runs.threads == runs.threads.min()].pivot_table(
