@@ -1,7 +1,8 @@
 """Writes `BOOMER.md` from the records of the three BOOMER benchmarks.
 
 `boomer_against_paper.py report` calls it. What stands before the tables is `boomer_notes.md`;
-every number and every "holds" below is computed from the records.
+every number and every "holds" below is computed from the records. (More than 300 lines: one table
+after the other.)
 """
 
 import json
@@ -373,16 +374,20 @@ def against_peer(rows: list[dict[str, Any]]) -> Iterator[str]:
         peer, ours = times["seconds", "mlrl-boomer"], times["seconds", "xdcc"]
         # More threads can cost more than they bring; nobody would use them then.
         best = table.loc[name, variant]["seconds", "mlrl-boomer"].min()
-        cpu = times["cpu_seconds", "xdcc"] / times["cpu_seconds", "mlrl-boomer"]
-        ratios.append((name, variant, threads, peer, ours, ours / peer, ours / best, cpu))
-    columns = ["data", "variant", "threads", "mlrl-boomer", "xdcc", *RATIOS]
+        work = [times["cpu_seconds", who] for who in ("mlrl-boomer", "xdcc")]
+        ratios.append(
+            (name, variant, threads, peer, ours, *work, ours / peer, ours / best, work[1] / work[0])
+        )
+    measured = [f"{who}{kind}" for kind in ("", ", processor") for who in ("mlrl-boomer", "xdcc")]
+    columns = ["data", "variant", "threads", *measured, *RATIOS]
     summary = pd.DataFrame(ratios, columns=columns)
     slower = ", ".join(f"{(summary[ratio] > 1).sum()} by “{ratio}”" for ratio in RATIOS)
+    repeats = fastest.size()
     yield (
         f"## Training time against mlrl-boomer\n\n{runs.rules.max()} rules, best of "
-        f"{fastest.size().min()}, in seconds, both in turn in one process. “Best” is the peer with "
-        "the better number of threads; “processor” compares the processor's seconds of all "
-        f"threads. Ours takes longer in these many of {len(summary)} cases: {slower}.\n\n"
+        f"{repeats.min()} to {repeats.max()}, in seconds, both in turn in one process. “Best” is "
+        "the peer with the better number of threads; “processor” means the processor's seconds of "
+        f"all threads. Ours takes longer in these many of {len(summary)} cases: {slower}.\n\n"
         + summary.to_markdown(index=False, floatfmt=".2f")
     )
     losses = runs[runs.threads == runs.threads.min()].pivot_table(
