@@ -199,6 +199,7 @@ def components(datasets: list[str], most: int, n_folds: int, output: Path) -> No
                 (rows[~held_out], labels[~held_out]), (rows[held_out], labels[held_out]), Growth()
             )
             test_rows, truth = design.transform(X[test]), Y[test].astype(float)
+            measured = []
             for size, mixture in enumerate(itertools.islice(mixtures, most), start=1):
                 parents = [component.parents for component in mixture.components]
                 log_cpds = mixture.log_cpds(test_rows)
@@ -206,12 +207,13 @@ def components(datasets: list[str], most: int, n_folds: int, output: Path) -> No
                 predicted = anneal(log_cpds, parents, mixture.weights, 150, random_map)
                 loss = float(-mixture.log_prob(test_rows, truth).sum())
                 row = {"data": name, "fold": fold, "n_components": size}
-                append(file, row | row_of(predicted, loss, Y[test]))
+                measured.append(row | row_of(predicted, loss, Y[test]))
+            append(file, *measured)
 
 
-def append(file: Path, row: dict[str, Any]) -> None:
+def append(file: Path, *rows: dict[str, Any]) -> None:
     with file.open("a") as lines:
-        lines.write(json.dumps(row) + "\n")
+        lines.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -231,7 +233,7 @@ def comparison(rows: pd.DataFrame, published: pd.DataFrame, measured: str, digit
     """Table of ours beside the paper's, "ours (paper)"; * where MC is significantly better."""
     paper = published[published.measure == measured].set_index(["method", "dataset"])["value"]
     table = averages(rows, measured).astype(object)
-    n_folds = rows.groupby(["data", "method"])["fold"].nunique()
+    n_folds = rows.dropna(subset=[measured]).groupby(["data", "method"])["fold"].nunique()
     sign = -1 if measured == "cll_loss" else 1
     folds = rows.set_index(["data", "method", "fold"])[measured].unstack("fold") * sign
     for method in table.index:
