@@ -134,15 +134,16 @@ def published_scores(file: Path) -> pd.DataFrame:
 
 def side_by_side(means: pd.DataFrame, published: pd.DataFrame, measure: str) -> str:
     """Table of ours (the paper's), a row per data set."""
-    rows = {}
-    for name in means.index.get_level_values("data").unique():
-        rows[name] = {
-            method: f"{means.loc[(name, method), measure]:.3f} "
-            f"({published.loc[(name, method), measure]:.3f})"
-            for method in PAPER
-            if (name, method) in means.index
-        }
-    return pd.DataFrame(rows).T.reindex(columns=list(PAPER)).fillna("").to_markdown()
+
+    def cell(name: str, method: str) -> str:
+        if (name, method) not in means.index:
+            return ""
+        ours, theirs = (table.loc[(name, method), measure] for table in (means, published))
+        return f"{ours:.3f} ({theirs:.3f})"
+
+    names = means.index.get_level_values("data").unique()
+    rows = {name: {method: cell(name, method) for method in PAPER} for name in names}
+    return pd.DataFrame(rows).T.to_markdown()
 
 
 def deviations(
