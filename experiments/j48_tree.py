@@ -90,12 +90,18 @@ class J48TreeClassifier(DecisionTreeClassifier):
         return self
 
     def predict_proba(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
-        """Estimate probabilities, shape (n_samples, n_classes)."""
+        """Estimate probabilities, shape (n_samples, n_classes).
+
+        Where two classes are equally probable, the first one's is higher by rounding: it is what
+        Weka decides for, while our chains decide for the second at 0.5.
+        """
         proba = super().predict_proba(X, check_input)
-        if not self.laplace:
-            return proba
-        n = self.tree_.weighted_n_node_samples[self.apply(X)][:, np.newaxis]
-        return (n * proba + 1) / (n + self.n_classes_)
+        if self.laplace:
+            n = self.tree_.weighted_n_node_samples[self.apply(X)][:, np.newaxis]
+            proba = (n * proba + 1) / (n + self.n_classes_)
+        if self.n_classes_ == 2:
+            proba[proba[:, 1] == 0.5, 1] = np.nextafter(0.5, 0)
+        return proba
 
     def _prune(self, confidence: float) -> None:
         left, right = self.tree_.children_left, self.tree_.children_right

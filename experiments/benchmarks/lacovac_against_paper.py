@@ -33,7 +33,7 @@ from experiments.rank_statistics import (
     plot_critical_differences,
     ranks,
 )
-from lacovac_data import DATASETS, Fold, folds
+from lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
 from lacovac_methods import FORESTS, LEAVES, PAPER, PRUNED, READINGS, TIES, Method
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
@@ -137,15 +137,16 @@ def published_scores(file: Path) -> pd.DataFrame:
 
 def side_by_side(means: pd.DataFrame, published: pd.DataFrame, measure: str) -> str:
     """Table of ours (the paper's), a row per data set."""
-    rows = {}
-    for name in means.index.get_level_values("data").unique():
-        rows[name] = {
-            method: f"{means.loc[(name, method), measure]:.3f} "
-            f"({published.loc[(name, method), measure]:.3f})"
-            for method in PAPER
-            if (name, method) in means.index
-        }
-    return pd.DataFrame(rows).T.reindex(columns=list(PAPER)).fillna("").to_markdown()
+
+    def cell(name: str, method: str) -> str:
+        if (name, method) not in means.index:
+            return ""
+        ours, theirs = (table.loc[(name, method), measure] for table in (means, published))
+        return f"{ours:.3f} ({theirs:.3f})"
+
+    names = means.index.get_level_values("data").unique()
+    rows = {name: {method: cell(name, method) for method in PAPER} for name in names}
+    return pd.DataFrame(rows).T.to_markdown()
 
 
 def deviations(
@@ -203,7 +204,9 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
 
 def rank_section(means: pd.DataFrame, published: pd.DataFrame, figure: Path) -> str:
     """Average ranks, ours and the paper's, tests and the diagrams."""
-    complete = [m for m in PAPER if m in means.index.get_level_values("method")]
+    measured = means.index.get_level_values("method").value_counts()
+    complete = [method for method in PAPER if measured.get(method, 0) == measured.max()]
+    left_out = [method for method in PAPER if method not in complete]
     ranked = all_ranks(means, tuple(complete))
     n_data = len(next(iter(ranked.values())))
     theirs = all_ranks(published, tuple(PAPER))
@@ -236,7 +239,8 @@ def rank_section(means: pd.DataFrame, published: pd.DataFrame, figure: Path) -> 
     return "\n\n".join(
         [
             "## Average ranks (Table 3)",
-            f"Over {n_data} data sets; scores are rounded to three digits, as the published ones.",
+            f"Over {n_data} data sets; scores are rounded to three digits, as the published ones. "
+            + (f"Not run on all of them: {', '.join(left_out)}." if left_out else ""),
             markdown(average_ranks(ranked), 2),
             "The paper's, from its tables:",
             markdown(average_ranks(theirs), 2),
@@ -275,7 +279,12 @@ def forest_section(means: pd.DataFrame) -> str:
 def report(folder: Path, published_file: Path, to: Path) -> None:
     """Write the report."""
     rows = pd.DataFrame(map(json.loads, (folder / "results.jsonl").read_text().splitlines()))
-    means = rows.groupby(["data", "method"], sort=False)[[*MEASURES, "seconds"]].mean()
+    groups = rows.groupby(["data", "method"], sort=False)
+    whole = groups.fold.transform("nunique") == [
+        1 if data in SPLIT or method in FORESTS else N_FOLDS
+        for data, method in zip(rows.data, rows.method, strict=True)
+    ]
+    means = rows[whole].groupby(["data", "method"], sort=False)[[*MEASURES, "seconds"]].mean()
     order = {name: k for k, name in enumerate(DATASETS)}
     means = means.sort_index(level="data", key=lambda names: names.map(order), sort_remaining=False)
     published = published_scores(published_file)

@@ -80,3 +80,12 @@ def test_laplace_estimates_of_a_whole_tree() -> None:
     counts = np.stack([np.bincount(y[leaves == leaf], minlength=3) for leaf in leaves])
     expected = (counts + 1) / (counts.sum(axis=1, keepdims=True) + 3)
     np.testing.assert_allclose(tree.predict_proba(X), expected)
+
+
+def test_ties_go_to_the_first_class() -> None:
+    for laplace in (False, True):
+        tree = J48TreeClassifier(confidence=None, laplace=laplace)
+        tree.fit([[0], [0], [1], [1]], [0, 1, 1, 1])
+        proba = tree.predict_proba([[0], [1]])
+        assert proba[0, 1] < 0.5 < proba[1, 1]
+        np.testing.assert_allclose(proba[0], 0.5)

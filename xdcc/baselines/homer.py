@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.baselines.balanced_k_means import balanced_k_means
@@ -142,7 +143,7 @@ class HOMER(LearnerClassifier):
             part = labels[part_of == number]
             present = data.Y[:, part].any(axis=1)
             weight = data.sample_weight
-            part_model = type(untrained)(**untrained.get_params(deep=False))
+            part_model = clone(untrained)
             part_model.fit(data.X, present.astype(np.int64), weight)
             part_data = data._replace(
                 X=data.X[present],
