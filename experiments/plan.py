@@ -104,7 +104,7 @@ class Group:
         measure = MEASURES[self.measure]
         candidates = []
         for number, reading in itertools.product(range(len(self.finals)), self.readings):
-            values = [_value(r, reading, self.measure) for r in records[number] if r is not None]
+            values = [measured(r, reading, self.measure) for r in records[number] if r is not None]
             if not np.isnan(values).any():
                 candidates.append(Choice(self.finals[number], reading, float(np.mean(values))))
         if not candidates:
@@ -118,8 +118,20 @@ class Group:
         return Choice(replace(task, params=chosen | task.params), self.readings[0], np.nan)
 
 
-def _value(record: Record, reading: str, measure: str) -> float:
-    """Return a measure of a record; NaN if the task failed or does not have it."""
+def measured(record: Record, reading: str, measure: str) -> float:
+    """Return a measure of a record; NaN if the task failed or does not have it.
+
+    Parameters
+    ----------
+    record : Record
+    reading : str
+        For measures of labels; those of probabilities are the same for all readings.
+    measure : str
+
+    Returns
+    -------
+    float
+    """
     result = record["result"]
     if result is None:
         return np.nan
