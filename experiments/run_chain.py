@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+from tqdm import tqdm
+
 from chain_driver.data import load
 from chain_driver.models import Trainer
 from chain_driver.options import parse_arguments
 from chain_driver.report import make_table, plot_rounds, write_arrays, write_record
-from tqdm import tqdm
-
 from xdcc.plugin import PluginMissingError
 
 

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from against_authors import load_parts
-from chain_variants import DATASETS
 from tqdm import tqdm
 
+from against_authors import load_parts
+from chain_variants import DATASETS
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy

@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from against_authors import load_parts
 from scipy import stats
 from tqdm import tqdm
 
+from against_authors import load_parts
 from xdcc import metrics
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier

@@ -14,6 +14,7 @@ tables comes from `lacovac_notes.md`.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,17 +22,19 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
-from lacovac_methods import FORESTS, LEAVES, PAPER, PRUNED, READINGS, TIES, Method
 from numpy.typing import NDArray
-from rank_statistics import (
+from tqdm import tqdm
+
+sys.path.append(str(Path(__file__).parents[2]))  # where the package `experiments` is
+
+from experiments.rank_statistics import (
     critical_difference,
     friedman_test,
     plot_critical_differences,
     ranks,
 )
-from tqdm import tqdm
-
+from lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
+from lacovac_methods import FORESTS, LEAVES, PAPER, PRUNED, READINGS, TIES, Method
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
 from xdcc.metrics import (

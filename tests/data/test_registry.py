@@ -1,5 +1,6 @@
 """`load_dataset`: where it looks, what it downloads, and how it refuses."""
 
+from http.client import IncompleteRead
 from urllib.error import URLError
 
 import numpy as np
@@ -144,6 +145,17 @@ def test_a_label_from_openml_that_is_not_0_or_1(monkeypatch, tmp_path):
     monkeypatch.setattr(openml, "fetch_openml", lambda **_: bunch)
     with pytest.raises(ValueError, match="a label is 'maybe'; expected 0, 1, false or true"):
         openml.fetch("toy", 1, tmp_path)
+
+
+@pytest.mark.parametrize("error", [IncompleteRead(b"", 5), EOFError("compressed file ended")])
+def test_download_that_broke_off(places, monkeypatch, error):
+    def broken(**keys):
+        raise error
+
+    monkeypatch.setattr(openml, "fetch_openml", broken)
+    with pytest.raises(FileNotFoundError, match="its download from OpenML broke off") as caught:
+        load_dataset("toy")
+    assert "Try again, or: Provide toy-train.arff" in str(caught.value)
 
 
 def test_openml_has_no_split(places, openml_answers):

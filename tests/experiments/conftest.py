@@ -1,6 +1,6 @@
-"""The experiments are scripts beside the package: a test runs them as a user does.
-
-What they import from their own folder, tests can import as well.
+"""The experiments stand beside the package: scripts, which a test runs as a user does, and the
+package `experiments`, which is imported from the repository's root. The root comes last in the
+search path, so that the installed `xdcc` wins over its sources.
 """
 
 import os
@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from xdcc.data import load_dataset
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+ROOT = Path(__file__).parents[2]
+EXPERIMENTS = ROOT / "experiments"
+if str(ROOT) not in sys.path:
+    sys.path.append(str(ROOT))
 sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
@@ -40,3 +44,27 @@ def flags_data():
         load_dataset("flags", "train")
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture
+def write_config(tmp_path):
+    """Write a configuration like `tiny`, with some keys replaced; return its file."""
+
+    def write(name="small", **keys):
+        content = yaml.safe_load((EXPERIMENTS / "configs" / "tiny.yaml").read_text())
+        for key, value in keys.items():
+            if value is None:
+                del content[key]
+            else:
+                content[key] = value
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(yaml.safe_dump(content, sort_keys=False))
+        return file
+
+    return write
+
+
+@pytest.fixture
+def root():
+    """Folder from which `python -m experiments` is run."""
+    return ROOT

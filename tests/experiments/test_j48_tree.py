@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from j48_tree import J48TreeClassifier, pessimistic_errors
 from numpy.typing import NDArray
 from scipy import optimize, stats
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
+
+from experiments.j48_tree import J48TreeClassifier, pessimistic_errors
 
 
 def test_errors_of_the_book() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+
 from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss, report, run, tied_pcut
 from lacovac_data import folds, two_values, whole_file_order
 from lacovac_methods import FORESTS, LEAVES, PAPER, TIES
-
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 

@@ -7,7 +7,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from rank_statistics import (
+
+from experiments.rank_statistics import (
     critical_difference,
     friedman_test,
     nemenyi_test,

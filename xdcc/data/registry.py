@@ -15,6 +15,7 @@ Whatever is loaded is compared with the dimensions that the literature reports (
 
 import os
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from pathlib import Path
 from typing import Literal
 
@@ -179,6 +180,11 @@ def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -
     except OSError as error:
         raise FileNotFoundError(
             f"{name} is not there, and OpenML cannot be reached ({error}). {remedy}"
+        ) from error
+    except (HTTPException, EOFError) as error:
+        raise FileNotFoundError(
+            f"{name} is not there, and its download from OpenML broke off ({error}); nothing of it "
+            f"is kept. Try again, or: {remedy}"
         ) from error
     return dataset.drop_features(set(info.identifiers) & set(dataset.feature_names))
 

@@ -1,4 +1,19 @@
-"""Generated data whose labels depend on each other by known logical rules."""
+"""Generated data whose labels depend on each other in a known way.
+
+`make_multilabel`: by logical rules between labels, features of several forms. The other three are
+the data of section 5.1 of the BOOMER paper, after Dembczyński, Waegeman, Cheng, Hüllermeier: "On
+label dependence and loss minimization in multi-label classification" (Machine Learning 88, 2012).
+Points lie uniformly in the unit disc, a label says on which side of a line through its centre a
+point lies, and then labels are switched at random:
+
+- `make_marginally_independent`: each label has a point of its own;
+- `make_marginally_dependent`: all labels have the same point and almost the same line;
+- `make_conditionally_dependent`: as before, and labels are only ever switched together.
+
+So the best possible prediction is known, the sides themselves (noise below 1/2), and its losses.
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +70,8 @@ def make_multilabel(
     ValueError
         For a number or share outside its range.
     """
-    for argument, number in (
-        ("n_samples", n_samples),
-        ("n_features", n_features),
-        ("n_labels", n_labels),
-    ):
-        if number < 1:
-            raise ValueError(f"{argument} is {number}; expected at least 1")
-    for argument, share in (("noise", noise), ("missing", missing), ("unknown", unknown)):
-        if not 0 <= share <= 1:
-            raise ValueError(f"{argument} is {share}; expected 0 to 1")
+    _check_counts(n_samples=n_samples, n_features=n_features, n_labels=n_labels)
+    _check_shares(noise=noise, missing=missing, unknown=unknown)
     random = np.random.default_rng(random_state)
     X: Features
     if sparse_features:
@@ -80,14 +87,185 @@ def make_multilabel(
         X = values
         X[random.random(X.shape) < missing] = np.nan
     Y[random.random(Y.shape) < unknown] = np.nan
+    return _dataset(X, Y, "synthetic")
+
+
+def make_marginally_independent(
+    n_samples: int = 10_000,
+    n_labels: int = 6,
+    *,
+    noise: float = 0.1,
+    directions: Sequence[float] | NDArray[np.float64] | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> MultiLabelDataset:
+    """Generate labels that have nothing to do with each other.
+
+    Label k is the side of a point of its own, the features 2k and 2k + 1. Each label is switched
+    with probability `noise`, by itself. The best possible Hamming loss is `noise`, the best
+    possible subset 0/1 loss 1 - (1 - noise)^n_labels; the defaults give .1 and .469.
+
+    Parameters
+    ----------
+    n_samples, n_labels : int
+        At least 1.
+    noise : float
+        Probability, 0 to 1, that a label is switched.
+    directions : sequence of n_labels floats, optional
+        The direction of each label's positive side: the angle, in radians, to the first axis of
+        its point. Drawn at random if None.
+    random_state : int, numpy.random.Generator or None
+        Seed; the same int gives the same data.
+
+    Returns
+    -------
+    MultiLabelDataset
+        With 2 n_labels features.
+
+    Raises
+    ------
+    ValueError
+        For a number outside its range, or another number of directions.
+    """
+    _check_counts(n_samples=n_samples, n_labels=n_labels)
+    _check_shares(noise=noise)
+    random = np.random.default_rng(random_state)
+    if directions is None:
+        angles = random.uniform(0, 2 * np.pi, n_labels)
+    else:
+        angles = np.asarray(directions, dtype=np.float64)
+    if angles.shape != (n_labels,) or not np.isfinite(angles).all():
+        raise ValueError(f"directions has to hold {n_labels} finite angles, one for each label")
+    points = _points_in_disc((n_samples, n_labels), random)
+    Y = points[..., 0] * np.cos(angles) + points[..., 1] * np.sin(angles) > 0
+    Y ^= random.random(Y.shape) < noise
+    return _dataset(points.reshape(n_samples, -1), Y, "marginal independence")
+
+
+def make_marginally_dependent(
+    n_samples: int = 10_000,
+    n_labels: int = 6,
+    *,
+    noise: float = 0.1,
+    spread: float = np.pi / 60,
+    direction: float = 0.0,
+    random_state: int | np.random.Generator | None = None,
+) -> MultiLabelDataset:
+    """Generate labels that mostly coincide, and are independent given the features.
+
+    All labels are sides of the same point; the directions of their positive sides divide the
+    angle `spread` equally. So the sides of the first and the last label differ in a share of
+    spread / pi of the points. Each label is switched with probability `noise`, by itself: the best
+    possible losses are as in `make_marginally_independent`.
+
+    Parameters
+    ----------
+    n_samples, n_labels : int
+        At least 1.
+    noise : float
+        Probability, 0 to 1, that a label is switched.
+    spread : float
+        Angle, 0 to pi radians, between the directions of the first and the last label.
+    direction : float
+        The angle, in radians, from the first axis to the middle of the directions. At 0 the lines
+        are almost parallel to the second axis: one condition on one feature tells the sides apart.
+    random_state : int, numpy.random.Generator or None
+        Seed; the same int gives the same data.
+
+    Returns
+    -------
+    MultiLabelDataset
+        With 2 features.
+
+    Raises
+    ------
+    ValueError
+        For a number outside its range.
+    """
+    random = np.random.default_rng(random_state)
+    X, Y = _common_point(n_samples, n_labels, noise, spread, direction, random)
+    Y ^= random.random(Y.shape) < noise
+    return _dataset(X, Y, "strong marginal dependence")
+
+
+def make_conditionally_dependent(
+    n_samples: int = 10_000,
+    n_labels: int = 6,
+    *,
+    noise: float = 0.1,
+    spread: float = np.pi / 60,
+    direction: float = 0.0,
+    random_state: int | np.random.Generator | None = None,
+) -> MultiLabelDataset:
+    """Generate labels that mostly coincide, and depend on each other given the features, too.
+
+    As `make_marginally_dependent`, but with probability `noise` all labels of a sample are
+    switched, else none. So the best possible Hamming loss and subset 0/1 loss are both `noise`.
+
+    Parameters, results and errors as in `make_marginally_dependent`; `noise` is the probability
+    that the labels of a sample are switched.
+    """
+    random = np.random.default_rng(random_state)
+    X, Y = _common_point(n_samples, n_labels, noise, spread, direction, random)
+    Y ^= random.random((n_samples, 1)) < noise
+    return _dataset(X, Y, "strong conditional dependence")
+
+
+def _common_point(
+    n_samples: int,
+    n_labels: int,
+    noise: float,
+    spread: float,
+    direction: float,
+    random: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Check the arguments; return points (n_samples, 2) and their sides (n_samples, n_labels)."""
+    _check_counts(n_samples=n_samples, n_labels=n_labels)
+    _check_shares(noise=noise)
+    if not 0 <= spread <= np.pi:
+        raise ValueError(f"spread is {spread}; expected 0 to pi")
+    if not np.isfinite(direction):
+        raise ValueError(f"direction is {direction}; expected a finite angle")
+    points = _points_in_disc((n_samples,), random)
+    # A single label lies in the middle.
+    angles = direction + spread * (
+        np.linspace(-0.5, 0.5, n_labels) if n_labels > 1 else np.zeros(1)
+    )
+    return points, points @ np.stack((np.cos(angles), np.sin(angles))) > 0
+
+
+def _points_in_disc(shape: tuple[int, ...], random: np.random.Generator) -> NDArray[np.float64]:
+    """Return points, shape + (2,), uniform in the unit disc."""
+    # The area within a radius grows with its square.
+    radius = np.sqrt(random.random(shape))
+    angle = random.uniform(0, 2 * np.pi, shape)
+    return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1)
+
+
+def _check_counts(**counts: int) -> None:
+    for argument, number in counts.items():
+        if number < 1:
+            raise ValueError(f"{argument} is {number}; expected at least 1")
+
+
+def _check_shares(**shares: float) -> None:
+    for argument, share in shares.items():
+        if not 0 <= share <= 1:
+            raise ValueError(f"{argument} is {share}; expected 0 to 1")
+
+
+def _dataset(
+    X: Features, Y: NDArray[np.floating] | NDArray[np.bool_], name: str
+) -> MultiLabelDataset:
+    """Return a data set with numeric features x0, x1 ... and labels y0, y1 ..."""
+    n_features, n_labels = X.shape[1], Y.shape[1]
     return MultiLabelDataset(
         X=X,
-        Y=as_labels(Y),
+        Y=as_labels(Y.astype(float)),
         feature_names=tuple(f"x{i}" for i in range(n_features)),
         feature_types=tuple("numeric" for _ in range(n_features)),
         categories=tuple(None for _ in range(n_features)),
         label_names=tuple(f"y{k}" for k in range(n_labels)),
-        name="synthetic",
+        name=name,
     )
 
 

@@ -1,0 +1,27 @@
+"""Experiments: every table and figure of the papers, from records that this package makes.
+
+    python -m experiments list
+    python -m experiments run xdcc-2020-quick
+    python -m experiments report xdcc-2020-quick
+
+Three kinds of small file say what there is to compare, and nothing else has to change when one is
+added:
+
+- `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method each (`METHOD`);
+- `configs/*.yaml` say what is compared on what, how it is tuned, measured and reported.
+
+The way of an experiment: `configuration` reads and checks a file, `plan` lists the tasks that it
+needs, `runner` executes those that the `records` do not hold yet, each in a process of its own,
+`results` reads the records, and `report` makes tables, sentences and figures of them.
+
+`python -m` puts the working directory, with the package's sources without their compiled modules,
+before what is installed; the installed package has to win.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+"""Folder of the repository."""
+
+sys.path[:] = [*(entry for entry in sys.path if entry not in ("", str(ROOT))), str(ROOT)]

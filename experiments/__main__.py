@@ -1,0 +1,195 @@
+"""The command line: `python -m experiments list | run | report | notebooks`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from experiments import ROOT, plan, registry
+from experiments.configuration import (
+    CONFIGS,
+    Configuration,
+    ConfigurationError,
+    configuration_names,
+    find_configuration,
+    load_configuration,
+)
+from experiments.progress import Display
+from experiments.records import RecordStore, StorageError
+from experiments.runner import RunInterruptedError, Runner
+from experiments.task import check_loads
+
+RESULTS = ROOT / "experiments" / "results"
+
+
+class DataMissingError(RuntimeError):
+    """Data sets of a configuration that cannot be loaded."""
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    options = _parser().parse_args(args)
+    console = Console(stderr=True, soft_wrap=True)
+    try:
+        options.command(options, console)
+    except (
+        registry.UnknownNameError,
+        ConfigurationError,
+        DataMissingError,
+        StorageError,
+        RunInterruptedError,
+    ) as error:
+        message = error.strerror if isinstance(error, StorageError) else str(error)
+        console.print(f"[red]error:[/red] {escape(message or str(error))}", highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("Stopped. The same command continues where it was.")
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=RESULTS,
+        metavar="DIR",
+        help="folder of the records and reports (default: experiments/results)",
+    )
+    commands = parser.add_subparsers(required=True, title="commands")
+
+    listing = commands.add_parser("list", help="configurations, data sets and methods")
+    listing.set_defaults(command=_list)
+
+    run = commands.add_parser("run", help="do what is missing of an experiment")
+    run.add_argument("config", nargs="+", help="name of a configuration, or a YAML file")
+    run.add_argument("-p", "--processes", type=_positive, default=2, metavar="N",
+        help="how many tasks at a time (default: 2)")  # fmt: skip
+    run.add_argument("--retry-failed", action="store_true",
+        help="try tasks again that have failed before")  # fmt: skip
+    run.add_argument("--predictions", action="store_true",
+        help="keep the predictions of the final models, as .npz files")  # fmt: skip
+    run.add_argument("--dry-run", action="store_true",
+        help="only say what would be done")  # fmt: skip
+    run.set_defaults(command=_run)
+
+    report = commands.add_parser("report", help="make the tables and figures of an experiment")
+    report.add_argument("config", nargs="+", help="name of a configuration, or a YAML file")
+    report.add_argument("--output", type=Path, metavar="DIR",
+        help="where the report goes (default: reports in the results' folder)")  # fmt: skip
+    report.add_argument("--name", help="of the files (default: that of the first configuration)")
+    report.set_defaults(command=_report)
+
+    notebooks = commands.add_parser(
+        "notebooks", help="execute the notebooks whose results are there, and store the outputs"
+    )
+    notebooks.set_defaults(command=_notebooks)
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not a positive number")
+    return number
+
+
+def _list(options: argparse.Namespace, console: Console) -> None:
+    output = Console(soft_wrap=True, highlight=False)
+    output.print("[bold]Configurations[/bold]")
+    for name in configuration_names():
+        try:
+            title = escape(load_configuration(CONFIGS / f"{name}.yaml").title)
+        except ConfigurationError as error:
+            title = f"[red]{escape(str(error))}[/red]"
+        output.print(f"  {name:24} {title}")
+    output.print("\n[bold]Data sets[/bold]")
+    output.print("  " + ", ".join(registry.datasets()))
+    output.print("\n[bold]Methods[/bold]")
+    for name, method in registry.methods().items():
+        missing = method.missing()
+        note = f" [yellow](not installed: {', '.join(missing)})[/yellow]" if missing else ""
+        output.print(f"  {name:24} {escape(method.title)}{note}")
+
+
+def _run(options: argparse.Namespace, console: Console) -> None:
+    configs = [load_configuration(find_configuration(name)) for name in options.config]
+    for config in configs:
+        _check_data(config)
+    for config in configs:
+        _run_one(config, options, console)
+
+
+def _run_one(config: Configuration, options: argparse.Namespace, console: Console) -> None:
+    store = _store(options, console)
+    for line, modules in plan.missing_methods(config).items():
+        console.print(f"{line} is left out: not installed: {', '.join(modules)}", highlight=False)
+    groups = list(plan.groups(config))
+    runner = Runner(
+        store,
+        n_processes=options.processes,
+        keep_predictions=config.keep_predictions or options.predictions,
+        time_limit=config.time_limit,
+        retry_failed=options.retry_failed,
+    )
+    missing = runner.missing(groups)
+    console.print(f"{config.title}: {len(missing)} tasks to do", highlight=False)
+    if not missing or options.dry_run:
+        return
+    measure = config.tuning.measure if config.tuning else config.report_measure()
+    with Display(
+        config.name, groups, missing, store, measure, options.processes, console
+    ) as display:
+        runner.on_start, runner.on_end = display.start, display.end
+        runner.run(groups)
+
+
+def _check_data(config: Configuration) -> None:
+    """Load every data set once, so that a missing one is known before anything is trained."""
+    faults = []
+    for name in config.datasets:
+        try:
+            check_loads(name, config.evaluation_of(name))
+        except (OSError, ValueError) as error:
+            faults.append(f"{name}: {error}")
+    if faults:
+        raise DataMissingError("data sets cannot be loaded:\n" + "\n".join(faults))
+
+
+def _report(options: argparse.Namespace, console: Console) -> None:
+    from experiments.report.document import write_report
+
+    configs = [load_configuration(find_configuration(name)) for name in options.config]
+    output = options.output or options.results / "reports"
+    files = write_report(configs, _store(options, console), output, options.name or configs[0].name)
+    for file in files:
+        console.print(f"written: {file}", highlight=False)
+
+
+def _notebooks(options: argparse.Namespace, console: Console) -> None:
+    from experiments.execute import NOTEBOOKS, execute_in_place, experiments_of
+    from experiments.notebook import Experiment
+
+    for file in sorted(NOTEBOOKS.glob("*.ipynb")):
+        try:
+            for name in experiments_of(file):
+                Experiment(name, options.results)
+        except FileNotFoundError as missing:
+            console.print(f"{file.name}: {missing}", highlight=False)
+            continue
+        execute_in_place(file)
+        console.print(f"executed: {file.name}", highlight=False)
+
+
+def _store(options: argparse.Namespace, console: Console) -> RecordStore:
+    def report_broken(message: str) -> None:
+        console.print(f"[yellow]{escape(message)}[/yellow]", highlight=False)
+
+    return RecordStore(options.results / "records", report_broken)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

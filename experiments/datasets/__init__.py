@@ -1,0 +1,1 @@
+"""Data sets: each module holds `DATASETS`, names → `experiments.registry.DataSet`."""

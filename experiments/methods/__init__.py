@@ -1,0 +1,1 @@
+"""Methods: each module holds one `METHOD`, an `experiments.registry.Method`."""

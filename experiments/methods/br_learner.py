@@ -1,0 +1,26 @@
+"""Binary relevance on a base learner of scikit-learn."""
+
+from typing import Any
+
+from experiments.base_learners import base_learner
+from experiments.readings import pcut_reading
+from experiments.registry import Method, predicted_labels
+from experiments.scores import independent_cll_loss, log_loss
+from xdcc.baselines import BinaryRelevance
+from xdcc.data import MultiLabelDataset
+
+
+def _build(
+    train: MultiLabelDataset, seed: int, base: str, C: float = 1.0, **params: Any
+) -> BinaryRelevance:
+    return BinaryRelevance(estimator=base_learner(base, train, C), random_state=seed, **params)
+
+
+METHOD = Method(
+    title="binary relevance on trees or logistic regression",
+    reference="Tsoumakas and Katakis, Multi-label classification: an overview, 2007",
+    build=_build,
+    params={"base": "tree"},
+    readings={"labels": predicted_labels, "pcut": pcut_reading},
+    scores={"log_loss": log_loss, "cll_loss": independent_cll_loss},
+)

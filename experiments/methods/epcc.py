@@ -1,0 +1,29 @@
+"""Ensemble of probabilistic classifier chains."""
+
+from typing import Any
+
+from experiments.base_learners import base_learner
+from experiments.readings import pcut_reading
+from experiments.registry import Method, predicted_labels
+from experiments.scores import log_loss
+from xdcc.baselines import ProbabilisticEnsembleOfChains
+from xdcc.data import MultiLabelDataset
+
+
+def _build(
+    train: MultiLabelDataset, seed: int, base: str, C: float = 1.0, **params: Any
+) -> ProbabilisticEnsembleOfChains:
+    return ProbabilisticEnsembleOfChains(
+        estimator=base_learner(base, train, C), random_state=seed, **params
+    )
+
+
+METHOD = Method(
+    title="ensemble of probabilistic classifier chains",
+    reference="Dembczyński, Cheng, Hüllermeier, Bayes optimal multilabel classification via "
+    "probabilistic classifier chains, 2010",
+    build=_build,
+    params={"base": "logistic"},
+    readings={"labels": predicted_labels, "pcut": pcut_reading},
+    scores={"log_loss": log_loss},
+)

@@ -1,0 +1,25 @@
+"""LPBR: label powersets on clusters of dependent labels."""
+
+from typing import Any
+
+from experiments.base_learners import base_learner
+from experiments.readings import pcut_reading
+from experiments.registry import Method, predicted_labels
+from experiments.scores import log_loss
+from xdcc.baselines import LPBR
+from xdcc.data import MultiLabelDataset
+
+
+def _build(train: MultiLabelDataset, seed: int, base: str, C: float = 1.0, **params: Any) -> LPBR:
+    return LPBR(estimator=base_learner(base, train, C), random_state=seed, **params)
+
+
+METHOD = Method(
+    title="label powersets on clusters of dependent labels",
+    reference="Tenenboim-Chaimovich, Rokach, Shapira, Identification of label dependencies for "
+    "multi-label classification, 2010",
+    build=_build,
+    params={"base": "tree"},
+    readings={"labels": predicted_labels, "pcut": pcut_reading},
+    scores={"log_loss": log_loss},
+)

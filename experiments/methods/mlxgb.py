@@ -1,0 +1,28 @@
+"""ML-XGB: one XGBoost model whose trees serve all labels."""
+
+from typing import Any
+
+from experiments.readings import probability_readings
+from experiments.registry import Method
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.data import MultiLabelDataset
+
+
+def _build(train: MultiLabelDataset, seed: int, **params: Any) -> MultiLabelXGBClassifier:
+    return MultiLabelXGBClassifier(random_state=seed, n_jobs=1, **params)
+
+
+METHOD = Method(
+    title="a single multi-label booster",
+    reference="Bohlender, Loza Mencía, Kulessa, Extreme Gradient Boosted Multi-label Trees for "
+    "Dynamic Classifier Chains, Discovery Science 2020, section 3.1",
+    build=_build,
+    grid={
+        "n_estimators": [10, 20, 50, 100],
+        "learning_rate": [0.1, 0.2, 0.3],
+        "max_depth": [5, 10, 20, 50, 100],
+        "split_method": list(SPLIT_METHODS),
+    },
+    readings=probability_readings(),
+)

@@ -1,0 +1,36 @@
+"""RDT-DCC: chains, binary relevance and label powerset read from random decision trees."""
+
+from typing import Any
+
+import numpy as np
+
+from experiments.registry import Method
+from experiments.sequences import sequences
+from xdcc.data import MultiLabelDataset
+from xdcc.rdt import RandomDecisionTreeClassifier
+
+
+def _build(
+    train: MultiLabelDataset, seed: int, order_seed: int | None = None, **params: Any
+) -> RandomDecisionTreeClassifier:
+    """With `order_seed` a static chain has a random order of this seed."""
+    if order_seed is not None:
+        params["order"] = np.random.default_rng(order_seed).permutation(train.n_labels)
+    nominal = [kind == "nominal" for kind in train.feature_types]
+    return RandomDecisionTreeClassifier(
+        categorical_features=nominal, random_state=seed, n_jobs=1, **params
+    )
+
+
+METHOD = Method(
+    title="dynamic chain of random decision trees",
+    reference="Kulessa and Loza Mencía, Dynamic Classifier Chain with Random Decision Trees, "
+    "Discovery Science 2018",
+    build=_build,
+    grid={
+        "n_estimators": [100, 300, 500],
+        "max_depth": [5, 10, 20, 30, 50],
+        "label_test_fraction": [0.1, 0.2, 0.3],
+    },
+    details=sequences,
+)

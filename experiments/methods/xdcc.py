@@ -1,0 +1,33 @@
+"""XDCC: the dynamic chain of multi-label boosters, as published (in-sample propagation)."""
+
+from experiments.chains import (
+    MAX_ROUNDS,
+    build_chain,
+    chain_readings,
+    fit_chain,
+    positives_per_round,
+)
+from experiments.registry import Method
+from xdcc.boosting.params import SPLIT_METHODS
+
+METHOD = Method(
+    title="dynamic chain of multi-label boosters, as published",
+    reference="Bohlender, Loza Mencía, Kulessa, Extreme Gradient Boosted Multi-label Trees for "
+    "Dynamic Classifier Chains, Discovery Science 2020",
+    build=build_chain,
+    params={
+        "chain_length": MAX_ROUNDS,
+        "propagate": "in_sample",
+        "candidates": "all",
+        "cumulation": "authors",
+    },
+    grid={
+        "n_estimators": [10, 20, 50, 100],
+        "learning_rate": [0.1, 0.2, 0.3],
+        "max_depth": [5, 10, 20, 50, 100],
+        "split_method": list(SPLIT_METHODS),
+    },
+    readings=chain_readings(),
+    fit=fit_chain,
+    details=positives_per_round,
+)

@@ -1,0 +1,28 @@
+"""The dynamic chain with out-of-fold propagation and an end label: this project's default."""
+
+from experiments.chains import (
+    MAX_ROUNDS,
+    build_chain,
+    chain_readings,
+    fit_chain,
+    positives_per_round,
+)
+from experiments.readings import probability_readings
+from experiments.registry import Method
+from xdcc.boosting.params import SPLIT_METHODS
+
+METHOD = Method(
+    title="dynamic chain of multi-label boosters, trained on out-of-fold predictions",
+    reference="this project; after Bohlender, Loza Mencía, Kulessa, 2020",
+    build=build_chain,
+    params={"chain_length": MAX_ROUNDS, "propagate": "cross_val", "cv": 3, "end_label": True},
+    grid={
+        "n_estimators": [10, 20, 50, 100],
+        "learning_rate": [0.1, 0.2, 0.3],
+        "max_depth": [5, 10, 20, 50, 100],
+        "split_method": list(SPLIT_METHODS),
+    },
+    readings=chain_readings() | probability_readings(),
+    fit=fit_chain,
+    details=positives_per_round,
+)

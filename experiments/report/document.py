@@ -1,0 +1,196 @@
+"""Writes a report: Markdown with figures as SVG and PNG files, and one self-contained HTML page.
+
+The Markdown is written first; the page is made of it, with the SVG files put in.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from matplotlib.figure import Figure
+
+from experiments import plan
+from experiments.configuration import Configuration, Section
+from experiments.measures import MEASURES
+from experiments.records import RecordStore
+from experiments.report.claims import judge
+from experiments.report.figures import FIGURES
+from experiments.report.plots import curves, pareto, style
+from experiments.report.save import save
+from experiments.report.significance import critical_difference
+from experiments.report.tables import BETTER, WORSE, ranks_table, scores_table
+from experiments.results import Results, load_results
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 75rem; margin: 2rem auto;
+  padding: 0 1rem; }}
+h1, h2, h3 {{ line-height: 1.2; margin-top: 2.2rem; }}
+table {{ border-collapse: collapse; font-size: 13px; margin: 1rem 0; display: block;
+  overflow-x: auto; }}
+th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #ddd; white-space: nowrap; }}
+thead th {{ border-bottom: 2px solid #888; }}
+tbody tr:hover {{ background: #f5f7fa; }}
+figure {{ margin: 1rem 0; }}
+figure svg {{ max-width: 100%; height: auto; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def write_report(
+    configs: list[Configuration], store: RecordStore, output: Path, name: str
+) -> list[Path]:
+    """Write the report of one or several configurations.
+
+    Parameters
+    ----------
+    configs : list of Configuration
+    store : RecordStore
+    output : Path
+        Folder; made if it is missing. Figures go to its subfolder `figures`.
+    name : str
+        Of the files.
+
+    Returns
+    -------
+    list of Path
+        `<name>.md` and `<name>.html`.
+    """
+    (output / "figures").mkdir(parents=True, exist_ok=True)
+    text = "\n\n".join(_experiment(config, store, output) for config in configs) + "\n"
+    markdown, page = output / f"{name}.md", output / f"{name}.html"
+    markdown.write_text(text, encoding="utf-8")
+    page.write_text(_page(text, output), encoding="utf-8")
+    return [markdown, page]
+
+
+def _experiment(config: Configuration, store: RecordStore, output: Path) -> str:
+    results = load_results(config, store)
+    parts = [f"# {config.title}", config.about.strip(), _how(config, results)]
+    for number, section in enumerate(config.report, start=1):
+        parts.append(f"## {section.title}")
+        if section.note:
+            parts.append(section.note.strip())
+        if results.table.empty:
+            parts.append("There are no results yet.")
+            continue
+        file = output / "figures" / f"{config.name}-{number}"
+        parts += _section(config, results, section, file)
+        parts += [judge(claim, results).sentence for claim in section.claims]
+    return "\n\n".join([*parts, *_failures(results)])
+
+
+def _how(config: Configuration, results: Results) -> str:
+    """Say how the numbers were made and what is missing."""
+    evaluation = config.evaluation.evaluation()
+    ways = {
+        "train_test": "Evaluated on the published test part (a stratified third of the rows where "
+        "there is none).",
+        "k_fold": f"Means over {evaluation.n_parts} folds ({evaluation.assignment}).",
+        "repeated": f"Means over {evaluation.n_parts} random divisions, "
+        f"{evaluation.train_share:.0%} of the rows to train on.",
+    }
+    sentences = [ways[evaluation.type]]
+    tuning = config.tuning
+    if tuning is not None:
+        draws = "the full grid" if tuning.draws == "all" else f"at most {tuning.draws} random draws"
+        where = (
+            f"on {tuning.n_folds} inner folds"
+            if tuning.folds is not None
+            else f"on 1/{tuning.n_folds} of the training part"
+        )
+        sentences.append(
+            f"Parameters: {draws} per method, the best in {MEASURES[tuning.measure].title} {where}."
+        )
+    for exception in config.exceptions:
+        lines = ", ".join(exception.methods or ["all methods"])
+        sentences.append(f"Exception for {lines} on {', '.join(exception.datasets)}: "
+                         f"{exception.reason}.")  # fmt: skip
+    for line, modules in plan.missing_methods(config).items():
+        sentences.append(f"{line} is missing: {', '.join(modules)} is not installed.")
+    if results.n_missing:
+        sentences.append(f"**{results.n_missing} results are still missing**: "
+                         f"`python -m experiments run {config.name}`.")  # fmt: skip
+    if any(section.published for section in config.report):
+        sentences.append(
+            f"Published numbers stand in brackets; {BETTER} and {WORSE} mark where ours are better "
+            "or worse by more than the tolerance."
+        )
+    return " ".join([*sentences, _provenance(results)])
+
+
+def _provenance(results: Results) -> str:
+    """Say which versions made the records."""
+    found: dict[str, set[str]] = {}
+    for record in results.records:
+        for package, version in record["run"]["versions"].items():
+            found.setdefault(package, set()).add(str(version))
+    listed = ", ".join(f"{package} {' and '.join(sorted(v))}" for package, v in found.items())
+    return f"Records by {listed}." if listed else ""
+
+
+def _section(config: Configuration, results: Results, section: Section, file: Path) -> list[str]:
+    if section.kind == "scores":
+        return [scores_table(config, results, section, m) for m in section.measures]
+    if section.kind == "ranks":
+        return [ranks_table(config, results, section)]
+    if section.kind == "critical_difference":
+        return [
+            part
+            for measure in section.measures
+            for part in critical_difference(results, section, measure, file)
+        ]
+    return [save(draw_section(results, section), file, section.title)]
+
+
+def draw_section(results: Results, section: Section) -> Figure:
+    """Draw the figure of a section that is one.
+
+    Parameters
+    ----------
+    results : Results
+    section : Section
+        Of the kind `pareto`, `curve` or `figure`.
+
+    Returns
+    -------
+    Figure
+    """
+    general: dict[str, Callable[[Results, Section], Figure]] = {"pareto": pareto, "curve": curves}
+    with style():
+        return (general | FIGURES)[section.draw or section.kind](results, section)
+
+
+def _failures(results: Results) -> list[str]:
+    if results.failures.empty:
+        return []
+    lines = [
+        f"- {row.data}, {row.line}, fold {row.fold}, {row.params}: {row.error}"
+        for row in results.failures.itertuples()
+    ]
+    return ["## Failed", "\n".join(lines)]
+
+
+def _page(text: str, output: Path) -> str:
+    """Return the Markdown as an HTML page with its SVG files inside."""
+    body = MarkdownIt("commonmark").enable("table").render(text)
+
+    def inline(match: re.Match[str]) -> str:
+        svg = (output / html.unescape(match["source"])).read_text(encoding="utf-8")
+        return f'<figure aria-label="{match["title"]}">{svg[svg.index("<svg") :]}</figure>'
+
+    body = re.sub(r'<img src="(?P<source>[^"]+\.svg)" alt="(?P<title>[^"]*)" ?/>', inline, body)
+    title = html.escape(text.partition("\n")[0].removeprefix("# "))
+    return PAGE.format(title=title, body=body)

@@ -1,0 +1,52 @@
+"""The section on significance: Friedman's test, Nemenyi's, and the critical-difference diagram."""
+
+from pathlib import Path
+
+from experiments.configuration import Section
+from experiments.measures import MEASURES
+from experiments.rank_statistics import friedman_test, plot_critical_differences, ranks
+from experiments.report.plots import panels, style
+from experiments.report.save import save
+from experiments.report.tables import section_scores
+from experiments.results import Results
+
+LEVEL = 0.05
+"""Significance level."""
+
+
+def critical_difference(results: Results, section: Section, measure: str, file: Path) -> list[str]:
+    """Return a sentence with the tests, and the diagram.
+
+    Parameters
+    ----------
+    results : Results
+    section : Section
+    measure : str
+    file : Path
+        Of the figure, without ending.
+
+    Returns
+    -------
+    list of str
+        Parts of the report.
+    """
+    scores = section_scores(results, section, measure).dropna()
+    title = MEASURES[measure].title
+    if len(scores) < 2 or scores.shape[1] < 3:
+        return [
+            f"{title}: Friedman's test needs three methods on two data sets; "
+            f"there are {scores.shape[1]} on {len(scores)}."
+        ]
+    ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
+    test = friedman_test(ranked)
+    differ = "differ" if test.p_value < LEVEL else "do not differ significantly"
+    sentence = (
+        f"{title}: Friedman's test over {len(scores)} data sets gives χ² = {test.statistic:.2f}, "
+        f"p = {test.p_value:.2g}: the methods {differ} at {LEVEL}."
+    )
+    with style():
+        figure, axes = panels(1, 1, 0.9 + 0.25 * scores.shape[1])
+        plot_critical_differences(ranked, axes[0, 0], alpha=LEVEL)
+        axes[0, 0].grid(visible=False)
+    caption = f"critical differences in {title}"
+    return [sentence, save(figure, file.with_name(f"{file.name}-{measure}"), caption)]

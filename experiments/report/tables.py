@@ -1,0 +1,107 @@
+"""Tables of the report, as Markdown: ours beside the published numbers."""
+
+import numpy as np
+import pandas as pd
+
+from experiments.configuration import Configuration, Section
+from experiments.measures import MEASURES
+from experiments.report.published import published_ranks, published_scores
+from experiments.results import Results
+
+BETTER, WORSE = "▲", "▼"
+"""Marks of differences from the published number that are larger than the tolerance."""
+
+
+def section_scores(results: Results, section: Section, measure: str) -> pd.DataFrame:
+    """Return the mean of a measure per data set (rows) and line (columns) of a section."""
+    scores = results.scores(measure)
+    if section.lines is not None:
+        scores = scores.reindex(columns=section.lines)
+    return scores.loc[section_datasets(results, section)]
+
+
+def section_datasets(results: Results, section: Section) -> list[str]:
+    """Return the data sets of a section that there are results of."""
+    there = list(results.table["data"].unique())
+    return there if section.datasets is None else [d for d in section.datasets if d in there]
+
+
+def average_ranks(scores: pd.DataFrame, measure: str) -> tuple[pd.Series, int]:
+    """Return the average rank of each line, and over how many data sets.
+
+    Rank 1 is the best, ties share the mean rank; only data sets with a number of every line count.
+    """
+    complete = scores.dropna()
+    ranks = complete.rank(axis=1, ascending=not MEASURES[measure].higher_is_better)
+    return ranks.mean(), len(complete)
+
+
+def scores_table(config: Configuration, results: Results, section: Section, measure: str) -> str:
+    """Return a line per method and a column per data set: `ours (published) mark`.
+
+    The best of ours is bold. The last column is the average rank over the data sets that all
+    lines have.
+    """
+    scores = section_scores(results, section, measure)
+    kind = MEASURES[measure]
+    published = {}
+    if section.published is not None:
+        published = published_scores(config, section.published, measure)
+    ranks, n_datasets = average_ranks(scores, measure)
+    best = scores.max(axis=1) if kind.higher_is_better else scores.min(axis=1)
+    rows = []
+    for line in scores.columns:
+        cells = []
+        for dataset in scores.index:
+            ours = scores.loc[dataset, line]
+            cell = _number(ours, kind.digits)
+            if ours == best[dataset]:
+                cell = f"**{cell}**"
+            if (dataset, line) in published and section.published is not None:
+                theirs = published[dataset, line]
+                cell += f" ({_number(theirs, kind.digits)})"
+                cell += _mark(ours - theirs, kind.higher_is_better, section.published.tolerance)
+            cells.append(cell)
+        rank = _number(ranks.get(line, np.nan), 2)
+        rows.append([line, *cells, rank])
+    head = [kind.title, *scores.index, f"rank ({count_datasets(n_datasets)})"]
+    return markdown_table(head, rows)
+
+
+def ranks_table(config: Configuration, results: Results, section: Section) -> str:
+    """Return a line per method and a column per measure: `average rank (published)`."""
+    columns, heads = {}, [""]
+    for measure in section.measures:
+        ranks, n_datasets = average_ranks(section_scores(results, section, measure), measure)
+        theirs = {}
+        if section.published is not None:
+            theirs = published_ranks(config, section.published, measure)
+        heads.append(f"{MEASURES[measure].title} ({count_datasets(n_datasets)})")
+        columns[measure] = {
+            line: _number(rank, 2) + (f" ({_number(theirs[line], 2)})" if line in theirs else "")
+            for line, rank in ranks.items()
+        }
+    lines = list(section.lines or config.methods)
+    rows = [[line, *(columns[m].get(line, "") for m in section.measures)] for line in lines]
+    return markdown_table(heads, rows)
+
+
+def count_datasets(number: int) -> str:
+    """Return "1 data set", "2 data sets" and so on."""
+    return f"{number} data set{'' if number == 1 else 's'}"
+
+
+def markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table; the first column is left, the others right aligned."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in r)} |" for r in lines)
+
+
+def _mark(difference: float, higher_is_better: bool, tolerance: float) -> str:
+    if not abs(difference) > tolerance:  # NaN included
+        return ""
+    return f" {BETTER if (difference > 0) == higher_is_better else WORSE}"
+
+
+def _number(value: float, digits: int) -> str:
+    return "-" if np.isnan(value) else f"{value:.{digits}f}"

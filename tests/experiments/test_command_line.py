@@ -1,0 +1,92 @@
+"""`python -m experiments`: what it prints and returns."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from experiments.__main__ import main
+from experiments.registry import datasets, methods
+
+
+def call(*args):
+    return main([str(arg) for arg in args])
+
+
+def test_list(capsys):
+    assert call("list") == 0
+    printed = capsys.readouterr().out
+    for name in ("tiny", *methods(), *datasets()):
+        assert name in printed
+
+
+def test_run_and_report(tmp_path, capsys):
+    results = tmp_path / "results"
+    assert call("--results", results, "run", "tiny", "--dry-run") == 0
+    assert "20 tasks to do" in capsys.readouterr().err
+    assert not results.exists()
+    assert call("--results", results, "run", "tiny", "-p", "1") == 0
+    printed = capsys.readouterr().err
+    assert "digits-tiny, BR, fold 0: example_f1 0." in printed
+    assert "left)" in printed
+    assert call("--results", results, "run", "tiny") == 0
+    assert ": 0 tasks to do" in capsys.readouterr().err
+    assert call("--results", results, "report", "tiny") == 0
+    assert (results / "reports" / "tiny.html").is_file()
+    assert call("--results", results, "report", "tiny", "--output", tmp_path, "--name", "R") == 0
+    assert (tmp_path / "R.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["run", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
+        (["run", "no.yaml"], "There is no file no.yaml"),
+        (["report", "no.yaml"], "There is no file no.yaml"),
+    ],
+)
+def test_unknown_configuration(args, message, capsys):
+    assert call(*args) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_faulty_configuration(write_config, capsys):
+    assert call("run", write_config(datasets=["emotion"])) == 1
+    assert "datasets.0: Unknown data set 'emotion'. Did you mean" in capsys.readouterr().err
+
+
+def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDCC_DATA", str(tmp_path / "nowhere"))
+    file = write_config(datasets=["flags", "digits-tiny"])
+    assert call("--results", tmp_path / "r", "run", file) == 1
+    printed = capsys.readouterr().err
+    assert "data sets cannot be loaded" in printed
+    assert f"flags: XDCC_DATA is {tmp_path / 'nowhere'}, which is no folder" in printed
+    assert not (tmp_path / "r").exists()
+    monkeypatch.delenv("XDCC_DATA")
+    monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path))
+    assert call("--results", tmp_path / "r", "run", file) == 1
+    assert "Provide flags-train.arff" in capsys.readouterr().err
+
+
+def test_folder_that_cannot_be_written(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert call("--results", tmp_path / "file", "run", "tiny") == 1
+    assert "cannot write to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["0", "x"])
+def test_number_of_processes(number, capsys):
+    with pytest.raises(SystemExit):
+        call("run", "tiny", "-p", number)
+    assert "-p/--processes" in capsys.readouterr().err
+
+
+def test_as_a_module_the_installed_package_wins(root):
+    """The repository's folder `xdcc` has no compiled modules."""
+    code = "import experiments, xdcc.rdt; print(xdcc.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,81 @@
+"""The notebooks run from top to bottom, and can be read without running them."""
+
+import re
+
+import nbformat
+import pytest
+
+from experiments import configuration
+from experiments.__main__ import main
+from experiments.execute import NOTEBOOKS, execute, experiments_of
+from experiments.notebook import Experiment
+from experiments.plan import groups
+from experiments.records import RecordStore
+from experiments.runner import Runner
+
+FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.stem)
+def file(request):
+    """A notebook whose results are there."""
+    for name in experiments_of(request.param):
+        try:
+            Experiment(name)
+        except FileNotFoundError as missing:
+            pytest.skip(str(missing))
+    return request.param
+
+
+def test_there_is_one_for_each_paper():
+    papers = {"xdcc-2020", "rdt-2018", "boomer-2020", "lacovac-2016", "mc-2014"}
+    assert {file.stem for file in FILES} == papers | {"choose_a_method"}
+    for file in FILES:
+        assert experiments_of(file)
+
+
+def test_is_readable_without_running(file):
+    notebook = nbformat.read(file, as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not cell.source.startswith("import sys"):
+            assert cell.outputs, f"without output: {cell.source}"
+    assert file.stat().st_size < 600_000
+    assert not re.search(r"/(tmp|work|home|root)/", file.read_text(encoding="utf-8"))
+
+
+def test_runs(file):
+    before = file.read_bytes()
+    execute(file)
+    assert file.read_bytes() == before
+
+
+def test_experiment_without_results(tmp_path):
+    with pytest.raises(FileNotFoundError, match="python -m experiments run xdcc-2020-quick"):
+        Experiment("xdcc-2020", tmp_path)
+
+
+def test_command_leaves_notebooks_without_results(tmp_path, capsys):
+    before = [file.read_bytes() for file in FILES]
+    assert main(["--results", str(tmp_path), "notebooks"]) == 0
+    assert [file.read_bytes() for file in FILES] == before
+    printed = capsys.readouterr().err
+    assert "xdcc-2020.ipynb: There are no results of xdcc-2020; make them with" in printed
+    assert "executed" not in printed
+
+
+def test_experiment_shows_the_size_that_is_finished(tmp_path, write_config, monkeypatch):
+    write_config("small-full", evaluation={"type": "k_fold", "folds": 3})
+    quick = write_config("small-quick")
+    monkeypatch.setattr(configuration, "CONFIGS", tmp_path)
+    store = RecordStore(tmp_path / "records")
+    Runner(store).run(groups(configuration.load_configuration(quick)))
+    shown = Experiment("small", tmp_path)
+    assert shown.config.name == "small-quick"
+    assert "| BR |" in shown.table("Scores").data
+    assert shown.table("Scores", "subset_accuracy").data.startswith("| subset accuracy |")
+    assert "| BR |" in shown.table("Average ranks").data
+    assert "XDCC cumulated is best in F1" in shown.claims("Scores").data
+    assert shown.figure("Time against").data.startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="There is no section Tabelle; there are: Scores, Average"):
+        shown.table("Tabelle")

@@ -1,0 +1,624 @@
+"""``BoomerClassifier``: gradient boosted multi-label rules (BOOMER).
+
+``fit`` sorts the attributes (``columns.py``), lets the kernel (``_rules.pyx``) learn one rule after
+the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
+(``prediction.py``) and how many of the rules count is decided in prediction.
+(More than 300 lines, most of them documentation.)
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from tqdm import tqdm
+
+from xdcc.boomer._rules import RuleLearner, n_threads
+from xdcc.boomer.columns import SortedColumns
+from xdcc.boomer.losses import LOSSES, Loss
+from xdcc.boomer.prediction import (
+    PREDICTIONS,
+    Prediction,
+    label_proba,
+    labelset_proba,
+    predict_labels,
+)
+from xdcc.boomer.rule import LearnedRule, RuleList
+from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.categories import categorical_mask
+from xdcc.labelsets import KnownLabelsets
+from xdcc.validation import (
+    Features,
+    FitData,
+    MultiLabelMixin,
+    check_all_known,
+    check_features,
+    check_fit_data,
+    check_labels,
+)
+
+LossName = Literal[
+    "logistic_label_wise", "logistic_example_wise", "squared_label_wise", "squared_hinge_label_wise"
+]
+
+_SMALLEST_L2 = 1e-8
+"""L2 weight of the linear systems at least: without any, some are singular."""
+
+_DOMAINS: dict[str, Domain] = {
+    "n_rules": Number(low=1, whole=True),
+    "loss": Choice(tuple(LOSSES)),
+    "head": Choice(("single", "complete")),
+    "learning_rate": Number(low=0, high=1, low_open=True),
+    "l2": Number(low=0, high=1e12),
+    "min_coverage": Number(low=1, whole=True),
+    "prediction": Choice(PREDICTIONS),
+}
+
+_OPTIONAL_DOMAINS: dict[str, Domain] = {
+    "max_conditions": Number(low=1, whole=True),
+    "early_stopping_rounds": Number(low=1, whole=True),
+    "sample": Choice(("bootstrap",)),
+}
+
+_SWITCHES = ("warm_start", "verbose")
+
+type EvalSet = Sequence[tuple[Any, Any]]
+
+
+class BoomerClassifier(MultiLabelMixin, BaseEstimator):
+    """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
+
+    A rule is a conjunction of conditions on attributes; where it holds it adds scores to one
+    label or to all. The first rule holds everywhere. Each rule minimises the second-order
+    approximation of a loss, which need not be a sum over labels.
+
+    Parameters
+    ----------
+    n_rules : int, default=1000
+        Number of rules, with the default rule.
+    loss : str, default="logistic_label_wise"
+        ``"logistic_label_wise"`` (equation 6, for Hamming loss), ``"logistic_example_wise"``
+        (equation 7, for subset 0/1 loss), ``"squared_label_wise"`` or
+        ``"squared_hinge_label_wise"``.
+    head : {"single", "complete"}, default="single"
+        Whether a rule predicts for one label or for all. The default rule predicts for all.
+    learning_rate : float, default=0.3
+        Shrinkage of every rule's scores but the default rule's, in (0, 1].
+    l2 : float, default=1.0
+        Weight of the squared scores in the objective (equation 15), not negative. 0 is taken as
+        1e-8, so that scores stay finite.
+    sample : {"bootstrap"} or None, default="bootstrap"
+        Whether each rule is searched on as many rows as there are, drawn with replacement. Heads
+        are computed on all rows.
+    max_features : {"log2"}, int, float or None, default="log2"
+        Attributes drawn for each condition: floor(log2(n_features - 1) + 1), a number, a share
+        in (0, 1], or all.
+    label_bins : int, float or None, default=None
+        Only for complete heads with the example-wise loss. Labels with similar gradients share a
+        score, so that the linear system has one unknown for each bin instead of each label
+        (Rapp, Loza Mencía, Fürnkranz, Hüllermeier, 2021). A share of the labels in (0, 1], or
+        about how many bins; labels to be raised and labels to be lowered have bins of their own.
+        None is no binning.
+    prediction : {"auto", "sign", "known_labelsets", "example_f1"}, default="auto"
+        ``"sign"``: labels with a positive score (equation 18). ``"known_labelsets"``: the
+        labelset of the training data with the smallest loss (equation 19). ``"example_f1"``: the
+        labelset with the largest expected F1. ``"auto"``: known labelsets for the example-wise
+        loss, else the sign.
+    categorical_features : array-like of bool or int, or None, default=None
+        Nominal attributes, as a mask of shape (n_features,) or positions; their conditions are
+        ``=`` and ``!=``. Columns of the type ``category`` of a DataFrame are nominal anyway.
+    max_conditions : int or None, default=None
+        Most conditions of a rule; a rule otherwise grows as long as it gets better.
+    min_coverage : int, default=1
+        Fewest different rows of the sample that a rule covers.
+    warm_start : bool, default=False
+        Whether `fit` keeps the rules that are there and learns what is missing to `n_rules`. On
+        the same data the result is the same as of one training.
+    early_stopping_rounds : int or None, default=None
+        Training stops when the loss on the last evaluation set has not become smaller for so many
+        rules; prediction uses the rules up to the best.
+    verbose : bool, default=False
+        Whether to show a progress bar.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the samples of rows and attributes.
+    n_jobs : int or None, default=None
+        Number of threads, all if None or -1. It does not change the model.
+
+    Attributes
+    ----------
+    rules_ : RuleList
+        The rules: a sequence of `Rule`, ``str(rules_)``, ``rules_.to_frame()``.
+    coverage_ : int array of shape (n_samples,)
+        Number of rules that cover each training row, the default rule among them.
+    best_n_rules_ : int
+        Number of rules that prediction uses: the best on the evaluation set with early stopping,
+        otherwise all.
+    evals_result_ : dict
+        ``{"validation_0": {"loss": [...]}}``: the mean loss after each rule on each evaluation set.
+    labelsets_ : int8 array of shape (n_labelsets, n_labels)
+        Labelsets of the training data, the most frequent first.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+    categories_ : dict of int to array
+        Categories of each categorical column by its position, if X had such columns.
+
+    Notes
+    -----
+    NaN in X is a missing value: no condition on that attribute holds. What a sparse X does not
+    store is 0, not missing.
+    """
+
+    _takes_categories = True
+
+    def __init__(
+        self,
+        *,
+        n_rules: int = 1000,
+        loss: LossName = "logistic_label_wise",
+        head: Literal["single", "complete"] = "single",
+        learning_rate: float = 0.3,
+        l2: float = 1.0,
+        sample: Literal["bootstrap"] | None = "bootstrap",
+        max_features: Literal["log2"] | int | float | None = "log2",
+        label_bins: int | float | None = None,
+        prediction: Prediction = "auto",
+        categorical_features: ArrayLike | None = None,
+        max_conditions: int | None = None,
+        min_coverage: int = 1,
+        warm_start: bool = False,
+        early_stopping_rounds: int | None = None,
+        verbose: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_rules = n_rules
+        self.loss = loss
+        self.head = head
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.sample = sample
+        self.max_features = max_features
+        self.label_bins = label_bins
+        self.prediction = prediction
+        self.categorical_features = categorical_features
+        self.max_conditions = max_conditions
+        self.min_coverage = min_coverage
+        self.warm_start = warm_start
+        self.early_stopping_rounds = early_stopping_rounds
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any, *, eval_set: EvalSet | None = None) -> Self:
+        """Learn rules (Algorithm 1).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            Zeros and ones; one dimension is a single label.
+        eval_set : sequence of pairs (X, Y), optional
+            Data on which the mean loss is measured after each rule.
+
+        Returns
+        -------
+        BoomerClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, X or Y is not as described, a label is unknown
+            (NaN), early stopping has no evaluation set, or `warm_start` finds more rules than
+            `n_rules` or rules for other features or labels.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If no further rule can be found: every attribute is constant.
+        """
+        self._check_params()
+        if self.early_stopping_rounds is not None and not eval_set:
+            raise ValueError("early_stopping_rounds needs an eval_set to watch.")
+        before = self._rules_before()
+        data = check_fit_data(self, X, Y)
+        check_all_known(self, data.Y, "rules")
+        nominal = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
+        known = KnownLabelsets.of(data.Y)
+        self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
+        if before is None:
+            self._seed = int(check_random_state(self.random_state).randint(2**63, dtype=np.int64))
+            self.evals_result_: dict[str, dict[str, list[float]]] = {}
+        else:
+            self._check_before(before)
+        self._learn(data, nominal, before, self._checked_eval_set(eval_set))
+        return self
+
+    def decision_function(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
+        """Scores (equation 2): positive ones speak for a label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_labels)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, X is not as described or has another number of
+            features than in `fit`, or there are fewer rules than asked for.
+        """
+        check_is_fitted(self)
+        counts = [self.best_n_rules_ if n_rules is None else n_rules]
+        return next(self.staged_decision_function(X, counts))
+
+    def staged_decision_function(
+        self, X: Any, n_rules: Sequence[int] | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Scores after some numbers of rules, in one pass over the rules.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : sequence of int, optional
+            Ascending numbers of rules; after every rule if None.
+
+        Yields
+        ------
+        float64 array of shape (n_samples, n_labels)
+            For each number, a copy.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`, and if the numbers do not ascend.
+        """
+        check_is_fitted(self)
+        self._check_params()
+        checked = check_features(self, X)
+        counts = range(1, len(self.rules_) + 1) if n_rules is None else n_rules
+        for count in counts:
+            domain = Number(low=1, high=len(self.rules_), whole=True)
+            check_domain("n_rules", count, domain)
+        if any(count > following for count, following in pairwise(counts)):
+            raise ValueError(f"n_rules={n_rules!r}: the numbers of rules have to ascend.")
+        return self._staged(checked, counts)
+
+    def predict(self, X: Any, n_rules: int | None = None) -> NDArray[np.int64]:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`.
+        """
+        return self.labels_of(self.decision_function(X, n_rules))
+
+    def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
+        """Probability of every label.
+
+        With the label-wise logistic loss it is the sigmoid of the score; with the squared ones
+        (1 + score) / 2, cut to [0, 1]. The example-wise loss speaks of labelsets: it is the sum
+        over the known labelsets with the label of exp(-loss), divided by the sum over all.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels)
+            In [0, 1].
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`.
+        """
+        scores = self.decision_function(X, n_rules)
+        return label_proba(self._loss(), self.labelsets_, scores)
+
+    def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
+        """Probability of every known labelset.
+
+        Proportional to exp(-loss) with the logistic losses, to the product of the labels'
+        probabilities with the squared ones.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labelsets)
+            In the order of `labelsets_`; each row sums to 1.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`.
+        """
+        scores = self.decision_function(X, n_rules)
+        return labelset_proba(self._loss(), self.labelsets_, scores)
+
+    def labels_of(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Labels of scores, as `predict` takes them.
+
+        Parameters
+        ----------
+        scores : float64 array of shape (n_samples, n_labels)
+            From `decision_function` or `staged_decision_function`.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        return predict_labels(self._loss(), self.prediction, self.labelsets_, scores)
+
+    def __str__(self) -> str:
+        """Parameters, and the rules if there are any."""
+        rules = f"\n{self.rules_}" if hasattr(self, "rules_") else ""
+        return f"{self!r}{rules}"
+
+    def _loss(self) -> Loss:
+        check_domain("loss", self.loss, _DOMAINS["loss"])
+        return LOSSES[self.loss]
+
+    def _staged(self, X: Features, counts: Sequence[int]) -> Iterator[NDArray[np.float64]]:
+        scores = np.zeros((X.shape[0], self.n_labels_))
+        done = 0
+        for count in counts:
+            self.rules_.add_scores(X, done, count, scores, self._n_threads())
+            done = count
+            yield scores.copy()
+
+    def _rules_before(self) -> RuleList | None:
+        if not self.warm_start or not hasattr(self, "rules_"):
+            return None
+        if len(self.rules_) > self.n_rules:
+            raise ValueError(
+                f"n_rules={self.n_rules}: with warm_start there are {len(self.rules_)} rules "
+                "already; ask for at least as many."
+            )
+        return self.rules_
+
+    def _check_before(self, before: RuleList) -> None:
+        if len(before.attributes) != self.n_features_in_ or before.labels != [*self.label_names_]:
+            raise ValueError(
+                f"warm_start: the rules are for {len(before.attributes)} features and the labels "
+                f"{', '.join(before.labels)}; X and Y have to have the same."
+            )
+
+    def _learn(
+        self,
+        data: FitData,
+        nominal: NDArray[np.bool_],
+        before: RuleList | None,
+        eval_set: list[tuple[Features, NDArray[np.float32]]],
+    ) -> None:
+        Y = np.ascontiguousarray(data.Y, dtype=np.uint8)
+        learned: list[LearnedRule] = []
+        scores = np.zeros(Y.shape)
+        coverage = np.zeros(len(Y), np.int64)
+        if before is not None:
+            learned.extend(before.learned())
+            before.add_scores(data.X, 0, len(before), scores, self._n_threads())
+            coverage = before.coverage(data.X, self._n_threads())
+        learner = RuleLearner(
+            SortedColumns.of(data.X, nominal),
+            Y,
+            scores,
+            coverage,
+            self.loss,
+            self.head == "complete",
+            max(float(self.l2), _SMALLEST_L2),
+            float(self.learning_rate),
+            self._bin_share(),
+            -1 if self.max_conditions is None else int(self.max_conditions),
+            int(self.min_coverage),
+            self._n_threads(),
+        )
+        watch = _Watch(self, eval_set, before)
+        n_attributes = self._n_attributes()
+        seeds = np.random.SeedSequence(self._seed).generate_state(self.n_rules, np.uint64)
+        for number in tqdm(range(len(learned), self.n_rules), disable=not self.verbose):
+            if number == 0:
+                rule: LearnedRule | None = _default_rule(learner.default_rule(), len(Y))
+            else:
+                arrays = learner.learn(self.sample == "bootstrap", n_attributes, int(seeds[number]))
+                rule = None if arrays is None else LearnedRule(*arrays)
+            if rule is None:
+                warnings.warn(
+                    f"Only {len(learned)} of {self.n_rules} rules could be learned: no further "
+                    "condition on any attribute divides the training rows (min_coverage="
+                    f"{self.min_coverage}) and lowers the loss.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                break
+            learned.append(rule)
+            if watch.stops_after(rule):
+                break
+        self.coverage_ = learner.coverage
+        self.rules_ = self._rule_list(learned)
+        self.best_n_rules_ = watch.best if self.early_stopping_rounds else len(learned)
+
+    def _rule_list(self, learned: Sequence[LearnedRule]) -> RuleList:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"feature_{f}" for f in range(self.n_features_in_)]
+        return RuleList(learned, names, [*self.label_names_], getattr(self, "categories_", {}))
+
+    def _checked_eval_set(
+        self, eval_set: EvalSet | None
+    ) -> list[tuple[Features, NDArray[np.float32]]]:
+        checked = []
+        for number, (X, Y) in enumerate(eval_set or ()):
+            labels, _ = check_labels(self, Y)
+            if labels.shape[1] != self.n_labels_:
+                raise ValueError(
+                    f"eval_set[{number}] has {labels.shape[1]} labels, Y has {self.n_labels_}."
+                )
+            features = check_features(self, X)
+            check_consistent_length(features, labels)
+            check_all_known(self, labels, "the rules' loss")
+            checked.append((features, labels))
+        return checked
+
+    def _check_params(self) -> None:
+        for name, domain in _DOMAINS.items():
+            check_domain(name, getattr(self, name), domain)
+        for name, domain in _OPTIONAL_DOMAINS.items():
+            if getattr(self, name) is not None:
+                check_domain(name, getattr(self, name), domain)
+        for name in _SWITCHES:
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name}={value!r}: it has to be True or False.")
+        if self.max_features is not None and self.max_features != "log2":
+            _check_share_or_number("max_features", self.max_features, "'log2', ")
+        if self.label_bins is not None:
+            _check_share_or_number("label_bins", self.label_bins)
+            if self.loss != "logistic_example_wise" or self.head != "complete":
+                raise ValueError(
+                    f"label_bins={self.label_bins!r} with loss={self.loss!r} and "
+                    f"head={self.head!r}: only complete heads with the example-wise loss need a "
+                    "linear system, whose labels can be binned; label_bins has to be None."
+                )
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
+
+    def _n_threads(self) -> int:
+        return n_threads(None if self.n_jobs == -1 else self.n_jobs)
+
+    def _n_attributes(self) -> int:
+        n_features = self.n_features_in_
+        if self.max_features is None:
+            return n_features
+        if self.max_features == "log2":
+            return int(np.log2(n_features - 1) + 1) if n_features > 1 else 1
+        if isinstance(self.max_features, float):
+            return max(1, int(self.max_features * n_features))
+        return min(int(self.max_features), n_features)
+
+    def _bin_share(self) -> float:
+        if self.label_bins is None:
+            return 0.0
+        share = self.label_bins if isinstance(self.label_bins, float) else None
+        return min(1.0, self.label_bins / self.n_labels_) if share is None else share
+
+
+class _Watch:
+    """The evaluation sets while rules are learned."""
+
+    def __init__(
+        self,
+        estimator: BoomerClassifier,
+        eval_set: list[tuple[Features, NDArray[np.float32]]],
+        before: RuleList | None,
+    ) -> None:
+        self._estimator = estimator
+        self._eval_set = eval_set
+        self._scores = [np.zeros(Y.shape) for _, Y in eval_set]
+        self._n_rules = self.best = 0
+        self._least = np.inf
+        if before is not None:
+            self._n_rules = self.best = len(before)
+            losses = self._losses_with(before)
+            self._least = losses[-1] if losses else np.inf
+
+    def stops_after(self, rule: LearnedRule) -> bool:
+        """Measure the loss with another rule; whether it is time to stop."""
+        self._n_rules += 1
+        if not self._eval_set:
+            return False
+        losses = self._losses_with(self._estimator._rule_list([rule]))
+        for number, loss in enumerate(losses):
+            history = self._estimator.evals_result_.setdefault(f"validation_{number}", {"loss": []})
+            history["loss"].append(loss)
+        if losses[-1] < self._least:
+            self._least = losses[-1]
+            self.best = self._n_rules
+        rounds = self._estimator.early_stopping_rounds
+        return rounds is not None and self._n_rules - self.best >= rounds
+
+    def _losses_with(self, rules: RuleList) -> list[float]:
+        losses = []
+        for (X, Y), scores in zip(self._eval_set, self._scores, strict=True):
+            rules.add_scores(X, 0, len(rules), scores, self._estimator._n_threads())
+            losses.append(float(LOSSES[self._estimator.loss].values(Y, scores).mean()))
+        return losses
+
+
+def _default_rule(head: NDArray[np.float64], n_rows: int) -> LearnedRule:
+    return LearnedRule(
+        np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.float32), -1, head, n_rows
+    )
+
+
+def _check_share_or_number(name: str, value: object, more: str = "") -> None:
+    share, number = Number(low=0, high=1, low_open=True), Number(low=1, whole=True)
+    if not (isinstance(value, float) and share.accepts(value)) and not number.accepts(value):
+        raise ValueError(
+            f"{name}={value!r}: it has to be {more}a whole number at least 1, a share above 0 "
+            "and at most 1, or None."
+        )

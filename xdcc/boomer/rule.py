@@ -1,0 +1,300 @@
+"""Rules as people read them, and the list of a model's rules as the kernel reads them.
+
+A `Rule` is a conjunction of `Condition` objects and the scores of its head. `RuleList` holds all
+rules of a model in a few arrays and makes a `Rule` of one when it is asked for.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from xdcc.boomer import _rules
+from xdcc.boomer._rules import RELATIONS
+
+
+class LearnedRule(NamedTuple):
+    """A rule as it comes from the kernel.
+
+    Attributes
+    ----------
+    feature, relation, threshold : arrays of shape (n_conditions,)
+        Attributes, numbers of relations (see `RELATIONS`), and what values are compared with.
+    label : int
+        The label of a single-label head, or -1.
+    scores : float64 array of shape (n_labels,) or (1,)
+        The head.
+    n_covered : int
+        Training rows that the rule covers.
+    """
+
+    feature: NDArray[np.int32]
+    relation: NDArray[np.int8]
+    threshold: NDArray[np.float32]
+    label: int
+    scores: NDArray[np.float64]
+    n_covered: int
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of an attribute's value.
+
+    Attributes
+    ----------
+    attribute : str
+        The attribute's name.
+    relation : {"<=", ">", "=", "!="}
+        How its value is compared.
+    value : float or object
+        With what: a threshold, or the value of a nominal attribute.
+    """
+
+    attribute: str
+    relation: str
+    value: Any
+
+    def __str__(self) -> str:
+        """Write as in ``age <= 30.5``."""
+        value = f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
+        return f"{self.attribute} {self.relation} {value}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """If all conditions hold, add the scores.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        The body; empty for the default rule.
+    scores : dict of str to float
+        The head: a score for each label that it predicts for.
+    n_covered : int
+        Training rows that the rule covers.
+    """
+
+    conditions: tuple[Condition, ...]
+    scores: dict[str, float]
+    n_covered: int
+
+    @property
+    def body(self) -> str:
+        """The conditions in words."""
+        return " and ".join(map(str, self.conditions)) or "true"
+
+    def __str__(self) -> str:
+        """Write as in ``if age <= 30.5 then young +0.25 (12 rows)``."""
+        head = ", ".join(f"{label} {score:+.3g}" for label, score in self.scores.items())
+        rows = "row" if self.n_covered == 1 else "rows"
+        return f"if {self.body} then {head} ({self.n_covered} {rows})"
+
+
+class RuleList(Sequence[Rule]):
+    """The rules of a model, in the order in which they were learned, the default rule first.
+
+    Parameters
+    ----------
+    rules : iterable of LearnedRule
+        The rules.
+    attributes : sequence of str
+        Names of the attributes.
+    labels : sequence of str
+        Names of the labels.
+    categories : dict of int to array
+        Categories of those attributes whose values are positions in them.
+
+    Attributes
+    ----------
+    condition_start : int64 array of shape (n_rules + 1,)
+        Rule `t` has the conditions ``condition_start[t]`` to ``condition_start[t + 1]``.
+    feature, relation, threshold : arrays of shape (n_conditions,)
+        The conditions.
+    head_start : int64 array of shape (n_rules + 1,)
+        Rule `t` has the scores ``head_start[t]`` to ``head_start[t + 1]``.
+    head_label, head_score : arrays
+        Labels and their scores.
+    n_covered : int64 array of shape (n_rules,)
+        Training rows that each rule covers.
+    """
+
+    def __init__(
+        self,
+        rules: Iterable[LearnedRule],
+        attributes: Sequence[str],
+        labels: Sequence[str],
+        categories: dict[int, NDArray[Any]],
+    ) -> None:
+        learned = list(rules)
+        self.attributes = list(attributes)
+        self.labels = list(labels)
+        self.categories = categories
+        every = np.arange(len(self.labels), dtype=np.int32)
+        heads = [every if r.label < 0 else np.array([r.label], np.int32) for r in learned]
+        self.condition_start = _starts([len(r.feature) for r in learned])
+        self.feature = _joined([r.feature for r in learned], np.int32)
+        self.relation = _joined([r.relation for r in learned], np.int8)
+        self.threshold = _joined([r.threshold for r in learned], np.float32)
+        self.head_start = _starts([len(head) for head in heads])
+        self.head_label = _joined(heads, np.int32)
+        self.head_score = _joined([r.scores for r in learned], np.float64)
+        self.n_covered = np.array([r.n_covered for r in learned], np.int64)
+
+    def __len__(self) -> int:
+        """Count the rules."""
+        return len(self.n_covered)
+
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Rule]: ...
+
+    def __getitem__(self, index: int | slice) -> Rule | list[Rule]:
+        """Make a rule, or a list of rules."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        body = slice(*self.condition_start[position : position + 2])
+        head = slice(*self.head_start[position : position + 2])
+        return Rule(
+            tuple(self._conditions(body)),
+            {
+                self.labels[label]: float(score)
+                for label, score in zip(self.head_label[head], self.head_score[head], strict=True)
+            },
+            int(self.n_covered[position]),
+        )
+
+    def learned(self) -> Iterator[LearnedRule]:
+        """Yield the rules as they came from the kernel, to add others to them."""
+        for t in range(len(self)):
+            body = slice(*self.condition_start[t : t + 2])
+            head = slice(*self.head_start[t : t + 2])
+            labels = self.head_label[head]
+            single = len(labels) == 1 < len(self.labels)
+            yield LearnedRule(
+                self.feature[body],
+                self.relation[body],
+                self.threshold[body],
+                int(labels[0]) if single else -1,
+                self.head_score[head],
+                int(self.n_covered[t]),
+            )
+
+    def add_scores(
+        self, X: Any, first: int, last: int, scores: NDArray[np.float64], n_threads: int
+    ) -> None:
+        """Add the scores of the rules `first` to `last` (equation 2).
+
+        Parameters
+        ----------
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features.
+        first, last : int
+            Which rules; `last` is not among them.
+        scores : float64 array of shape (n_samples, n_labels)
+            Changed in place.
+        n_threads : int
+            Number of threads.
+        """
+        head = self.head_start, self.head_label, self.head_score
+        self._add(X, head, first, last, scores, n_threads)
+
+    def coverage(self, X: Any, n_threads: int) -> NDArray[np.int64]:
+        """Count the rules that cover each row.
+
+        Parameters
+        ----------
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features.
+        n_threads : int
+            Number of threads.
+
+        Returns
+        -------
+        int64 array of shape (n_samples,)
+        """
+        # As many heads as rules, each with a score of 1 for one and the same label.
+        n_rules = len(self)
+        head = np.arange(n_rules + 1), np.zeros(n_rules, np.int32), np.ones(n_rules)
+        counts = np.zeros((X.shape[0], 1))
+        self._add(X, head, 0, n_rules, counts, n_threads)
+        return counts[:, 0].astype(np.int64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Export the rules as a table.
+
+        Returns
+        -------
+        DataFrame
+            A row for each rule: `body`, `n_conditions`, `n_covered` (training rows) and, under
+            its name, the score of each label, NaN where the rule predicts nothing.
+        """
+        scores = np.full((len(self), len(self.labels)), np.nan)
+        rule = np.repeat(np.arange(len(self)), np.diff(self.head_start))
+        scores[rule, self.head_label] = self.head_score
+        about = pd.DataFrame(
+            {
+                "body": [rule.body for rule in self],
+                "n_conditions": np.diff(self.condition_start),
+                "n_covered": self.n_covered,
+            }
+        )
+        return pd.concat((about, pd.DataFrame(scores, columns=self.labels)), axis=1)
+
+    def __str__(self) -> str:
+        """One rule per line."""
+        return "\n".join(map(str, self))
+
+    def __repr__(self) -> str:
+        """Say how many rules there are for which labels."""
+        return f"<{len(self)} rules for {len(self.labels)} labels>"
+
+    def _add(
+        self,
+        X: Any,
+        head: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]],
+        first: int,
+        last: int,
+        scores: NDArray[np.float64],
+        n_threads: int,
+    ) -> None:
+        parts = None
+        if sparse.issparse(X):
+            parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), X.shape[1])
+        _rules.add_scores(
+            X if parts is None else None,
+            parts,
+            X.shape[0],
+            self.condition_start,
+            self.feature,
+            self.relation,
+            self.threshold,
+            *head,
+            first,
+            last,
+            scores,
+            n_threads,
+        )
+
+    def _conditions(self, body: slice) -> Iterator[Condition]:
+        for feature, relation, threshold in zip(
+            self.feature[body], self.relation[body], self.threshold[body], strict=True
+        ):
+            value: Any = float(threshold)
+            if feature in self.categories:
+                value = self.categories[feature][int(threshold)]
+            yield Condition(self.attributes[feature], RELATIONS[relation], value)
+
+
+def _starts(lengths: list[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *lengths], dtype=np.int64)
+
+
+def _joined(parts: list[Any], dtype: type) -> NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype)

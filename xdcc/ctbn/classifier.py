@@ -1,0 +1,470 @@
+"""``CTBNMixtureClassifier`` and ``CTBNClassifier``: a joint distribution over labelsets.
+
+``fit`` learns trees of labels whose nodes are logistic regressions (``learner.py``), and mixes
+them (``growth.py``, ``mixture.py``). What is asked of the mixture later is exact: the probability
+of a labelset, marginals, samples. Only its most probable labelset is searched for by annealing
+(``annealing.py``), or by trying all if there are few labels.
+(More than 300 lines, most of them documentation.)
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
+from xdcc.ctbn.design import Design
+from xdcc.ctbn.growth import Grower, Growth
+from xdcc.ctbn.learner import (
+    EstimatorLearner,
+    Learner,
+    LogisticLearner,
+    ParentEffect,
+    warn_if_not_converged,
+)
+from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
+from xdcc.ctbn.mixture import EMLimits, Mixture
+from xdcc.ctbn.strength import choose_C
+from xdcc.ctbn.tree_inference import draw, sum_product
+from xdcc.f1_maximiser import SizedMarginals
+from xdcc.validation import Features, MultiLabelMixin, check_features, check_fit_data, check_labels
+
+Inference = Literal["anneal", "exact"]
+
+Prediction = Literal["map", "hamming", "example_f1"]
+
+_DOMAINS: dict[str, Domain] = {
+    "max_components": Number(low=1, whole=True),
+    "parent_effect": Choice(get_args(ParentEffect)),
+    "n_anneal": Number(low=0, whole=True),
+    "inference": Choice(get_args(Inference)),
+    "prediction": Choice(get_args(Prediction)),
+    "n_draws": Number(low=1, whole=True),
+    "max_solver_iter": Number(low=1, whole=True),
+}
+
+_ROUGH_TOL = 1e-5
+
+_TOL = 1e-7
+"""Tolerances of the models while the mixture grows, and of the final ones."""
+
+
+class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
+    """Mixture of conditional tree-structured Bayesian networks (Hong, Batal, Hauskrecht, 2014).
+
+    P(y|x) is a weighted sum of trees; in a tree every label has at most one other label as its
+    parent and a logistic regression on the features given that parent's value.
+
+    Parameters
+    ----------
+    max_components : int, default=20
+        Most trees. Fewer are kept when the internal validation part's log-likelihood falls.
+    C : "cross_val" or float, default="cross_val"
+        Inverse strength of the L2 penalty of all logistic regressions, as scikit-learn has it.
+        Chosen by cross-validation of the parentless models by default. Features are not scaled;
+        put a scaler before the classifier if their units differ.
+    parent_effect : {"separate", "feature"}, default="separate"
+        Whether a label has two logistic regressions, one for each value of its parent, or the
+        parent is one more feature of its only one.
+    n_anneal : int, default=150
+        Iterations of simulated annealing.
+    inference : {"anneal", "exact"}, default="anneal"
+        How the most probable labelset is searched for; ``"exact"`` tries all labelsets of at most
+        15 labels.
+    base_estimator : classifier or None, default=None
+        A classifier with `predict_proba` and `sample_weight` to take the place of the logistic
+        regressions; the parent is its last feature. About as many models as the square of the
+        number of labels are trained for each tree, one by one, and EM's objective may fall.
+    prediction : {"map", "hamming", "example_f1"}, default="map"
+        What `predict` maximises: the labelset's probability, the marginals' (Hamming accuracy), or
+        the expected example-based F1, from draws.
+    n_draws : int, default=1000
+        Number of labelsets that are drawn for each row with ``prediction="example_f1"``.
+    max_solver_iter : int, default=1000
+        Most iterations of the logistic regressions' solver.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the splits of the rows, of annealing and of the draws.
+    n_jobs : int or None, default=None
+        Number of threads in `fit`, all if None or -1. It does not change the model.
+
+    Attributes
+    ----------
+    mixture_ : Mixture
+        Trees with their models, and their weights.
+    mixture_weights_ : float array of shape (n_components,)
+        Weights of the trees.
+    structures_ : list of lists of (str, str)
+        The edges of every tree: names of parent and label. A label without an edge to it is a
+        root.
+    C_ : float or None
+        The inverse strength used; None with a `base_estimator`.
+    validation_log_likelihood_ : list of float
+        Log-likelihood of the internal validation part by number of components, to the first that
+        is worse. Empty if there is one component by choice.
+    log_likelihood_curves_ : list of lists of float
+        By number of components, EM's objective on the internal training part before the first and
+        after each iteration: the penalised log-likelihood (``mixture.py``). It never falls.
+    log_likelihood_curve_ : list of float
+        The same for the final fit on all rows.
+    n_labels_ : int
+        Number of labels.
+    label_names_ : array of str of shape (n_labels,)
+        Column names of a DataFrame, else `label_0`, `label_1` and so on.
+    classes_ : list of arrays
+        The values 0 and 1 for each label.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str of shape (n_features,)
+        Names of the features, if X was a DataFrame with names.
+
+    Notes
+    -----
+    NaN in X is a missing value; logistic regressions take it as the feature's mean, a
+    `base_estimator` gets it as it is. What a sparse X does not store is 0. Unknown labels (NaN in
+    Y) are summed out of the likelihood. The intercepts have a weak penalty (normal with standard
+    deviation 5) that keeps them finite where a label is constant.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_components: int = 20,
+        C: float | Literal["cross_val"] = "cross_val",
+        parent_effect: ParentEffect = "separate",
+        n_anneal: int = 150,
+        inference: Inference = "anneal",
+        base_estimator: Any = None,
+        prediction: Prediction = "map",
+        n_draws: int = 1000,
+        max_solver_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.max_components = max_components
+        self.C = C
+        self.parent_effect = parent_effect
+        self.n_anneal = n_anneal
+        self.inference = inference
+        self.base_estimator = base_estimator
+        self.prediction = prediction
+        self.n_draws = n_draws
+        self.max_solver_iter = max_solver_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn the trees, their models and their weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for unknown; one dimension is a single label.
+
+        Returns
+        -------
+        CTBNMixtureClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, X or Y is not as described, or there is one row
+            only.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a logistic regression of the mixture did not converge; the message names it.
+        UserWarning
+            If a component has collapsed and is dropped.
+        """
+        self._check_params()
+        data = check_fit_data(self, X, Y)
+        if len(data.Y) < 2:
+            raise ValueError(
+                "n_samples=1: structures are scored on rows that are held out, so at least two "
+                "are needed."
+            )
+        if self.inference == "exact":
+            check_few_labels(self.n_labels_)
+        random = check_random_state(self.random_state)
+        self._seed = random.randint(2**31 - 1)
+        labels = data.Y.astype(np.float64)
+        with _threads(self.n_jobs) as run:
+            rows = self._learn_design(data.X)
+            learners = self._learners(rows, labels, run, random)
+            grower = Grower(*learners, EMLimits(), random)
+            mixture, growth = grower.grow(rows, labels, self.max_components)
+        self.mixture_: Mixture = mixture
+        self._keep(growth)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has another number
+            of features than in `fit`.
+        """
+        checked = self._check_predict(X)
+        if self.prediction == "hamming":
+            return (self._marginals(checked) > 0.5).astype(np.int64)
+        if self.prediction == "example_f1":
+            # All rows share the random numbers: a row's prediction does not depend on the others.
+            random = np.random.RandomState(self._seed)
+            uniform = random.random_sample((1, self.n_draws, 1 + self.n_labels_))
+            drawn = self._draw(checked, np.repeat(uniform, checked.shape[0], axis=0))
+            return SizedMarginals.of_samples(drawn).maximise().labels
+        log_cpds = self._log_cpds(checked)
+        trees = [component.parents for component in self.mixture_.components]
+        if self.inference == "exact":
+            return exact_map(log_cpds, trees, self.mixture_.weights)
+        random = np.random.RandomState(self._seed)
+        return anneal(log_cpds, trees, self.mixture_.weights, self.n_anneal, random)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Marginal probability of every label, exactly.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`.
+        """
+        return self._marginals(self._check_predict(X))
+
+    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """Log P(y|x) of labelsets (natural logarithm, equation 5).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for a label that is summed out.
+
+        Returns
+        -------
+        float array of shape (n_samples,)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if Y is not as described or has another number of rows or labels.
+        """
+        checked = self._check_predict(X)
+        labels, _ = check_labels(self, Y)
+        check_consistent_length(checked, labels)
+        if labels.shape[1] != self.n_labels_:
+            raise ValueError(f"Y has {labels.shape[1]} labels, but in fit it had {self.n_labels_}.")
+        with threadpool_limits(1, "blas"):
+            return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
+
+    def sample(
+        self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> NDArray[np.int8]:
+        """Draw labelsets from P(y|x).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+        n : int, default=1
+            Number of labelsets for each row.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        int8 array of shape (n_samples, n, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if `n` is not a whole number of at least 1.
+        """
+        checked = self._check_predict(X)
+        check_domain("n", n, Number(low=1, whole=True))
+        random = check_random_state(random_state)
+        shape = (checked.shape[0], n, 1 + self.n_labels_)
+        return self._draw(checked, random.random_sample(shape))
+
+    def _learn_design(self, X: Features) -> Matrix:
+        self._design = Design(X) if self.base_estimator is None else None
+        return self._rows(X)
+
+    def _rows(self, X: Features) -> Matrix:
+        """Features as the models take them."""
+        return X if self._design is None else self._design.transform(X)
+
+    def _learners(
+        self,
+        rows: Matrix,
+        labels: NDArray[np.float64],
+        run: Run,
+        random: np.random.RandomState,
+    ) -> tuple[Learner, Learner]:
+        """Trainers of the models while the mixture grows, and of the final ones."""
+        if self.base_estimator is not None:
+            self.C_ = None
+            learner = EstimatorLearner(self.base_estimator)
+            return learner, learner
+        self.C_ = choose_C(rows, labels, random) if self.C == "cross_val" else float(self.C)
+        exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_solver_iter)
+        rough = replace(exact, tol=_ROUGH_TOL)
+        return (
+            LogisticLearner(rough, self.parent_effect, run),
+            LogisticLearner(exact, self.parent_effect, run),
+        )
+
+    def _keep(self, growth: Growth) -> None:
+        names = self.label_names_
+        self.mixture_weights_ = self.mixture_.weights
+        self.structures_ = []
+        for number, component in enumerate(self.mixture_.components):
+            parents = component.parents.tolist()
+            self.structures_.append([(names[p], names[i]) for i, p in enumerate(parents) if p >= 0])
+            described = [
+                f"label {str(names[i])!r}"
+                + (f" given {str(names[p])!r}" if p >= 0 else "")
+                + f" in component {number}"
+                for i, p in enumerate(parents)
+            ]
+            warn_if_not_converged(component.models, described, self.max_solver_iter)
+        self.validation_log_likelihood_ = growth.validation
+        self.log_likelihood_curves_ = growth.curves
+        self.log_likelihood_curve_ = growth.final_curve
+
+    def _log_cpds(self, X: Features) -> list[NDArray[np.float64]]:
+        with threadpool_limits(1, "blas"):
+            return self.mixture_.log_cpds(self._rows(X))
+
+    def _marginals(self, X: Features) -> NDArray[np.float64]:
+        parts = [
+            weight * sum_product(log_cpd, component.parents).marginals()
+            for component, weight, log_cpd in zip(
+                self.mixture_.components, self.mixture_.weights, self._log_cpds(X), strict=True
+            )
+        ]
+        # The sum of the weights may exceed 1 by rounding.
+        return np.minimum(np.sum(parts, axis=0), 1)
+
+    def _draw(self, X: Features, uniform: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Draw labelsets by random numbers of shape (n_samples, n, 1 + n_labels)."""
+        limits = np.cumsum(self.mixture_.weights)[:-1]
+        chosen = np.searchsorted(limits, uniform[..., 0], side="right")
+        found = np.empty((*uniform.shape[:2], self.n_labels_), dtype=np.int8)
+        log_cpds = self._log_cpds(X)
+        for number, component in enumerate(self.mixture_.components):
+            rows, draws = np.nonzero(chosen == number)
+            found[rows, draws] = draw(
+                log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
+            )
+        return found
+
+    def _check_predict(self, X: Any) -> Features:
+        check_is_fitted(self)
+        self._check_params()
+        return check_features(self, X)
+
+    def _check_params(self) -> None:
+        for name, domain in _DOMAINS.items():
+            check_domain(name, getattr(self, name), domain)
+        is_number = isinstance(self.C, Real) and not isinstance(self.C, bool | np.bool_)
+        if self.C != "cross_val" and not (is_number and 0 < self.C < np.inf):
+            raise ValueError(f"C={self.C!r}: it has to be 'cross_val' or a finite number above 0.")
+        if self.base_estimator is not None and not hasattr(self.base_estimator, "predict_proba"):
+            raise ValueError(
+                f"base_estimator={self.base_estimator!r}: it has to be a classifier with "
+                "predict_proba."
+            )
+        if self.n_jobs is not None and self.n_jobs != -1:
+            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
+
+
+class CTBNClassifier(CTBNMixtureClassifier):
+    """One conditional tree-structured Bayesian network (SC in the paper).
+
+    Parameters, attributes and methods as for `CTBNMixtureClassifier`, without `max_components`:
+    all rows serve the structure and the parameters of one tree, whose most probable labelset is
+    found exactly.
+    """
+
+    max_components = 1
+    inference: Inference = "anneal"
+    n_anneal = 0
+
+    def __init__(
+        self,
+        *,
+        C: float | Literal["cross_val"] = "cross_val",
+        parent_effect: ParentEffect = "separate",
+        base_estimator: Any = None,
+        prediction: Prediction = "map",
+        n_draws: int = 1000,
+        max_solver_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.parent_effect = parent_effect
+        self.base_estimator = base_estimator
+        self.prediction = prediction
+        self.n_draws = n_draws
+        self.max_solver_iter = max_solver_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[Run]:
+    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
+    n_threads = os.cpu_count() if n_jobs is None or n_jobs == -1 else n_jobs
+    with threadpool_limits(1, "blas"):
+        if n_threads == 1:
+            yield one_by_one
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield lambda function, items: list(pool.map(function, items))

@@ -1,0 +1,361 @@
+"""Many L2-penalised logistic regressions that share their features, solved together.
+
+Model k has its own targets t, weights s and one feature e of its own (the parent label), and
+minimises over its coefficients w, its effect a of e and its intercept b
+
+    sum_n s_nk (log(1 + exp(z_nk)) - t_nk z_nk) + l2/2 (|w_k|² + a_k²) + l2_intercept/2 b_k²,
+    z_nk = x_n w_k + a_k e_nk + b_k.
+
+All models take one step of L-BFGS at a time (:func:`solve`), so that each iteration costs two
+matrix products for all of them, one for the direction and one for the gradient; the line search
+needs none. Every model has its own step length, history and end. The features come rotated to
+uncorrelated ones (``design.py``), which makes a diagonal matrix a good first guess of every
+Hessian: few iterations are left. A model's objective never rises, so EM may stop it anywhere.
+(More than 300 lines: one algorithm and the types of its input and output, mostly documentation.)
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+type Floats = NDArray[np.float64]
+type Matrix = Floats | sparse.csr_matrix
+
+type Run = Callable[..., list[Any]]
+"""Maps a function over a sequence, as ``map`` does, and returns a list."""
+
+_HISTORY = 8
+_BLOCK = 64
+"""Models that are solved at a time: their histories fit into a core's cache."""
+
+_SHORTEST_STEP = 2.0**-30
+
+
+@dataclass(frozen=True)
+class Problems:
+    """What the models of a batch do not share; n is the number of rows.
+
+    Attributes
+    ----------
+    targets : float array of shape (n, n_models)
+        In [0, 1]; a share counts as that much of a positive and the rest of a negative.
+    weights : float array of shape (n, n_models)
+        Not negative.
+    extra : float array of shape (n, n_models)
+        The feature that each model has for itself.
+    """
+
+    targets: Floats
+    weights: Floats
+    extra: Floats
+
+    def take(self, models: Any) -> "Problems":
+        """Keep some models."""
+        return Problems(*(getattr(self, field.name)[:, models] for field in fields(self)))
+
+    def rows(self, rows: Any) -> "Problems":
+        """Keep some rows."""
+        return Problems(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Strength of the penalty, and when to stop.
+
+    Attributes
+    ----------
+    l2 : float
+        Of the coefficients, positive: the inverse of scikit-learn's `C`.
+    l2_intercept : float
+        Of the intercept. A small one keeps it finite where a label is constant.
+    tol : float
+        A model has converged when another Newton step would lower its objective by less than
+        this times its sum of weights.
+    max_iter : int
+        Most iterations.
+    """
+
+    l2: float
+    l2_intercept: float = 0.04
+    tol: float = 1e-11
+    max_iter: int = 500
+
+    def of(self, coef: Floats) -> Floats:
+        """Penalties of models, shape (n_models,), from coefficients (n_features + 2, n_models)."""
+        squares = coef**2
+        return 0.5 * (self.l2 * squares[:-1].sum(axis=0) + self.l2_intercept * squares[-1])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Solved models.
+
+    Attributes
+    ----------
+    coef : float array of shape (n_features + 2, n_models)
+        Coefficients of the features, then of the extra feature, then the intercept.
+    objective : float array of shape (n_models,)
+        The minimised sum.
+    converged : bool array of shape (n_models,)
+    n_iter : int array of shape (n_models,)
+    """
+
+    coef: Floats
+    objective: Floats
+    converged: NDArray[np.bool_]
+    n_iter: NDArray[np.intp]
+
+    def take(self, models: Any) -> "Solution":
+        """Keep some models."""
+        return Solution(*(getattr(self, field.name)[..., models] for field in fields(self)))
+
+    def followed_by(self, others: "Solution") -> "Solution":
+        """Put two batches together."""
+        pairs = ((getattr(self, f.name), getattr(others, f.name)) for f in fields(self))
+        return Solution(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
+    def joined(self, intercepts: "Solution", where: NDArray[np.bool_]) -> "Solution":
+        """Put models that have an intercept only among these, at the places `where`."""
+        coef = np.zeros((len(self.coef), len(where)))
+        coef[:, ~where] = self.coef
+        coef[-2:, where] = intercepts.coef
+
+        def merged(of_these: NDArray[Any], of_those: NDArray[Any]) -> NDArray[Any]:
+            values = np.empty(len(where), dtype=of_these.dtype)
+            values[~where], values[where] = of_these, of_those
+            return values
+
+        return Solution(
+            coef,
+            merged(self.objective, intercepts.objective),
+            merged(self.converged, intercepts.converged),
+            merged(self.n_iter, intercepts.n_iter),
+        )
+
+
+def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Map a function over a sequence without threads."""
+    return [function(item) for item in items]
+
+
+def linear_predictor(X: Matrix, coef: Floats, extra: Floats) -> Floats:
+    """Log odds z of all models, shape (n, n_models)."""
+    return np.asarray(X @ coef[:-2]) + extra * coef[-2] + coef[-1]
+
+
+def solve(
+    X: Matrix, problems: Problems, penalty: Penalty, start: Floats, run: Run = one_by_one
+) -> Solution:
+    """Minimise the objectives of all models.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (n, n_features)
+        The shared features; fastest if they are uncorrelated.
+    problems : Problems
+        The models' targets, weights and extra features.
+    penalty : Penalty
+        Strength, tolerance and limit of iterations.
+    start : float array of shape (n_features + 2, n_models)
+        Where the models begin, for example at similar models' solutions.
+    run : callable, default=one_by_one
+        Maps a function over a sequence, as ``map`` does, and returns a list; blocks of models are
+        solved by it. How it does so does not change the solutions.
+
+    Returns
+    -------
+    Solution
+    """
+    mean_square = _mean_squares(X)
+
+    def solved(block: slice) -> Solution:
+        part, rows = problems.take(block), X
+        used = part.weights.any(axis=1)
+        if used.any() and not used.all():
+            part, rows = part.rows(used), X[used]
+        return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
+
+    parts = run(solved, list(_blocks(start.shape[1])))
+    return reduce(Solution.followed_by, parts)
+
+
+def _mean_squares(X: Matrix) -> Floats:
+    """Return the means of the squared features."""
+    squares = X.multiply(X) if isinstance(X, sparse.csr_matrix) else X * X
+    return np.asarray(squares.mean(axis=0)).ravel()
+
+
+def _blocks(n_models: int) -> Iterator[slice]:
+    for first in range(0, max(n_models, 1), _BLOCK):
+        yield slice(first, min(first + _BLOCK, n_models))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where the models are: coefficients, log odds, objective, and its gradient."""
+
+    coef: Floats
+    z: Floats
+    objective: Floats
+    gradient: Floats
+
+
+class _Descent:
+    """L-BFGS on a block of models; those that are done are taken out on the way."""
+
+    def __init__(
+        self, X: Matrix, mean_square: Floats, problems: Problems, penalty: Penalty, start: Floats
+    ) -> None:
+        self._X = X
+        self._problems = problems
+        self._penalty = penalty
+        n_models = start.shape[1]
+        self._l2 = np.full((len(start), 1), penalty.l2)
+        self._l2[-1] = penalty.l2_intercept
+        # Models of next to no weight are solved to the same absolute tolerance as those of one row.
+        self._total = np.maximum(problems.weights.sum(axis=0), 1)
+        z = linear_predictor(X, start, problems.extra)
+        objective, proba = self._value(start, z)
+        self._now = _Point(start, z, objective, self._gradient(start, proba))
+        self._inverse_hessian = 1 / self._curvature(mean_square, proba)
+        self._scale = np.ones(n_models)
+        self._history: list[tuple[Floats, Floats, Floats]] = []
+        self._open = np.arange(n_models)
+        self._found = Solution(
+            np.empty_like(start),
+            np.empty(n_models),
+            np.zeros(n_models, dtype=bool),
+            np.zeros(n_models, dtype=np.intp),
+        )
+
+    def run(self) -> Solution:
+        for iteration in range(self._penalty.max_iter + 1):
+            direction = -self._times_inverse_hessian(self._now.gradient)
+            slope = _dots(direction, self._now.gradient)
+            converged = -slope <= 2 * self._penalty.tol * self._total
+            if iteration == self._penalty.max_iter:
+                self._leave(np.ones(len(converged), dtype=bool), converged, iteration)
+                break
+            if converged.any():
+                self._leave(converged, converged, iteration)
+                if not len(self._open):
+                    break
+                direction, slope = direction[:, ~converged], slope[~converged]
+            stuck = self._step(direction, slope)
+            if stuck.any():
+                # No step along a descent direction lowers the objective any more: what is left
+                # is rounding.
+                self._leave(stuck, stuck, iteration)
+                if not len(self._open):
+                    break
+        return self._found
+
+    def _value(self, coef: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Objectives and probabilities."""
+        decay = np.abs(z)
+        np.negative(decay, out=decay)
+        np.exp(decay, out=decay)
+        loss = np.log1p(decay)
+        loss += np.maximum(z, 0)
+        loss -= self._problems.targets * z
+        proba = np.where(z >= 0, 1.0, decay)
+        decay += 1
+        proba /= decay
+        return _dots(self._problems.weights, loss) + self._penalty.of(coef), proba
+
+    def _gradient(self, coef: Floats, proba: Floats) -> Floats:
+        residual = self._problems.weights * (proba - self._problems.targets)
+        gradient = np.empty_like(coef)
+        gradient[:-2] = self._X.T @ residual
+        gradient[-2] = _dots(residual, self._problems.extra)
+        gradient[-1] = residual.sum(axis=0)
+        gradient += self._l2 * coef
+        return gradient
+
+    def _curvature(self, mean_square: Floats, proba: Floats) -> Floats:
+        """Diagonals of the Hessians, as if weights and probabilities were unrelated to X."""
+        bend = self._problems.weights * proba * (1 - proba)
+        # Where all weights are zero, any positive number does.
+        total = np.maximum(bend.sum(axis=0), np.finfo(float).tiny)
+        diagonal = np.empty((len(mean_square) + 2, len(total)))
+        diagonal[:-2] = mean_square[:, None] * total
+        diagonal[-2] = _dots(bend, self._problems.extra**2)
+        diagonal[-1] = total
+        return diagonal + self._l2
+
+    def _times_inverse_hessian(self, gradient: Floats) -> Floats:
+        """Run the two loops of L-BFGS, for all models."""
+        q = gradient.copy()
+        factors = []
+        for step, change, rho in reversed(self._history):
+            factor = rho * _dots(step, q)
+            q -= factor * change
+            factors.append(factor)
+        q *= self._scale * self._inverse_hessian
+        for (step, change, rho), factor in zip(self._history, reversed(factors), strict=True):
+            q += (factor - rho * _dots(change, q)) * step
+        return q
+
+    def _step(self, direction: Floats, slope: Floats) -> NDArray[np.bool_]:
+        """Go along the directions, each as far as its objective falls; which models are stuck."""
+        now = self._now
+        dz = linear_predictor(self._X, direction, self._problems.extra)
+        length = np.ones(len(slope))
+        while True:
+            coef = now.coef + length * direction
+            z = now.z + length * dz
+            objective, proba = self._value(coef, z)
+            too_far = ~(objective <= now.objective + 1e-4 * length * slope)
+            too_far &= length > _SHORTEST_STEP
+            if not too_far.any():
+                break
+            length[too_far] /= 2
+        stuck = length <= _SHORTEST_STEP
+        if stuck.any():
+            coef[:, stuck], z[:, stuck] = now.coef[:, stuck], now.z[:, stuck]
+            objective, proba = self._value(coef, z)
+        self._now = _Point(coef, z, objective, self._gradient(coef, proba))
+        self._remember(coef - now.coef, self._now.gradient - now.gradient)
+        return stuck
+
+    def _remember(self, step: Floats, change: Floats) -> None:
+        product = _dots(step, change)
+        usable = product > np.finfo(float).tiny * 1e8
+        rho = np.divide(1, product, out=np.zeros_like(product), where=usable)
+        square = _dots(change, self._inverse_hessian * change)
+        self._scale = np.divide(product, square, out=self._scale.copy(), where=usable)
+        self._history = [*self._history, (step, change, rho)][-_HISTORY:]
+
+    def _leave(
+        self, models: NDArray[np.bool_], converged: NDArray[np.bool_], iteration: int
+    ) -> None:
+        """Store models and take them out."""
+        where = self._open[models]
+        self._found.coef[:, where] = self._now.coef[:, models]
+        self._found.objective[where] = self._now.objective[models]
+        self._found.converged[where] = converged[models]
+        self._found.n_iter[where] = iteration
+        stay = ~models
+        self._open = self._open[stay]
+        self._problems = self._problems.take(stay)
+        now = self._now
+        self._now = replace(
+            now,
+            coef=now.coef[:, stay],
+            z=now.z[:, stay],
+            objective=now.objective[stay],
+            gradient=now.gradient[:, stay],
+        )
+        self._total, self._scale = self._total[stay], self._scale[stay]
+        self._inverse_hessian = self._inverse_hessian[:, stay]
+        self._history = [(s[:, stay], c[:, stay], rho[stay]) for s, c, rho in self._history]
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """Products of the columns."""
+    return np.einsum("ij,ij->j", a, b)

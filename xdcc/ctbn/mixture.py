@@ -1,0 +1,308 @@
+"""A mixture of conditional trees: its probabilities, and EM for its parameters (Algorithm 1).
+
+A :class:`Component` is a tree with trained models, a :class:`Mixture` some of them with weights.
+:func:`expectation_maximisation` improves both. As in the paper the weights of a component's rows
+are normalised before its models are trained, here to the mean 1, so that a penalty is as strong
+beside a small component's rows as beside all N. What every step raises is therefore
+
+    sum_n log sum_k λ_k P(y_n|x_n, T_k) exp(-R_k / N),
+
+the log-likelihood of the known labels, penalised: R_k are the penalties of component k's models,
+and for one tree it is the log-likelihood minus R. The E-step is exact (with the factor
+exp(-R_k / N), about the same for all components), the M-step starts where the models are, so the
+objective never falls. Everything is in log space.
+
+Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
+once for each value of a label's parent, with the probability of that value as weight and the
+label's conditional probability as target; a row without any counts once.
+(More than 300 lines, most of them documentation.)
+"""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp
+
+from xdcc.ctbn.learner import Learner, Models
+from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.ctbn.tree_inference import (
+    Parents,
+    labelset_log_prob,
+    log_cpd_of,
+    sum_product,
+)
+
+_FEWEST_ROWS = 1.0
+"""A component that is responsible for less than so many rows has collapsed."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """A tree with its models: a CTBN.
+
+    Attributes
+    ----------
+    parents : int array of shape (n_labels,)
+        Parent of every label, -1 for none.
+    models : Models
+        One for each label.
+    """
+
+    parents: Parents
+    models: Models
+
+    def log_cpd(self, X: Matrix) -> Floats:
+        """Logarithms of the conditional probabilities, shape (n_labels, 2, 2, n)."""
+        log_odds = self.models.log_odds(X)
+        # A root has one distribution, whatever its model says of a parent.
+        log_odds[self.parents < 0, 1] = log_odds[self.parents < 0, 0]
+        return log_cpd_of(log_odds)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Components and their weights.
+
+    Attributes
+    ----------
+    components : list of Component
+    weights : float array of shape (n_components,)
+        Positive, with the sum 1.
+    """
+
+    components: list[Component]
+    weights: Floats
+
+    def log_cpds(self, X: Matrix) -> list[Floats]:
+        """Conditional probabilities of every component, as `Component.log_cpd` has them."""
+        return [component.log_cpd(X) for component in self.components]
+
+    def log_prob(self, X: Matrix, Y: Floats) -> Floats:
+        """Log P(y|x) of the known labels (equation 5).
+
+        Parameters
+        ----------
+        X : float array or CSR matrix of shape (n, n_features)
+            Features.
+        Y : float array of shape (n, n_labels)
+            0, 1, or NaN for unknown.
+
+        Returns
+        -------
+        float array of shape (n,)
+        """
+        parts = [
+            component_log_prob(log_cpd, component.parents, Y)
+            for component, log_cpd in zip(self.components, self.log_cpds(X), strict=True)
+        ]
+        return logsumexp(np.array(parts) + np.log(self.weights)[:, None], axis=0)
+
+
+@dataclass(frozen=True)
+class EMLimits:
+    """When EM ends: after so many iterations, or when a row's mean objective rises by less."""
+
+    max_iter: int = 100
+    tol: float = 1e-4
+
+
+def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
+    """Log P(y|x, T) of the known labels, shape (n,); Y holds NaN where a label is unknown."""
+    whole = ~np.isnan(Y).any(axis=1)
+    found = np.empty(len(Y))
+    found[whole] = labelset_log_prob(log_cpd[..., whole], parents, Y[whole].astype(np.int64))
+    if not whole.all():
+        found[~whole] = sum_product(log_cpd[..., ~whole], parents, Y[~whole]).log_evidence
+    return found
+
+
+def fit_component(
+    learner: Learner, X: Matrix, Y: Floats, parents: Parents, weights: Floats
+) -> Component:
+    """Train the models of a new tree on weighted rows.
+
+    Parameters
+    ----------
+    learner : Learner
+        Trains the models.
+    X : float array or CSR matrix of shape (n, n_features)
+        Features.
+    Y : float array of shape (n, n_labels)
+        0, 1, or NaN for unknown; a label counts where it and its parent are known.
+    parents : int array of shape (n_labels,)
+        The tree.
+    weights : float array of shape (n,)
+        Not negative, of the rows.
+
+    Returns
+    -------
+    Component
+    """
+    above = np.where(parents < 0, 0, Y[:, parents])
+    counted = weights[:, None] * ~(np.isnan(Y) | np.isnan(above))
+    models = learner.fit(X, np.nan_to_num(Y), counted, np.nan_to_num(above), None)
+    return Component(parents, models)
+
+
+def expectation_maximisation(
+    learner: Learner,
+    mixture: Mixture,
+    X: Matrix,
+    Y: Floats,
+    limits: EMLimits,
+    validation: tuple[Matrix, Floats] | None = None,
+) -> tuple[Mixture, list[float]]:
+    """Improve parameters and mixture weights until the objective stands still (Algorithm 1).
+
+    Parameters
+    ----------
+    learner : Learner
+        Trains the models.
+    mixture : Mixture
+        Where to begin.
+    X : float array or CSR matrix of shape (n, n_features)
+        Features.
+    Y : float array of shape (n, n_labels)
+        0, 1, or NaN for unknown.
+    limits : EMLimits
+        When to end.
+    validation : tuple of X and Y, optional
+        Other rows. When their log-likelihood falls, EM ends before the iteration that did it.
+
+    Returns
+    -------
+    mixture : Mixture
+        With the same trees.
+    curve : list of float
+        The objective before the first iteration and after each.
+    """
+    log_joint = _log_joint(mixture, X, Y)
+    curve = [float(logsumexp(log_joint, axis=0).sum())]
+    alone = len(mixture.components) == 1 and not np.isnan(Y).any()
+    score = -np.inf if validation is None else mixture.log_prob(*validation).sum()
+    for _ in range(limits.max_iter):
+        responsibility = np.exp(log_joint - logsumexp(log_joint, axis=0))
+        better = _maximise(learner, mixture, X, Y, responsibility)
+        if validation is not None:
+            last, score = score, better.log_prob(*validation).sum()
+            if score < last:
+                break
+        mixture = better
+        log_joint = _log_joint(mixture, X, Y)
+        curve.append(float(logsumexp(log_joint, axis=0).sum()))
+        if alone or curve[-1] - curve[-2] < limits.tol * len(Y):
+            break
+    return mixture, curve
+
+
+def _maximise(
+    learner: Learner, mixture: Mixture, X: Matrix, Y: Floats, responsibility: Floats
+) -> Mixture:
+    """Do the M-step: all models of all components in one batch (equation 10)."""
+    components, n_labels = mixture.components, Y.shape[1]
+    total = responsibility.sum(axis=1)
+    mean_1 = responsibility / np.maximum(total / len(Y), np.finfo(float).tiny)[:, None]
+    partly = np.flatnonzero(np.isnan(Y).any(axis=1))
+    parts = [
+        _expected(component, X[partly], Y, partly, weights)
+        for component, weights in zip(components, mean_1, strict=True)
+    ]
+    targets, weights, above = (np.hstack(arrays) for arrays in zip(*parts, strict=True))
+    start = components[0].models
+    for component in components[1:]:
+        start = start.followed_by(component.models)
+    rows = X if not len(partly) else _stacked(X, X[partly])
+    models = learner.fit(rows, targets, weights, above, start)
+    improved = [
+        Component(component.parents, models.take(slice(k * n_labels, (k + 1) * n_labels)))
+        for k, component in enumerate(components)
+    ]
+    return Mixture(improved, total / total.sum())
+
+
+def _expected(
+    component: Component, X: Matrix, Y: Floats, partly: NDArray[np.intp], weights: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Targets, weights and parents of a component's models, each (n + n_partly, n_labels).
+
+    X are the features of the rows `partly`, which have unknown labels; they come once with every
+    parent as if it were 0, and once more at the end with every parent as if it were 1.
+    """
+    parents = component.parents
+    targets = np.nan_to_num(Y)
+    above = np.where(parents < 0, 0, targets[:, parents])
+    counted = np.repeat(weights[:, None], Y.shape[1], axis=1)
+    if not len(partly):
+        return targets, counted, above
+    posterior = sum_product(component.log_cpd(X), parents, Y[partly])
+    of_parent = posterior.pairs.sum(axis=2)
+    of_label = np.divide(
+        posterior.pairs[:, :, 1], of_parent, out=np.zeros_like(of_parent), where=of_parent > 0
+    )
+    targets[partly], above[partly] = of_label[:, 0].T, 0
+    counted[partly] *= of_parent[:, 0].T
+    return (
+        np.vstack((targets, of_label[:, 1].T)),
+        np.vstack((counted, weights[partly, None] * of_parent[:, 1].T)),
+        np.vstack((above, np.ones((len(partly), Y.shape[1])))),
+    )
+
+
+def _log_joint(mixture: Mixture, X: Matrix, Y: Floats) -> Floats:
+    """Log of the numerator of equation 8 with the penalties, shape (n_components, n)."""
+    parts = [
+        component_log_prob(component.log_cpd(X), component.parents, Y)
+        - component.models.penalty() / len(Y)
+        for component in mixture.components
+    ]
+    with np.errstate(divide="ignore"):
+        log_weights = np.log(mixture.weights)
+    return np.array(parts) + log_weights[:, None]
+
+
+def collapsed(mixture: Mixture, n_samples: int) -> NDArray[np.bool_]:
+    """Say which components are responsible for less than one of the rows that EM saw."""
+    return mixture.weights * n_samples < _FEWEST_ROWS
+
+
+def without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
+    """Drop components that have collapsed.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        A result of EM.
+    n_samples : int
+        Number of rows that it was fitted on.
+
+    Returns
+    -------
+    Mixture
+
+    Warns
+    -----
+    UserWarning
+        If a component is dropped.
+    """
+    drops = collapsed(mixture, n_samples)
+    if not drops.any():
+        return mixture
+    numbers = ", ".join(str(number) for number in np.flatnonzero(drops))
+    warnings.warn(
+        f"Component {numbers} of the mixture has collapsed (it is responsible for less than one "
+        "row) and is dropped.",
+        UserWarning,
+        stacklevel=2,
+    )
+    kept = [c for c, drop in zip(mixture.components, drops, strict=True) if not drop]
+    weights = mixture.weights[~drops]
+    return Mixture(kept, weights / weights.sum())
+
+
+def _stacked(X: Matrix, more: Matrix) -> Matrix:
+    if sparse.issparse(X):
+        return sparse.csr_matrix(sparse.vstack((X, more)))
+    return np.vstack((X, more))

@@ -1,0 +1,93 @@
+"""``plot_trees``: the trees of a mixture, with their weights."""
+
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.ctbn.classifier import CTBNMixtureClassifier
+from xdcc.ctbn.tree_inference import Parents, top_down
+from xdcc.explain.pyplot import require_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_trees(model: CTBNMixtureClassifier) -> "list[Axes]":
+    """Draw the trees of a fitted mixture, each in axes of its own under its weight.
+
+    Parameters
+    ----------
+    model : CTBNMixtureClassifier
+        A fitted one.
+
+    Returns
+    -------
+    list of Axes
+        One for each tree, the heaviest first, in one figure. Arrows go from parents to labels.
+
+    Raises
+    ------
+    ImportError
+        If Matplotlib cannot be imported.
+    NotFittedError
+        If the model is not fitted.
+    """
+    pyplot = require_pyplot("plot_trees")
+    check_is_fitted(model)
+    order = np.argsort(-model.mixture_weights_, kind="stable")
+    n_columns = min(3, len(order))
+    n_rows = -(-len(order) // n_columns)
+    width, height = _size(model.n_labels_)
+    _, grid = pyplot.subplots(
+        n_rows, n_columns, figsize=(width * n_columns, height * n_rows), squeeze=False
+    )
+    drawn = []
+    for ax, number in zip(grid.flat, order, strict=False):
+        _draw_tree(ax, model, number)
+        ax.set_title(f"weight {model.mixture_weights_[number]:.3f}")
+        drawn.append(ax)
+    for ax in grid.flat:
+        ax.set_axis_off()
+    return drawn
+
+
+def _size(n_labels: int) -> tuple[float, float]:
+    return max(4.0, n_labels / 2), max(3.0, n_labels / 4)
+
+
+def _draw_tree(ax: "Axes", model: CTBNMixtureClassifier, number: int) -> None:
+    names = [str(name) for name in model.label_names_]
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from(model.structures_[number])
+    places = _places(model.mixture_.components[number].parents)
+    positions = {names[label]: place for label, place in places.items()}
+    nx.draw_networkx(
+        graph, positions, ax=ax, node_color="white", edgecolors="tab:blue", font_size="small"
+    )
+
+
+def _places(parents: Parents) -> dict[int, tuple[float, float]]:
+    """Places of the labels: leaves side by side, parents in the middle above their children."""
+    order = top_down(parents)
+    depth: dict[int, int] = {}
+    for label in order:
+        depth[label] = depth[int(parents[label])] + 1 if parents[label] >= 0 else 0
+    across: dict[int, float] = {}
+    n_leaves = 0
+
+    def place(label: int) -> float:
+        nonlocal n_leaves
+        children = np.flatnonzero(parents == label).tolist()
+        if children:
+            across[label] = float(np.mean([place(child) for child in children]))
+        else:
+            across[label] = n_leaves
+            n_leaves += 1
+        return across[label]
+
+    for root in np.flatnonzero(parents < 0).tolist():
+        place(root)
+    return {label: (across[label], -depth[label]) for label in order}

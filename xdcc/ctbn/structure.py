@@ -1,0 +1,100 @@
+"""Which label depends on which: the maximum branching over held-out log-likelihoods.
+
+Every label i gets a parentless model and one given each other label j, on a training part of the
+weighted rows. The edge from j to i weighs as much as the held-out part's weighted log-likelihood
+of Y_i given X and Y_j; a virtual root's edge to i is the parentless model's. The maximum spanning
+arborescence from the virtual root is the tree that maximises the paper's score (equation 11);
+labels right below the virtual root are the tree's roots, of which there may be several.
+"""
+
+import networkx as nx
+import numpy as np
+
+from xdcc.ctbn.learner import Learner
+from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.ctbn.tree_inference import Parents
+
+_MOST_ENTRIES = 2**22
+"""Rows times models that are trained at a time."""
+
+
+def edge_weights(
+    learner: Learner,
+    train: tuple[Matrix, Floats, Floats],
+    held_out: tuple[Matrix, Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Held-out log-likelihood of every label given every other one, and given none.
+
+    Parameters
+    ----------
+    learner : Learner
+        Trains the models.
+    train, held_out : tuples of X, Y and weights
+        Features (n, n_features), labels (n, n_labels) with NaN for unknown, and weights (n,) of
+        the rows. A label that is unknown does not count; where a parent is unknown, the
+        parentless model answers.
+
+    Returns
+    -------
+    edges : float array of shape (n_labels, n_labels)
+        Entry [j, i] is the weight W_ji of the edge from j to i; the diagonal is 0.
+    roots : float array of shape (n_labels,)
+        The weights of the parentless models.
+    """
+    X, Y, weight = train
+    X_held, Y_held, weight_held = held_out
+    n_labels = Y.shape[1]
+    counts = weight[:, None] * ~np.isnan(Y)
+    counts_held = weight_held[:, None] * ~np.isnan(Y_held)
+    labels, labels_held = np.nan_to_num(Y), np.nan_to_num(Y_held)
+    alone = learner.fit(X, labels, counts, np.zeros_like(Y), None)
+    without = _log_likelihood(alone.log_odds(X_held)[:, 0].T, labels_held)
+    roots = (counts_held * without).sum(axis=0)
+
+    edges = np.zeros((n_labels, n_labels))
+    pairs = np.argwhere(~np.eye(n_labels, dtype=bool))
+    most = max(1, _MOST_ENTRIES // len(Y))
+    for first in range(0, len(pairs), most):
+        above, below = pairs[first : first + most].T
+        usable = counts[:, below] * ~np.isnan(Y[:, above])
+        models = learner.fit(X, labels[:, below], usable, labels[:, above], alone.take(below))
+        log_odds = models.log_odds(X_held)
+        given = np.where(Y_held[:, above] == 1, log_odds[:, 1].T, log_odds[:, 0].T)
+        inside = _log_likelihood(given, labels_held[:, below])
+        inside = np.where(np.isnan(Y_held[:, above]), without[:, below], inside)
+        edges[above, below] = (counts_held[:, below] * inside).sum(axis=0)
+    return edges, roots
+
+
+def maximum_branching(edges: Floats, roots: Floats) -> Parents:
+    """Find the tree with the largest sum of weights.
+
+    Parameters
+    ----------
+    edges : float array of shape (n_labels, n_labels)
+        Entry [j, i] is the weight of the edge from j to i; the diagonal is not looked at.
+    roots : float array of shape (n_labels,)
+        Weight of every label without a parent.
+
+    Returns
+    -------
+    int array of shape (n_labels,)
+        Parent of every label, -1 for none.
+    """
+    n_labels = len(roots)
+    graph = nx.DiGraph()
+    for i in range(n_labels):
+        graph.add_edge(-1, i, weight=roots[i])
+        for j in range(n_labels):
+            # An edge that is no better than none can be left out: were it in a best tree, the
+            # root's edge could stand in its place.
+            if j != i and edges[j, i] > roots[i]:
+                graph.add_edge(j, i, weight=edges[j, i])
+    parents = np.full(n_labels, -1, dtype=np.intp)
+    for j, i in nx.maximum_spanning_arborescence(graph).edges:
+        parents[i] = j
+    return parents
+
+
+def _log_likelihood(log_odds: Floats, labels: Floats) -> Floats:
+    return -np.logaddexp(0, np.where(labels == 1, -log_odds, log_odds))
