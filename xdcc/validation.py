@@ -9,6 +9,8 @@ estimator: ``n_features_in_``, ``feature_names_in_``, ``n_labels_``, ``label_nam
 
 XGBoost stores labels and gradients as dense float32 arrays, so Y is made one here, whatever it
 was, by blocks of rows (``label_rows.py``): besides that array no copy of the whole Y is made.
+
+(More than 300 lines, most of them documentation of checks that share what they learn.)
 """
 
 import warnings

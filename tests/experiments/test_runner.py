@@ -1,4 +1,7 @@
-"""Runs: they go on after interruptions and failures, and lose nothing."""
+"""Runs: they go on after interruptions and failures, and lose nothing.
+
+(More than 300 lines: all kinds of interruption of the same small experiment.)
+"""
 
 import json
 import multiprocessing
