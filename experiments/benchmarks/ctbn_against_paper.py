@@ -272,6 +272,9 @@ def checks(rows: pd.DataFrame) -> str:
     return table.reset_index().to_markdown(index=False, floatfmt=".3g")
 
 
+LABELS = {"cll_loss": "CLL-loss", "subset_accuracy": "exact match accuracy"}
+
+
 def draw_components(folder: Path, to: Path) -> bool:
     """Figure 3; whether there is anything to draw."""
     files = [folder / f"components {name}.jsonl" for name in ("emotions", "scene", "image")]
@@ -281,11 +284,11 @@ def draw_components(folder: Path, to: Path) -> bool:
     figure, axes = plt.subplots(2, len(files), figsize=(4 * len(files), 6), squeeze=False)
     for column, file in enumerate(files):
         rows = pd.DataFrame(read(file))
-        mean = rows.groupby("n_components")[["cll_loss", "subset_accuracy"]].mean()
+        mean = rows.groupby("n_components")[[*LABELS]].mean()
         name = f"{rows.data[0]} ({rows.fold.nunique()} folds)"
         for axis, measured in zip(axes[:, column], mean.columns, strict=True):
             axis.plot(mean.index, mean[measured])
-            axis.set(xlabel="trees", ylabel=measured.replace("_", " "), title=name)
+            axis.set(xlabel="trees", ylabel=LABELS[measured], title=name)
     figure.tight_layout()
     figure.savefig(to, dpi=100)
     plt.close(figure)

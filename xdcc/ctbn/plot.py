@@ -39,13 +39,14 @@ def plot_trees(model: CTBNMixtureClassifier) -> "list[Axes]":
     order = np.argsort(-model.mixture_weights_, kind="stable")
     n_columns = min(3, len(order))
     n_rows = -(-len(order) // n_columns)
-    width, height = _size(model.n_labels_)
+    trees = [_places(model.mixture_.components[number].parents) for number in order]
+    width, height = _size(trees)
     _, grid = pyplot.subplots(
         n_rows, n_columns, figsize=(width * n_columns, height * n_rows), squeeze=False
     )
     drawn = []
-    for ax, number in zip(grid.flat, order, strict=False):
-        _draw_tree(ax, model, number)
+    for ax, number, places in zip(grid.flat, order, trees, strict=False):
+        _draw_tree(ax, model, model.mixture_.components[number].parents, places)
         ax.set_title(f"weight {model.mixture_weights_[number]:.3f}")
         drawn.append(ax)
     for ax in grid.flat:
@@ -53,19 +54,31 @@ def plot_trees(model: CTBNMixtureClassifier) -> "list[Axes]":
     return drawn
 
 
-def _size(n_labels: int) -> tuple[float, float]:
-    return max(4.0, n_labels / 2), max(3.0, n_labels / 4)
+def _size(trees: list[dict[int, tuple[float, float]]]) -> tuple[float, float]:
+    """Width and height in inches that the widest and the deepest tree need."""
+    across, down = np.array([place for tree in trees for place in tree.values()]).T
+    return max(4.0, 0.9 * (across.max() + 1)), max(3.0, 0.6 * (1 - down.min()))
 
 
-def _draw_tree(ax: "Axes", model: CTBNMixtureClassifier, number: int) -> None:
-    names = [str(name) for name in model.label_names_]
+def _draw_tree(
+    ax: "Axes",
+    model: CTBNMixtureClassifier,
+    parents: Parents,
+    places: dict[int, tuple[float, float]],
+) -> None:
     graph: nx.DiGraph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from(model.structures_[number])
-    places = _places(model.mixture_.components[number].parents)
-    positions = {names[label]: place for label, place in places.items()}
+    graph.add_nodes_from(range(model.n_labels_))
+    graph.add_edges_from((int(parents[k]), k) for k in range(model.n_labels_) if parents[k] >= 0)
     nx.draw_networkx(
-        graph, positions, ax=ax, node_color="white", edgecolors="tab:blue", font_size="small"
+        graph,
+        places,
+        ax=ax,
+        clip_on=False,
+        labels=dict(enumerate(map(str, model.label_names_))),
+        node_color="white",
+        node_size=600,  # arrows end before the boxes of the names
+        font_size="small",
+        bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": "tab:blue"},
     )
 
 
