@@ -220,7 +220,9 @@ def test_truncated_record_is_redone(one_method, store):
 
 
 def test_interrupt_says_how_to_continue(root, write_config, tmp_path):
-    run = start(root, write_config(), tmp_path / "results")
+    # ten times as many tasks: the run is not over before the interrupt reaches it
+    config = write_config(seeds=[*range(10)])
+    run = start(root, config, tmp_path / "results")
     until_records(tmp_path / "results" / "records", 2)(run)
     os.killpg(run.pid, signal.SIGINT)  # as the terminal does on Ctrl-C
     message = run.communicate(timeout=60)[1]
