@@ -515,6 +515,7 @@ cdef class RuleLearner:
         self.pivots.resize(n)
         dspsv(&uplo, &order, &one, self.packed.data(), self.pivots.data(), head, &order, &info)
         if info != 0:
+            # Singular all the same, which l2 > 0 rules out but for overflow: no effect, never NaN.
             for k in range(n):
                 head[k] = 0
 
@@ -610,6 +611,4 @@ cdef void _add_row(const float* x, const int64_t* c_start, const int32_t* featur
                 out[label[e]] += score[e]
 
 
-def n_threads(n_jobs):
-    """Number of threads for ``n_jobs``: what OpenMP offers if it is None."""
-    return openmp.omp_get_max_threads() if n_jobs is None else n_jobs
+include "../_threads.pxi"

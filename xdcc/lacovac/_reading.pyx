@@ -99,35 +99,7 @@ cdef View _view(trees):
     return v
 
 
-cdef cppclass Rows:
-    """X, dense in C order or CSR."""
-    int64_t n_features
-    const float* dense
-    const float* data
-    const int32_t* indices
-    const int64_t* indptr
-
-
-cdef Rows _rows(X, X_parts, int64_t n_features):
-    cdef Rows rows
-    cdef const float[:, ::1] dense
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    rows.n_features = n_features
-    rows.dense = NULL
-    rows.data = NULL
-    rows.indices = NULL
-    if X is not None:
-        dense = X
-        rows.dense = &dense[0, 0]
-    else:
-        data, indices, indptr = X_parts
-        if data.shape[0]:
-            rows.data = &data[0]
-            rows.indices = &indices[0]
-        rows.indptr = &indptr[0]
-    return rows
+include "../_rows.pxi"
 
 
 cdef cppclass Walker:
@@ -135,24 +107,6 @@ cdef cppclass Walker:
     vector[float] x
     vector[int32_t] stack
     vector[int32_t] leaves         # what the last walk reached
-
-
-cdef const float* _load(const Rows* X, Walker* w, int64_t row) noexcept nogil:
-    cdef int64_t k
-    if X.dense != NULL:
-        return X.dense + row * X.n_features
-    if w.x.empty():
-        w.x.assign(X.n_features, 0)
-    for k in range(X.indptr[row], X.indptr[row + 1]):
-        w.x[X.indices[k]] = X.data[k]
-    return w.x.data()
-
-
-cdef void _unload(const Rows* X, Walker* w, int64_t row) noexcept nogil:
-    cdef int64_t k
-    if X.dense == NULL:
-        for k in range(X.indptr[row], X.indptr[row + 1]):
-            w.x[X.indices[k]] = 0
 
 
 cdef void _walk(const View* v, Walker* w, const float* x, int64_t tree) noexcept nogil:
@@ -201,8 +155,8 @@ def apply(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            _walk(v, w, _load(x, w, i), which)
-            _unload(x, w, i)
+            _walk(v, w, _load(x, &w.x, i), which)
+            _unload(x, &w.x, i)
             for a in range(<int32_t>w.leaves.size()):
                 leaf = w.leaves[a]
                 for j in range(v.list_start[v.label_list[leaf]],
@@ -244,8 +198,8 @@ def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            _walk(v, w, _load(x, w, i), which)
-            _unload(x, w, i)
+            _walk(v, w, _load(x, &w.x, i), which)
+            _unload(x, &w.x, i)
             for a in range(<int32_t>w.leaves.size()):
                 leaf = w.leaves[a]
                 begin = v.list_start[v.label_list[leaf]]
@@ -273,11 +227,11 @@ def mean_proba(trees, smoothing, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            values = _load(x, w, i)
+            values = _load(x, &w.x, i)
             for tree in range(v.n_trees):
                 _walk(v, w, values, tree)
                 _add_proba(v, w, added, &out[i, 0])
-            _unload(x, w, i)
+            _unload(x, &w.x, i)
             for j in range(v.n_labels):
                 out[i, j] /= v.n_trees
     return proba
@@ -390,8 +344,8 @@ cdef void _fill_tree(const View* v, const Rows* X, const LabelRows* Y, int64_t t
     of_node.resize(n_nodes)
     here.assign(v.n_labels, 0)
     for i in range(n_rows):
-        _walk(v, &w, _load(X, &w, rows[i]), tree)
-        _unload(X, &w, rows[i])
+        _walk(v, &w, _load(X, &w.x, rows[i]), tree)
+        _unload(X, &w.x, rows[i])
         for a in range(<int64_t>w.leaves.size()):
             of_node[w.leaves[a] - first].push_back(rows[i])
     for i in range(n_nodes):

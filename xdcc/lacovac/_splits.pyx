@@ -1123,6 +1123,4 @@ cdef _arrays(Tree* tree):
     }
 
 
-def n_threads(n_jobs):
-    """Number of threads for ``n_jobs``: what OpenMP offers if it is None."""
-    return openmp.omp_get_max_threads() if n_jobs is None else n_jobs
+include "../_threads.pxi"

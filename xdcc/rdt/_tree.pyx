@@ -968,53 +968,7 @@ cdef View _view(forest, bint labelsets, double sigma, bint gini, double size_exp
     return view
 
 
-cdef cppclass Rows:
-    """X, dense in C order or CSR."""
-    int64_t n_features
-    const float* dense
-    const float* data
-    const int32_t* indices
-    const int64_t* indptr
-
-
-cdef const float* _load(const Rows* X, Instance* s, int64_t row) noexcept nogil:
-    cdef int64_t k
-    if X.dense != NULL:
-        return X.dense + row * X.n_features
-    if s.x.empty():
-        s.x.assign(X.n_features, 0)
-    for k in range(X.indptr[row], X.indptr[row + 1]):
-        s.x[X.indices[k]] = X.data[k]
-    return s.x.data()
-
-
-cdef void _unload(const Rows* X, Instance* s, int64_t row) noexcept nogil:
-    cdef int64_t k
-    if X.dense == NULL:
-        for k in range(X.indptr[row], X.indptr[row + 1]):
-            s.x[X.indices[k]] = 0
-
-
-cdef Rows _rows(X, X_parts, int64_t n_features):
-    cdef Rows rows
-    cdef const float[:, ::1] dense
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    rows.n_features = n_features
-    rows.dense = NULL
-    rows.data = NULL
-    rows.indices = NULL
-    if X is not None:
-        dense = X
-        rows.dense = &dense[0, 0]
-    else:
-        data, indices, indptr = X_parts
-        if data.shape[0]:
-            rows.data = &data[0]
-            rows.indices = &indices[0]
-        rows.indptr = &indptr[0]
-    return rows
+include "../_rows.pxi"
 
 
 def posteriors(forest, X, X_parts, n_rows, n_features, known, labelsets, sigma, gini,
@@ -1045,12 +999,12 @@ def posteriors(forest, X, X_parts, n_rows, n_features, known, labelsets, sigma, 
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="dynamic", chunksize=8):
             s = own + threadid()
-            _start(f, s, _load(x, s, i),
+            _start(f, s, _load(x, &s.x, i),
                    known_data + i * n_labels if known_data != NULL else none.data())
             for j in range(n_targets):
                 v_proba[i, j] = s.mean[j]
             v_numbers[i] = s.R
-            _unload(x, s, i)
+            _unload(x, &s.x, i)
     return proba, numbers
 
 
@@ -1088,13 +1042,11 @@ def chain(forest, X, X_parts, n_rows, n_features, order, by_number, positive_onl
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="dynamic", chunksize=8):
             s = own + threadid()
-            _start(f, s, _load(x, s, i), NULL)
+            _start(f, s, _load(x, &s.x, i), NULL)
             _run_chain(f, s, c, &v_decided[i, 0], &v_proba[i, 0], &v_labels[i, 0],
                        &v_numbers[i, 0])
-            _unload(x, s, i)
+            _unload(x, &s.x, i)
     return decided, proba, labels, numbers
 
 
-def n_threads(n_jobs):
-    """Number of threads for ``n_jobs``: what OpenMP offers if it is None."""
-    return openmp.omp_get_max_threads() if n_jobs is None else n_jobs
+include "../_threads.pxi"
