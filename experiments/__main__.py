@@ -127,7 +127,7 @@ def _run_one(config: Configuration, options: argparse.Namespace, console: Consol
     store = _store(options, console)
     for line, modules in plan.missing_methods(config).items():
         console.print(f"{line} is left out: not installed: {', '.join(modules)}", highlight=False)
-    groups = list(plan.groups(config))
+    groups = plan.installed_groups(config)
     runner = Runner(
         store,
         n_processes=options.processes,

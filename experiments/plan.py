@@ -168,11 +168,7 @@ def draws(entry: Entry, extra: Params, number: int | None, seed: int) -> list[Pa
 
 
 def groups(config: Configuration) -> Iterator[Group]:
-    """Yield the groups of a configuration, data set by data set.
-
-    Methods that are not installed here are left out; see `missing_methods`.
-    """
-    missing = missing_methods(config)
+    """Yield the groups of a configuration, data set by data set."""
     places = [
         (dataset, evaluation, fold)
         for dataset in config.datasets
@@ -186,9 +182,19 @@ def groups(config: Configuration) -> Iterator[Group]:
             skipped = any(e.skip for e in config.exceptions_for(dataset, line))
             follows = made.get(config.methods[line].params_of or "")
             alone = config.methods[line].params_of is not None and follows is None
-            if line not in missing and not skipped and not alone:
+            if not skipped and not alone:
                 made[line] = _group(config, evaluation, dataset, fold, seed, line, follows)
         yield from (made[line] for line in config.methods if line in made)
+
+
+def installed_groups(config: Configuration) -> list[Group]:
+    """Return the groups that can be computed here; see `missing_methods`."""
+    missing = missing_methods(config)
+
+    def can_run(line: str) -> bool:
+        return line not in missing and config.methods[line].params_of not in missing
+
+    return [group for group in groups(config) if can_run(group.line)]
 
 
 def _group(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from experiments.configuration import Configuration
 from experiments.measures import LABEL_MEASURES
-from experiments.plan import Choice, Group, groups
+from experiments.plan import Choice, Group, groups, missing_methods
 from experiments.records import RecordStore
 from experiments.task import Record
 
@@ -30,7 +30,7 @@ class Results:
         `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every
         trial failed.
     n_missing : int
-        Groups that are not finished.
+        Groups that are not finished; those of methods that are not installed do not count.
     tried : DataFrame
         A row per group with its number of trials, failed trials, and their CPU seconds.
     """
@@ -71,12 +71,13 @@ def load_results(config: Configuration, store: RecordStore) -> Results:
     failures: list[dict[str, Any]] = []
     tried: list[dict[str, Any]] = []
     n_missing = 0
+    absent = missing_methods(config)
     for group in groups(config):
         choices = group.choices(store)
         if group.tuning_tasks():
             tried.append(_tried(group, store))
         if choices is None:
-            n_missing += 1
+            n_missing += group.line not in absent
             continue
         if not choices:
             error = "every trial failed"
@@ -84,7 +85,7 @@ def load_results(config: Configuration, store: RecordStore) -> Results:
         for choice in choices:
             record = store.read(choice.task)
             if record is None:
-                n_missing += 1
+                n_missing += group.line not in absent
             elif record["result"] is None:
                 error = f"{record['error']['type']}: {record['error']['message']}"
                 failures.append(

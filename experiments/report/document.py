@@ -119,7 +119,8 @@ def _how(config: Configuration, results: Results) -> str:
         sentences.append(f"Exception for {lines} on {', '.join(exception.datasets)}: "
                          f"{exception.reason}.")  # fmt: skip
     for line, modules in plan.missing_methods(config).items():
-        sentences.append(f"{line} is missing: {', '.join(modules)} is not installed.")
+        if line not in set(results.table["line"]):
+            sentences.append(f"{line} is missing: {', '.join(modules)} is not installed.")
     if results.n_missing:
         sentences.append(f"**{results.n_missing} results are still missing**: "
                          f"`python -m experiments run {config.name}`.")  # fmt: skip

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from experiments.configuration import Section
 from experiments.measures import MEASURES
-from experiments.report.plots import MARKERS, common_legend, panels, stage_values
+from experiments.report.plots import MARKERS, common_legend, panels, plain_logarithmic, stage_values
 from experiments.report.tables import section_datasets, section_scores
 from experiments.results import Results
 
@@ -70,10 +70,10 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     ax.axhline(1, color="0.4", linewidth=0.8)
     ax.axvline(1, color="0.4", linewidth=0.8)
     ax.set(
-        yscale="log",
         xlabel=f"{MEASURES[measure].title}: {chain} / {other}",
         ylabel=f"training time: {chain} / {other}",
     )
+    plain_logarithmic(ax.yaxis)
     common_legend(figure, ax)
     return figure
 

@@ -10,10 +10,12 @@ matplotlib.use("Agg")  # only files are written: no display is needed
 
 import numpy as np
 import pandas as pd
+from adjustText import adjust_text
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
 
 from experiments.configuration import Section
 from experiments.measures import MEASURES
@@ -59,6 +61,14 @@ def common_legend(figure: Figure, axes: Axes) -> None:
     )
 
 
+def plain_logarithmic(axis: Axis) -> None:
+    """Give an axis a logarithmic scale with labels such as 0.2, 0.5, 1."""
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    axis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
+
+
 def pareto(results: Results, section: Section) -> Figure:
     """Draw time against quality: a point per line, and the front of those that are not beaten.
 
@@ -74,15 +84,16 @@ def pareto(results: Results, section: Section) -> Figure:
     ax = axes[0, 0]
     for k, line in enumerate(quality.columns):
         ax.scatter(x[line], y[line], marker=MARKERS[k % len(MARKERS)], s=45, label=line, zorder=3)
-        ax.annotate(line, (x[line], y[line]), xytext=(5, 4), textcoords="offset points", fontsize=8)
     front = pareto_front(x, y if MEASURES[measure].higher_is_better else -y)
     ax.plot(x[front], y[front], color="0.6", linewidth=1, zorder=2)
+    plain_logarithmic(ax.xaxis)
     ax.set(
-        xscale="log",
         xlabel="training time, geometric mean (CPU s)",
         ylabel=f"{MEASURES[measure].title}, mean over {len(quality)} data sets",
     )
     ax.margins(0.12)
+    labels = [ax.text(x[line], y[line], line, fontsize=8) for line in quality.columns]
+    adjust_text(labels, ax=ax, iter_lim=500, arrowprops={"arrowstyle": "-", "color": "0.6"})
     return figure
 
 
@@ -119,7 +130,8 @@ def curves(results: Results, section: Section) -> Figure:
                 elif len(x):
                     marker = MARKERS[k % len(MARKERS)]
                     ax.plot(x, y, color=f"C{k}", marker=marker, markersize=4, label=line)
-            ax.set(title=f"{dataset}: {MEASURES[measure].title}", xlabel=section.x)
+            title = f"{dataset}: {MEASURES[measure].title}"
+            ax.set(title=title, xlabel="round" if section.x == "stage" else section.x)
             if all(float(x).is_integer() for line in ax.lines for x in line.get_xdata()):
                 ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     common_legend(figure, axes[0, 0])

@@ -12,8 +12,9 @@ import pytest
 from matplotlib import pyplot as plt
 
 from experiments.configuration import CONFIGS, PUBLISHED, Claim, Section, load_configuration
-from experiments.plan import groups
+from experiments.plan import groups, installed_groups
 from experiments.records import RecordStore
+from experiments.registry import Method
 from experiments.report.claims import judge
 from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
@@ -78,6 +79,27 @@ def test_unfinished_results(tiny, tmp_path):
     markdown, _ = write_report([tiny], RecordStore(tmp_path), tmp_path / "out", "x")
     assert "**8 results are still missing**" in markdown.read_text()
     assert "There are no results yet." in markdown.read_text()
+
+
+@pytest.fixture
+def without_xgboost_br(monkeypatch):
+    """Make the method of the line BR one that is not installed."""
+    monkeypatch.setattr(Method, "missing", lambda self: ["peer"] if self.name == "br" else [])
+
+
+def test_records_of_a_method_that_is_not_installed(tiny, tiny_store, without_xgboost_br, tmp_path):
+    assert {group.line for group in installed_groups(tiny)} == set(tiny.methods) - {"BR"}
+    results = load_results(tiny, tiny_store)
+    assert "BR" in set(results.table["line"])
+    assert results.n_missing == 0
+    markdown, _ = write_report([tiny], tiny_store, tmp_path, "x")
+    assert "BR is missing" not in markdown.read_text()
+
+
+def test_method_that_is_not_installed(tiny, without_xgboost_br, tmp_path):
+    assert load_results(tiny, RecordStore(tmp_path)).n_missing == 2 * (len(tiny.methods) - 1)
+    markdown, _ = write_report([tiny], RecordStore(tmp_path), tmp_path, "x")
+    assert "BR is missing: peer is not installed." in markdown.read_text()
 
 
 def test_average_ranks_share_ties():
