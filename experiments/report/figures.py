@@ -70,6 +70,7 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     ax.axhline(1, color="0.4", linewidth=0.8)
     ax.axvline(1, color="0.4", linewidth=0.8)
     ax.set(
+        yscale="log",
         xlabel=f"{MEASURES[measure].title}: {chain} / {other}",
         ylabel=f"training time: {chain} / {other}",
     )

@@ -62,8 +62,7 @@ def common_legend(figure: Figure, axes: Axes) -> None:
 
 
 def plain_logarithmic(axis: Axis) -> None:
-    """Give an axis a logarithmic scale with labels such as 0.2, 0.5, 1."""
-    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    """Give a logarithmic axis labels such as 0.2, 0.5, 1."""
     axis.set_minor_locator(LogLocator(subs=(2, 5)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
@@ -86,11 +85,12 @@ def pareto(results: Results, section: Section) -> Figure:
         ax.scatter(x[line], y[line], marker=MARKERS[k % len(MARKERS)], s=45, label=line, zorder=3)
     front = pareto_front(x, y if MEASURES[measure].higher_is_better else -y)
     ax.plot(x[front], y[front], color="0.6", linewidth=1, zorder=2)
-    plain_logarithmic(ax.xaxis)
     ax.set(
+        xscale="log",
         xlabel="training time, geometric mean (CPU s)",
         ylabel=f"{MEASURES[measure].title}, mean over {len(quality)} data sets",
     )
+    plain_logarithmic(ax.xaxis)
     ax.margins(0.12)
     labels = [ax.text(x[line], y[line], line, fontsize=8) for line in quality.columns]
     adjust_text(labels, ax=ax, iter_lim=500, arrowprops={"arrowstyle": "-", "color": "0.6"})
