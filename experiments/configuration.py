@@ -261,6 +261,8 @@ class Claim(_Part):
     text : str
         What the paper says, in a half-sentence: "XDCC cumulated is best in F1".
     measure : str
+    more_measures : list of str
+        With ``by="rank"``: the rank is the mean of those in `measure` and in these.
     order : list of str
         Lines of the tables; each has to be ahead of the next.
     first_of : list of str or None
@@ -276,6 +278,7 @@ class Claim(_Part):
 
     text: str
     measure: MeasureName
+    more_measures: list[MeasureName] = []
     order: Annotated[list[str], Field(min_length=1)]
     first_of: list[str] | None = None
     by: Literal["rank", "mean", "wins"] = "rank"
@@ -286,6 +289,8 @@ class Claim(_Part):
     def _compares(self) -> Self:
         if self.first_of is None and len(self.order) < 2:
             raise ValueError("order needs two lines, or first_of")
+        if self.more_measures and self.by != "rank":
+            raise ValueError("more_measures needs by: rank")
         return self
 
     def lines(self) -> list[str]:

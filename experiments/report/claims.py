@@ -40,37 +40,46 @@ def judge(claim: Claim, results: Results) -> Verdict:
     -------
     Verdict
     """
-    scores = results.scores(claim.measure).reindex(columns=claim.lines())
-    if claim.datasets is not None:
-        scores = scores.reindex(index=claim.datasets)
-    scores = scores.dropna()
+    scores = _scores(claim, results, claim.measure)
     if scores.empty:
         return Verdict(None, f"Open: {claim.text}. No data set has results of all its methods yet.")
     if claim.by == "wins":
         holds, evidence = _wins(claim, scores)
+    elif claim.by == "mean":
+        measure = MEASURES[claim.measure]
+        holds, evidence = _places(
+            claim, scores.mean(), measure.digits, higher_is_better=measure.higher_is_better
+        )
+        evidence = f"Mean in {measure.title}: {evidence}"
     else:
-        holds, evidence = _places(claim, scores)
+        measures = [claim.measure, *claim.more_measures]
+        ranks = [average_ranks(_scores(claim, results, m), m)[0] for m in measures]
+        holds, evidence = _places(claim, sum(ranks) / len(ranks), 2, higher_is_better=False)
+        titles = " and ".join(MEASURES[m].title for m in measures)
+        evidence = f"Average rank in {titles}: {evidence}"
     verdict = "Confirmed" if holds else "Refuted"
     over = count_datasets(len(scores))
     return Verdict(holds, f"**{verdict}** here: {claim.text}. {evidence} ({over}).")
 
 
-def _places(claim: Claim, scores: pd.DataFrame) -> tuple[bool, str]:
-    measure = MEASURES[claim.measure]
-    if claim.by == "rank":
-        values, digits, lower_is_better = average_ranks(scores, claim.measure)[0], 2, True
-    else:
-        values, digits = scores.mean(), measure.digits
-        lower_is_better = not measure.higher_is_better
-    keys = values if lower_is_better else -values
+def _scores(claim: Claim, results: Results, measure: str) -> pd.DataFrame:
+    scores = results.scores(measure).reindex(columns=claim.lines())
+    if claim.datasets is not None:
+        scores = scores.reindex(index=claim.datasets)
+    return scores.dropna()
+
+
+def _places(
+    claim: Claim, values: pd.Series, digits: int, *, higher_is_better: bool
+) -> tuple[bool, str]:
+    keys = -values if higher_is_better else values
     if claim.first_of is None:
         pairs = list(zip(claim.order, claim.order[1:], strict=False))
     else:
         pairs = [(claim.order[0], other) for other in claim.first_of if other != claim.order[0]]
     holds = all(bool(keys[better] < keys[worse]) for better, worse in pairs)
     listed = ", ".join(f"{line} {values[line]:.{digits}f}" for line in keys.sort_values().index)
-    name = "Average rank" if claim.by == "rank" else "Mean"
-    return holds, f"{name} in {measure.title}: {listed}"
+    return holds, listed
 
 
 def _wins(claim: Claim, scores: pd.DataFrame) -> tuple[bool, str]:

@@ -236,6 +236,20 @@ def test_claim_on_a_loss():
         assert judge(of_loss, losses).holds, by
 
 
+def test_claim_on_the_mean_of_ranks():
+    results = made_up({"A": {"flags": 0.1, "yeast": 0.2}, "B": {"flags": 0.2, "yeast": 0.3}})
+    results.table["hamming_loss"] = [0.3, 0.2, 0.1, 0.1]
+    results.table["subset_loss"] = [0.3, 0.1, 0.1, 0.2]
+    of_ranks = claim(order=["B", "A"], more_measures=["hamming_loss", "subset_loss"])
+    verdict = judge(of_ranks, results)
+    # B is first in F1 and in Hamming loss, and on one of two data sets in the last: 1, 1, 1.5
+    assert verdict.holds
+    names = "example-based F1 and Hamming loss and subset loss"
+    assert f"Average rank in {names}: B 1.17, A 1.83" in verdict.sentence
+    with pytest.raises(ValueError, match="more_measures needs by: rank"):
+        claim(order=["B", "A"], more_measures=["hamming_loss"], by="mean")
+
+
 def test_claim_without_results_is_open():
     verdict = judge(claim(order=["A", "D"]), RESULTS)
     assert verdict.holds is None
