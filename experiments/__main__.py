@@ -185,8 +185,12 @@ def _notebooks(options: argparse.Namespace, console: Console) -> None:
 
 
 def _store(options: argparse.Namespace, console: Console) -> RecordStore:
+    said = set()
+
     def report_broken(message: str) -> None:
-        console.print(f"[yellow]{escape(message)}[/yellow]", highlight=False)
+        if message not in said:
+            console.print(f"[yellow]{escape(message)}[/yellow]", highlight=False)
+        said.add(message)
 
     return RecordStore(options.results / "records", report_broken)
 

@@ -180,6 +180,7 @@ def test_a_data_set_that_openml_does_not_have(places, openml_answers):
     with pytest.raises(FileNotFoundError, match="OpenML does not have it") as caught:
         load_dataset("single")
     assert "Provide single.arff in one of the folders" in str(caught.value)
+    assert "downloads: https://" in str(caught.value)
     assert not openml_answers
 
 

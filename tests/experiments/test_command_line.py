@@ -1,5 +1,6 @@
 """`python -m experiments`: what it prints and returns."""
 
+import json
 import os
 import subprocess
 import sys
@@ -68,6 +69,18 @@ def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path))
     assert call("--results", tmp_path / "r", "run", file) == 1
     assert "Provide flags-train.arff" in capsys.readouterr().err
+
+
+def test_broken_record_is_named_once_and_redone(tmp_path, write_config, capsys):
+    file = write_config()
+    assert call("--results", tmp_path, "run", file) == 0
+    record = min((tmp_path / "records" / "digits-tiny").glob("*.json"))
+    whole = record.read_bytes()
+    record.write_bytes(whole[:100])
+    capsys.readouterr()
+    assert call("--results", tmp_path, "run", file) == 0
+    assert capsys.readouterr().err.count(f"{record} is not a whole record") == 1
+    assert json.loads(record.read_bytes())["result"] == json.loads(whole)["result"]
 
 
 def test_folder_that_cannot_be_written(tmp_path, capsys):

@@ -24,6 +24,9 @@ from xdcc.data.arff import load_arff
 from xdcc.data.dataset import MultiLabelDataset, concatenate
 from xdcc.data.embedded import load_digits_properties
 
+SOURCES = "https://mulan.sourceforge.net/datasets-mlc.html, https://waikato.github.io/meka/datasets"
+"""Where the projects Mulan and MEKA offer their files."""
+
 type Split = Literal["train", "test"] | None
 
 
@@ -166,7 +169,8 @@ def _load_folder(name: str, info: DatasetInfo, folder: Path, split: Split) -> Mu
 def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -> MultiLabelDataset:
     remedy = (
         f"Provide {', '.join(_files(name, info, split))} in one of the folders "
-        f"{', '.join(map(str, folders))} (XDCC_DATA and XDCC_DATA_HOME say where these are)"
+        f"{', '.join(map(str, folders))} (XDCC_DATA and XDCC_DATA_HOME say where these are); "
+        f"downloads: {SOURCES}"
     )
     if info.openml_id is None:
         raise FileNotFoundError(f"{name} is not there, and OpenML does not have it. {remedy}")
