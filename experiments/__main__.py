@@ -13,6 +13,7 @@ from experiments.configuration import (
     Configuration,
     ConfigurationError,
     configuration_names,
+    experiment_names,
     find_configuration,
     load_configuration,
 )
@@ -28,6 +29,10 @@ class DataMissingError(RuntimeError):
     """Data sets of a configuration that cannot be loaded."""
 
 
+class NoResultsError(RuntimeError):
+    """No experiment is finished, so there is nothing to report."""
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     options = _parser().parse_args(args)
@@ -38,6 +43,7 @@ def main(args: list[str] | None = None) -> int:
         registry.UnknownNameError,
         ConfigurationError,
         DataMissingError,
+        NoResultsError,
         StorageError,
         RunInterruptedError,
     ) as error:
@@ -77,10 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     report = commands.add_parser("report", help="make the tables and figures of an experiment")
-    report.add_argument("config", nargs="+", help="name of a configuration, or a YAML file")
+    report.add_argument("config", nargs="*",
+        help="name of a configuration, or a YAML file (default: each experiment of the package "
+        "that is finished, in the larger size)")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
         help="where the report goes (default: reports in the results' folder)")  # fmt: skip
-    report.add_argument("--name", help="of the files (default: that of the first configuration)")
+    report.add_argument("--name",
+        help="of the files (default: the configuration's; of several: REPORT)")  # fmt: skip
     report.set_defaults(command=_report)
 
     notebooks = commands.add_parser(
@@ -162,11 +171,30 @@ def _check_data(config: Configuration) -> None:
 def _report(options: argparse.Namespace, console: Console) -> None:
     from experiments.report.document import write_report
 
-    configs = [load_configuration(find_configuration(name)) for name in options.config]
+    store = _store(options, console)
+    if options.config:
+        configs = [load_configuration(find_configuration(name)) for name in options.config]
+    else:
+        configs = _finished(store, console)
     output = options.output or options.results / "reports"
-    files = write_report(configs, _store(options, console), output, options.name or configs[0].name)
+    default = configs[0].name if len(configs) == 1 else "REPORT"
+    files = write_report(configs, store, output, options.name or default)
     for file in files:
         console.print(f"written: {file}", highlight=False)
+
+
+def _finished(store: RecordStore, console: Console) -> list[Configuration]:
+    from experiments.results import load_finished
+
+    configs = []
+    for name in experiment_names():
+        try:
+            configs.append(load_finished(name, store)[0])
+        except FileNotFoundError as missing:
+            console.print(str(missing), highlight=False)
+    if not configs:
+        raise NoResultsError(f"{store.folder} has no results of an experiment of the package")
+    return configs
 
 
 def _notebooks(options: argparse.Namespace, console: Console) -> None:

@@ -469,6 +469,11 @@ def configuration_names() -> list[str]:
     return sorted(path.stem for path in CONFIGS.glob("*.yaml"))
 
 
+def experiment_names() -> list[str]:
+    """Return the names of the configurations that come in two sizes, without the size."""
+    return sorted(path.stem.removesuffix("-full") for path in CONFIGS.glob("*-full.yaml"))
+
+
 def find_configuration(name: str) -> Path:
     """Return the file of a configuration: a path, or a name of `configuration_names`.
 

@@ -8,12 +8,12 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from experiments import ROOT
-from experiments.configuration import Configuration, Section, find_configuration, load_configuration
+from experiments.configuration import Section
 from experiments.records import RecordStore
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
 from experiments.report.tables import ranks_table, scores_table
-from experiments.results import Results, load_results
+from experiments.results import load_finished
 
 RESULTS = ROOT / "experiments" / "results"
 
@@ -40,7 +40,7 @@ class Experiment:
     """
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
-        self.config, self.results = _finished(name, RecordStore(folder / "records"))
+        self.config, self.results = load_finished(name, RecordStore(folder / "records"))
 
     def table(self, title: str, measure: str | None = None) -> Markdown:
         """Return the table of a section, found by the beginning of its title."""
@@ -74,14 +74,3 @@ def show(figure: Figure) -> Image:
     figure.savefig(buffer, format="png", dpi=80)
     plt.close(figure)
     return Image(buffer.getvalue())
-
-
-def _finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
-    for size in ("full", "quick"):
-        config = load_configuration(find_configuration(f"{name}-{size}"))
-        results = load_results(config, store)
-        if not results.n_missing and not results.table.empty:
-            return config, results
-    raise FileNotFoundError(
-        f"There are no results of {name}; make them with `python -m experiments run {name}-quick`."
-    )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.configuration import Configuration
+from experiments.configuration import Configuration, find_configuration, load_configuration
 from experiments.measures import LABEL_MEASURES
 from experiments.plan import Choice, Group, groups, missing_methods
 from experiments.records import RecordStore
@@ -100,6 +100,35 @@ def load_results(config: Configuration, store: RecordStore) -> Results:
         pd.DataFrame(failures, columns=["data", "line", "fold", "params", "error"]),
         n_missing,
         pd.DataFrame(tried),
+    )
+
+
+def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
+    """Read the results of an experiment in the larger size that is finished.
+
+    Parameters
+    ----------
+    name : str
+        Of a configuration, without the size: `xdcc-2020`.
+    store : RecordStore
+
+    Returns
+    -------
+    Configuration
+    Results
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither size is finished; the message says which command makes the results.
+    """
+    for size in ("full", "quick"):
+        config = load_configuration(find_configuration(f"{name}-{size}"))
+        results = load_results(config, store)
+        if not results.n_missing and not results.table.empty:
+            return config, results
+    raise FileNotFoundError(
+        f"There are no results of {name}; make them with `python -m experiments run {name}-quick`."
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
+from tabulate import tabulate
 
 from experiments import plan
 from experiments.configuration import Configuration, Section
@@ -57,6 +58,7 @@ def write_report(
     Parameters
     ----------
     configs : list of Configuration
+        Several have a table of all claims before them.
     store : RecordStore
     output : Path
         Folder; made if it is missing. Figures go to its subfolder `figures`.
@@ -69,15 +71,31 @@ def write_report(
         `<name>.md` and `<name>.html`.
     """
     (output / "figures").mkdir(parents=True, exist_ok=True)
-    text = "\n\n".join(_experiment(config, store, output) for config in configs) + "\n"
+    loaded = [(config, load_results(config, store)) for config in configs]
+    parts = [_experiment(config, results, output) for config, results in loaded]
+    if len(loaded) > 1:
+        parts.insert(0, _overview(loaded))
+    text = "\n\n".join(parts) + "\n"
     markdown, page = output / f"{name}.md", output / f"{name}.html"
     markdown.write_text(text, encoding="utf-8")
     page.write_text(_page(text, output), encoding="utf-8")
     return [markdown, page]
 
 
-def _experiment(config: Configuration, store: RecordStore, output: Path) -> str:
-    results = load_results(config, store)
+def _overview(loaded: list[tuple[Configuration, Results]]) -> str:
+    """List the claims of several experiments, and what became of them."""
+    words = {True: "confirmed", False: "refuted", None: "open"}
+    rows = [
+        [config.title.partition(":")[0], claim.text, words[judge(claim, results).holds]]
+        for config, results in loaded
+        for section in config.report
+        for claim in section.claims
+    ]
+    table = tabulate(rows, ["experiment", "claim", "here"], tablefmt="pipe")
+    return f"# {len(loaded)} experiments\n\nClaims, and what became of them:\n\n{table}"
+
+
+def _experiment(config: Configuration, results: Results, output: Path) -> str:
     parts = [f"# {config.title}", config.about.strip(), _how(config, results)]
     for number, section in enumerate(config.report, start=1):
         parts.append(f"## {section.title}")

@@ -2,11 +2,13 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+from experiments import configuration
 from experiments.__main__ import main
 from experiments.registry import datasets, methods
 
@@ -69,6 +71,34 @@ def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path))
     assert call("--results", tmp_path / "r", "run", file) == 1
     assert "Provide flags-train.arff" in capsys.readouterr().err
+
+
+def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch, capsys):
+    report = [
+        {
+            "kind": "scores",
+            "title": "Scores",
+            "measures": ["example_f1"],
+            "claims": [{"text": "BR wins", "measure": "example_f1", "order": ["BR", "ML-XGB"]}],
+        }
+    ]
+    for name in ("one-full", "two-full"):
+        write_config(name, title=f"{name}: a title", report=report)
+    write_config("three-full", datasets=["digits"])
+    for name in ("one-quick", "two-quick", "three-quick"):
+        write_config(name, seeds=[5])
+    monkeypatch.setattr(configuration, "CONFIGS", tmp_path)
+    results = tmp_path / "results"
+    assert call("--results", results, "report") == 1
+    assert "has no results of an experiment" in capsys.readouterr().err
+    assert call("--results", results, "run", "one-full", "two-full") == 0
+    capsys.readouterr()
+    assert call("--results", results, "report") == 0
+    assert "There are no results of three" in capsys.readouterr().err
+    text = (results / "reports" / "REPORT.md").read_text()
+    assert text.startswith("# 2 experiments")
+    assert re.search(r"\| one-full +\| BR wins +\| (confirmed|refuted) +\|", text)
+    assert "# two-full: a title" in text
 
 
 def test_broken_record_is_named_once_and_redone(tmp_path, write_config, capsys):
