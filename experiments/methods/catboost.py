@@ -29,7 +29,7 @@ METHOD = Method(
     title="CatBoost with MultiLogloss",
     reference="Prokhorenkova et al., CatBoost: unbiased boosting with categorical features, 2018",
     build=_build,
-    grid={"iterations": [50, 100, 200], "learning_rate": [0.1, 0.3], "depth": [4, 6, 8]},
+    grid={"iterations": [50, 100, 200], "learning_rate": [0.1, 0.3], "depth": [4, 6]},
     readings={"labels": _labels},
     requires=("catboost",),
 )
