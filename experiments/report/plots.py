@@ -24,6 +24,9 @@ from experiments.results import Results
 
 MARKERS = "os^Dv*PX<>"
 
+MANY = 9
+"""A figure of more lines than these is larger, so that their names have room."""
+
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -44,9 +47,11 @@ def style() -> Iterator[None]:
         yield
 
 
-def panels(n_rows: int, n_columns: int, height: float = 2.9) -> tuple[Figure, np.ndarray]:
-    """Return a figure with a two-dimensional array of axes."""
-    size = (max(3.4 * n_columns, 5.5), height * n_rows)
+def panels(
+    n_rows: int, n_columns: int, height: float = 2.9, width: float = 3.4
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure, at least 5.5 inches wide, with a two-dimensional array of axes."""
+    size = (max(width * n_columns, 5.5), height * n_rows)
     return plt.subplots(n_rows, n_columns, figsize=size, squeeze=False)
 
 
@@ -79,12 +84,13 @@ def pareto(results: Results, section: Section) -> Figure:
     seconds = section_scores(results, section, "train_time").loc[quality.index]
     x = np.exp(np.log(seconds.clip(lower=1e-3)).mean())
     y = quality.mean()
-    figure, axes = panels(1, 1, 3.8)
+    crowded = y.size > MANY
+    figure, axes = panels(1, 1, 5.0 if crowded else 3.8, 8.0 if crowded else 5.5)
     ax = axes[0, 0]
     for k, line in enumerate(quality.columns):
         ax.scatter(x[line], y[line], marker=MARKERS[k % len(MARKERS)], s=45, label=line, zorder=3)
     front = pareto_front(x, y if MEASURES[measure].higher_is_better else -y)
-    ax.plot(x[front], y[front], color="0.6", linewidth=1, zorder=2)
+    ax.plot(x[front], y[front], color="0.6", linewidth=1, linestyle="--", zorder=2)
     ax.set(
         xscale="log",
         xlabel="training time, geometric mean (CPU s)",
@@ -93,7 +99,7 @@ def pareto(results: Results, section: Section) -> Figure:
     plain_logarithmic(ax.xaxis)
     ax.margins(0.12)
     labels = [ax.text(x[line], y[line], line, fontsize=8) for line in quality.columns]
-    adjust_text(labels, ax=ax, iter_lim=500, arrowprops={"arrowstyle": "-", "color": "0.6"})
+    adjust_text(labels, ax=ax, iter_lim=500, arrowprops={"arrowstyle": "-", "color": "0.7"})
     return figure
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from experiments.configuration import Section
 from experiments.measures import MEASURES
 from experiments.rank_statistics import friedman_test, plot_critical_differences, ranks
-from experiments.report.plots import panels, style
+from experiments.report.plots import MANY, panels, style
 from experiments.report.save import save
 from experiments.report.tables import section_scores
 from experiments.results import Results
@@ -45,7 +45,8 @@ def critical_difference(results: Results, section: Section, measure: str, file: 
         f"p = {test.p_value:.2g}: the methods {differ} at {LEVEL}."
     )
     with style():
-        figure, axes = panels(1, 1, 0.9 + 0.25 * scores.shape[1])
+        n_lines = scores.shape[1]
+        figure, axes = panels(1, 1, 0.9 + 0.25 * n_lines, 9.0 if n_lines > MANY else 5.5)
         plot_critical_differences(ranked, axes[0, 0], alpha=LEVEL)
         axes[0, 0].grid(visible=False)
     caption = f"critical differences in {title}"
