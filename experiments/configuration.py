@@ -293,6 +293,10 @@ class Claim(_Part):
             raise ValueError("more_measures needs by: rank")
         return self
 
+    def measures(self) -> list[str]:
+        """Return the names of `measure` and of `more_measures`."""
+        return [self.measure, *self.more_measures]
+
     def lines(self) -> list[str]:
         """Return all lines that take part."""
         return list(dict.fromkeys([*self.order, *(self.first_of or ())]))

@@ -52,7 +52,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
         )
         evidence = f"Mean in {measure.title}: {evidence}"
     else:
-        measures = [claim.measure, *claim.more_measures]
+        measures = claim.measures()
         ranks = [average_ranks(_scores(claim, results, m), m)[0] for m in measures]
         holds, evidence = _places(claim, sum(ranks) / len(ranks), 2, higher_is_better=False)
         titles = " and ".join(MEASURES[m].title for m in measures)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from tabulate import tabulate
 
 from experiments import plan
-from experiments.configuration import Configuration, Section
+from experiments.configuration import Claim, Configuration, Section
 from experiments.measures import MEASURES
 from experiments.records import RecordStore
 from experiments.report.claims import judge
@@ -86,13 +86,23 @@ def _overview(loaded: list[tuple[Configuration, Results]]) -> str:
     """List the claims of several experiments, and what became of them."""
     words = {True: "confirmed", False: "refuted", None: "open"}
     rows = [
-        [config.title.partition(":")[0], claim.text, words[judge(claim, results).holds]]
+        [
+            config.title.partition(":")[0],
+            claim.text,
+            _measures(claim),
+            words[judge(claim, results).holds],
+        ]
         for config, results in loaded
         for section in config.report
         for claim in section.claims
     ]
-    table = tabulate(rows, ["experiment", "claim", "here"], tablefmt="pipe")
+    table = tabulate(rows, ["experiment", "claim", "measure", "here"], tablefmt="github")
     return f"# {len(loaded)} experiments\n\nClaims, and what became of them:\n\n{table}"
+
+
+def _measures(claim: Claim) -> str:
+    names = claim.measures()
+    return MEASURES[names[0]].title if len(names) == 1 else f"mean of {len(names)} measures"
 
 
 def _experiment(config: Configuration, results: Results, output: Path) -> str:

@@ -97,7 +97,9 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch,
     assert "There are no results of three" in capsys.readouterr().err
     text = (results / "reports" / "REPORT.md").read_text()
     assert text.startswith("# 2 experiments")
-    assert re.search(r"\| one-full +\| BR wins +\| (confirmed|refuted) +\|", text)
+    assert re.search(
+        r"\| one-full +\| BR wins +\| example-based F1 +\| (confirmed|refuted) +\|", text
+    )
     assert "# two-full: a title" in text
 
 
