@@ -22,7 +22,9 @@ def table_after(text, heading):
         if not line.startswith("|"):
             break
         rows.append(line)
-    header, _, *body = [[cell.strip(" *") for cell in row.strip("|").split("|")] for row in rows]
+    header, _, *body = [
+        [cell.replace("*", "").strip() for cell in row.strip("|").split("|")] for row in rows
+    ]
     return {name: dict(zip(header[1:], cells, strict=True)) for name, *cells in body}
 
 
