@@ -40,20 +40,22 @@ def judge(claim: Claim, results: Results) -> Verdict:
     -------
     Verdict
     """
-    scores = _scores(claim, results, claim.measure)
+    tables = _scores(claim, results)
+    scores = tables[0]
     if scores.empty:
         return Verdict(None, f"Open: {claim.text}. No data set has results of all its methods yet.")
     if claim.by == "wins":
         holds, evidence = _wins(claim, scores)
     elif claim.by == "mean":
-        measure = MEASURES[claim.measure]
+        kind = MEASURES[claim.measure]
         holds, evidence = _places(
-            claim, scores.mean(), measure.digits, higher_is_better=measure.higher_is_better
+            claim, scores.mean(), kind.digits, higher_is_better=kind.higher_is_better
         )
-        evidence = f"Mean in {measure.title}: {evidence}"
+        evidence = f"Mean in {kind.title}: {evidence}"
     else:
         measures = claim.measures()
-        ranks = [average_ranks(_scores(claim, results, m), m)[0] for m in measures]
+        pairs = zip(tables, measures, strict=True)
+        ranks = [average_ranks(table, measure)[0] for table, measure in pairs]
         holds, evidence = _places(claim, sum(ranks) / len(ranks), 2, higher_is_better=False)
         titles = " and ".join(MEASURES[m].title for m in measures)
         evidence = f"Average rank in {titles}: {evidence}"
@@ -62,11 +64,13 @@ def judge(claim: Claim, results: Results) -> Verdict:
     return Verdict(holds, f"**{verdict}** here: {claim.text}. {evidence} ({over}).")
 
 
-def _scores(claim: Claim, results: Results, measure: str) -> pd.DataFrame:
-    scores = results.scores(measure).reindex(columns=claim.lines())
+def _scores(claim: Claim, results: Results) -> list[pd.DataFrame]:
+    """Return a table per measure, of the data sets that have all lines in all measures."""
+    tables = [results.scores(m).reindex(columns=claim.lines()) for m in claim.measures()]
     if claim.datasets is not None:
-        scores = scores.reindex(index=claim.datasets)
-    return scores.dropna()
+        tables = [table.reindex(index=claim.datasets) for table in tables]
+    complete = pd.concat(tables, axis=1).dropna().index
+    return [table.loc[complete] for table in tables]
 
 
 def _places(

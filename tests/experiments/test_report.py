@@ -248,6 +248,11 @@ def test_claim_on_the_mean_of_ranks():
     assert f"Average rank in {names}: B 1.17, A 1.83" in verdict.sentence
     with pytest.raises(ValueError, match="more_measures needs by: rank"):
         claim(order=["B", "A"], more_measures=["hamming_loss"], by="mean")
+    # only data sets with all measures count; without one the claim is open, not refuted
+    results.table.loc[results.table["data"] == "yeast", "subset_loss"] = np.nan
+    assert "B 1.00, A 2.00 (1 data set)" in judge(of_ranks, results).sentence
+    results.table["subset_loss"] = np.nan
+    assert judge(of_ranks, results).holds is None
 
 
 def test_claim_without_results_is_open():
