@@ -150,8 +150,9 @@ def _how(config: Configuration, results: Results) -> str:
         if line not in set(results.table["line"]):
             sentences.append(f"{line} is missing: {', '.join(modules)} is not installed.")
     if results.n_missing:
-        sentences.append(f"**{results.n_missing} results are still missing**: "
-                         f"`python -m experiments run {config.name}`.")  # fmt: skip
+        number = results.n_missing
+        missing = "1 result is" if number == 1 else f"{number} results are"
+        sentences.append(f"**{missing} still missing**: `python -m experiments run {config.name}`.")
     if any(section.published for section in config.report):
         sentences.append(
             f"Published numbers stand in brackets; {BETTER} and {WORSE} mark where ours are better "
