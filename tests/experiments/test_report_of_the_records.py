@@ -1,4 +1,9 @@
-"""`experiments/REPORT.md` and the README say what the records in `experiments/results` say."""
+"""`experiments/REPORT.md`, `docs/results.md` and the README say what the records in
+`experiments/results` and the speed benchmark's `RESULTS.md` say.
+"""
+
+import re
+from statistics import geometric_mean, mean
 
 import pytest
 
@@ -32,8 +37,8 @@ def test_report_is_made_from_the_records(report):
     assert (REPOSITORY / "experiments" / "REPORT.md").read_text() == report
 
 
-def test_the_readme_shows_numbers_of_the_report(report):
-    shown = table_after((REPOSITORY / "README.md").read_text(), "XDCC's Table 3")
+def test_the_results_page_shows_numbers_of_the_report(report):
+    shown = table_after((REPOSITORY / "docs" / "results.md").read_text(), "XDCC's Table 3")
     made = table_after(report, "## Table 3: average ranks\n\nPublished ranks are over ten")
     columns = {
         "example-based F1": "example-based F1 (11 data sets)",
@@ -44,3 +49,62 @@ def test_the_readme_shows_numbers_of_the_report(report):
     assert len(shown) == 6
     for line, cells in shown.items():
         assert cells == {name: made[line][title] for name, title in columns.items()}, line
+
+
+def test_the_readme_shows_means_of_the_report(report):
+    """Over the data sets that all methods but CatBoost have results of."""
+    text = (REPOSITORY / "README.md").read_text()
+    shown = table_after(text, "Means over 13 benchmark data sets")
+    means = {
+        "example-based F1": (mean, ".3f"),
+        "subset accuracy": (mean, ".3f"),
+        "Hamming accuracy": (mean, ".3f"),
+        "training (CPU s)": (geometric_mean, ".1f"),
+    }
+    assert len(shown) == 10
+    for column, (average, form) in means.items():
+        title = column.replace("training (", "training time (")
+        made = table_after(report, f"| {title} | flags |")
+        del made["CatBoost"]
+        common = [name for name in made["BR"] if all(made[line][name] != "-" for line in made)]
+        common = [name for name in common if not name.startswith("rank ")]
+        assert len(common) == 13
+        for line, cells in shown.items():
+            values = [float(made[line][name]) for name in common]
+            assert cells[column] == format(average(values), form), (line, column)
+
+
+def speed_table():
+    """The least CPU seconds of ours, and how many times as long each of the others takes."""
+    file = REPOSITORY / "experiments" / "benchmarks" / "RESULTS.md"
+    table = table_after(file.read_text(), "## Dense input")
+    return {line: numbers(cells) for line, cells in table.items()}
+
+
+def numbers(cells):
+    """The factor at the end of each cell, else the number at its beginning."""
+    found = [
+        re.search(r"([\d.]+)×$", cell) or re.match(r"([\d.]+)", cell) for cell in cells.values()
+    ]
+    return [number[1] for number in found if number]
+
+
+def test_the_results_page_shows_numbers_of_the_speed_benchmark():
+    text = (REPOSITORY / "docs" / "results.md").read_text()
+    shown = table_after(text, "## Is it fast?")
+    made = speed_table()
+    assert shown.keys() == made.keys()
+    for line, cells in shown.items():
+        for short, full in zip(numbers(cells), made[line], strict=True):
+            last_digit = 10.0 ** -len(short.partition(".")[2])
+            assert float(short) == pytest.approx(float(full), abs=last_digit / 2), (line, short)
+
+
+def test_the_readme_shows_means_of_the_speed_benchmark():
+    text = " ".join((REPOSITORY / "README.md").read_text().split())
+    sentence = (
+        r"stock XGBoost takes (\d+) times as long with its multi-output trees and (\d+) times with "
+        r"a booster per label, LightGBM (\d+) times, CatBoost (\d+) times"
+    )
+    made = speed_table()["geometric mean"]
+    assert list(re.search(sentence, text).groups()) == [f"{float(cell):.0f}" for cell in made]

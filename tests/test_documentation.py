@@ -1,0 +1,199 @@
+"""README.md and docs/*.md: their examples run, their links, paths and commands lead somewhere."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROOMS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
+
+
+def tokens(page):
+    """All tokens of a page, those inside paragraphs and cells of tables too."""
+    for token in MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8")):
+        yield token
+        yield from token.children or ()
+
+
+def blocks(page, language):
+    return [t.content for t in tokens(page) if t.type == "fence" and t.info == language]
+
+
+def pages_with(language):
+    found = [page for page in PAGES if blocks(page, language)]
+    assert found, f"no page has a block of {language}"
+    return pytest.mark.parametrize("page", found, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def test_readme_is_one_screen():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 130
+    assert len(text.split()) <= 900
+    assert len(blocks(ROOT / "README.md", "python")) == 2
+
+
+@every_page
+def test_every_block_is_of_a_kind_that_is_tested(page):
+    kinds = {t.info for t in tokens(page) if t.type in ("fence", "code_block")}
+    assert kinds <= {"python", "sh", "yaml", "text"}
+
+
+@pages_with("python")
+def test_python_examples(page, capsys, tmp_path, monkeypatch):
+    """The blocks of a page run in their order, in one namespace, with nothing from other pages."""
+    monkeypatch.chdir(tmp_path)  # some write files
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])  # one imports `experiments`
+    namespace = {"__name__": page.stem}
+    try:
+        for block in blocks(page, "python"):
+            exec(compile(block, str(page), "exec"), namespace)
+    finally:
+        plt.close("all")
+    if page.name == "README.md":
+        assert namespace["probabilities"].shape == namespace["test"].Y.shape
+        assert "subset_accuracy" in capsys.readouterr().out
+
+
+def test_example_of_an_experiment(tmp_path):
+    """The configuration and the method of the page on experiments, run with less to train."""
+    page = ROOT / "docs" / "experiments.md"
+    unused = shutil.ignore_patterns("__pycache__", "results", "figures", "notebooks", "benchmarks")
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments", ignore=unused)
+    (method,) = blocks(page, "python")
+    (tmp_path / "experiments" / "methods" / "my_forest.py").write_text(method)
+    (content,) = blocks(page, "yaml")
+    config = yaml.safe_load(content)
+    config["datasets"] = ["digits-tiny"]
+    config["tuning"]["draws"] = 1
+    config["methods"]["ours"]["params"] = {"n_estimators": 2, "chain_length": 2}
+    config["methods"]["forests"]["params"] = {"n_estimators": 2}
+    (tmp_path / "my_comparison.yaml").write_text(yaml.safe_dump(config, allow_unicode=True))
+    commands = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    commands = [shlex.split(line)[1:] for line in commands if "my_comparison" in line]
+    assert [command[2] for command in commands] == ["run", "report"]
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
+    report = tmp_path / "experiments" / "results" / "reports" / "my_comparison.md"
+    for line in config["methods"]:
+        assert re.search(rf"^\| {line} \| \S*[01]\.\d", report.read_text(), re.MULTILINE), line
+
+
+def test_configuration_of_the_page_is_valid_as_it_stands(tmp_path, monkeypatch):
+    """Except for the method, which the page tells to write."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+    from experiments.configuration import load_configuration
+
+    (content,) = blocks(ROOT / "docs" / "experiments.md", "yaml")
+    file = tmp_path / "my_comparison.yaml"
+    file.write_text(content.replace("my_forest", "forest_chain"))
+    assert set(load_configuration(file).methods) == {"ours", "forests"}
+
+
+@pages_with("sh")
+def test_commands_exist(page):
+    for block in blocks(page, "sh"):
+        for line in block.splitlines():
+            for command in line.split("&&"):
+                check_command(shlex.split(command, comments=True))
+
+
+def check_command(words):
+    """Check that a command names a program, files, extras and configurations that exist."""
+    match words:
+        case ["pip", "install", *targets]:
+            for target in targets:
+                check_requirement(target)
+        case ["python", "-m", module, *arguments]:
+            assert (ROOT / module / "__main__.py").is_file() or find_spec(module), module
+            if module == "experiments":
+                check_experiment(arguments)
+        case ["python", script, *_]:
+            assert (ROOT / script).is_file(), script
+        case ["pytest", *_]:
+            pass
+        case ["pre-commit", *_]:  # installed by the extra that a command before it names
+            assert any("pre-commit" in requirement for requirement in extras()["lint"])
+        case [program, *_]:
+            assert os.access(ROOT / program, os.X_OK), program
+
+
+def extras():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+def check_requirement(target):
+    path, extra = re.fullmatch(r"([\w./]+)(?:\[(\w+)\])?", target).groups()
+    assert (ROOT / path / "pyproject.toml").is_file(), target
+    assert extra is None or extra in extras(), target
+
+
+def check_experiment(arguments):
+    command, *names = arguments
+    assert command in ("list", "run", "report", "notebooks"), command
+    for name in names:
+        if name != "my_comparison.yaml":  # the page has it
+            assert (ROOT / "experiments" / "configs" / f"{name}.yaml").is_file(), name
+
+
+def anchors(page):
+    """Headings as GitHub names them in links."""
+    text = page.read_text("utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@every_page
+def test_links_and_images_lead_somewhere(page):
+    targets = [t.attrs.get("href") or t.attrs.get("src") for t in tokens(page)]
+    for target in filter(None, targets):
+        assert not target.startswith("/"), target
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), target
+
+
+@every_page
+def test_images_have_alternative_texts(page):
+    assert all(t.content for t in tokens(page) if t.type == "image")
+
+
+@every_page
+def test_paths_and_scripts_in_the_text_exist(page):
+    for token in tokens(page):
+        if token.type != "code_inline":
+            continue
+        for word in token.content.split():
+            if word.startswith(tuple(f"{room}/" for room in ROOMS)):
+                assert (ROOT / word).exists(), word
+
+
+def test_index_names_every_page():
+    index = ROOT / "docs" / "README.md"
+    named = {token.attrs["href"] for token in tokens(index) if token.type == "link_open"}
+    assert named == {page.name for page in PAGES if page.parent == index.parent} - {index.name}
