@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from experiments.registry import DataSet
+from xdcc.base.folds import stratified_folds
 from xdcc.data import MultiLabelDataset
-from xdcc.folds import stratified_folds
 
 type Parts = tuple[MultiLabelDataset, MultiLabelDataset]
 

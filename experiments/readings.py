@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from experiments.registry import Labels, Reading, Split, predicted_labels
-from xdcc.labelsets import KnownLabelsets
-from xdcc.thresholds import apply_thresholds, pcut
+from xdcc.decision import apply_thresholds, pcut
+from xdcc.decision.labelsets import KnownLabelsets
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.6)
 PRIORS = (0.0, 0.5, 1.0)

@@ -19,7 +19,7 @@ from chain_driver.data import load
 from chain_driver.models import Trainer
 from chain_driver.options import parse_arguments
 from chain_driver.report import make_table, plot_rounds, write_arrays, write_record
-from xdcc.plugin import PluginMissingError
+from xdcc.base.plugin import PluginMissingError
 
 
 def main(args: list[str] | None = None) -> None:

@@ -30,7 +30,15 @@ from typing import Literal
 
 import numpy as np
 
-from xdcc.known_entries import Bools, Floats, KnownEntries, Labels, Weights, known_blocks
+from xdcc.base.known_entries import (
+    Bools,
+    Floats,
+    KnownEntries,
+    Labels,
+    Weights,
+    known_blocks,
+    matching_share,
+)
 
 type ZeroOrOne = Literal[0, 1]
 
@@ -76,11 +84,7 @@ def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = 
 
     Samples without a known label are left out. Parameters and errors as in `hamming_loss`.
     """
-
-    def is_match(entries: KnownEntries) -> Bools:
-        return (entries.truth == entries.predicted).all(axis=1)
-
-    return _mean_over_samples(is_match, Y_true, Y_pred, sample_weight)
+    return matching_share(Y_true, Y_pred, sample_weight)
 
 
 def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:

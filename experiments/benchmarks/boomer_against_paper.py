@@ -42,9 +42,9 @@ from tqdm import tqdm
 
 from boomer_report import write_report
 from boomer_variants import VARIANTS, fit, staged_labels
-from xdcc.bbc_cv import bbc_cv
+from xdcc.base.folds import stratified_folds
 from xdcc.data import load_dataset
-from xdcc.folds import stratified_folds
+from xdcc.decision.bbc_cv import bbc_cv
 from xdcc.metrics import example_f1, hamming_loss, subset_loss
 
 DATASETS = ("birds", "emotions", "scene", "medical", "yeast", "enron", "slashdot", "langlog")

@@ -35,12 +35,12 @@ from tqdm import tqdm
 
 from against_authors import load_parts
 from xdcc import metrics
+from xdcc.base.folds import stratified_folds
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.data import MultiLabelDataset
-from xdcc.folds import stratified_folds
-from xdcc.labelsets import KnownLabelsets
+from xdcc.decision.labelsets import KnownLabelsets
 
 DATASETS = (
     "flags",
@@ -78,7 +78,7 @@ READINGS: tuple[Reading, ...] = (
     *itertools.product(("cumulated",), ("labelset",), (0.0, 0.5, 1.0)),
 )
 """Prediction of the chain; a threshold for all labels, or the most probable labelset of the
-training data with this prior (`xdcc.labelsets`)."""
+training data with this prior (`xdcc.decision.labelsets`)."""
 
 
 def _grid(**values: Iterable[Any]) -> list[Params]:

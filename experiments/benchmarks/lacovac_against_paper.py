@@ -38,6 +38,7 @@ from lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
 from lacovac_methods import FORESTS, LEAVES, PAPER, PRUNED, READINGS, TIES, Method
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
+from xdcc.decision import apply_thresholds, pcut
 from xdcc.metrics import (
     example_f1,
     hamming_loss,
@@ -46,7 +47,6 @@ from xdcc.metrics import (
     micro_f1,
     subset_accuracy,
 )
-from xdcc.thresholds import apply_thresholds, pcut
 
 NOTES = Path(__file__).with_name("lacovac_notes.md")
 PUBLISHED_NAMES = {"genbase": "genebase", "langlog": "language log"}

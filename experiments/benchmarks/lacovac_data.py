@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import KFold
 
+from xdcc.base.features import Features
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
-from xdcc.validation import Features
 
 N_FOLDS = 10
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.features import check_features
 from xdcc.data import load_dataset
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Weighting, read_forest
-from xdcc.validation import check_features
 
 
 def seconds[T](job: Callable[[], T], repeats: int = 1) -> tuple[float, T]:

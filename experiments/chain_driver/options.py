@@ -5,7 +5,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from xdcc.boosting.params import SPLIT_METHOD_NUMBERS
+from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
 
 MODELS = {
     "dcc": "the dynamic chain (XDCC)",

@@ -20,8 +20,8 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
 from chain_driver.models import MEASURES, Measures, Result
+from xdcc.base.plugin import plugin_version
 from xdcc.data import MultiLabelDataset
-from xdcc.plugin import plugin_version
 
 PLOTTED = {
     "hamming_accuracy": "Hamming accuracy",

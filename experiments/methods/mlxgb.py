@@ -4,8 +4,8 @@ from typing import Any
 
 from experiments.readings import probability_readings
 from experiments.registry import Method
+from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.boosting.params import SPLIT_METHODS
 from xdcc.data import MultiLabelDataset
 
 

@@ -8,7 +8,7 @@ from experiments.chains import (
     positives_per_round,
 )
 from experiments.registry import Method
-from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(
     title="dynamic chain of multi-label boosters, as published",

@@ -9,7 +9,7 @@ from experiments.chains import (
 )
 from experiments.readings import probability_readings
 from experiments.registry import Method
-from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(
     title="dynamic chain of multi-label boosters, trained on out-of-fold predictions",

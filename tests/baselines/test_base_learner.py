@@ -134,7 +134,7 @@ def test_a_constant_label_and_a_single_one(model: type, rows: Any) -> None:
     found = model(random_state=0).fit(rows.X, Y)
     np.testing.assert_array_equal(found.predict(rows.X_new)[:, 1:], [[0, 1]] * 50)
     np.testing.assert_allclose(found.predict_proba(rows.X_new)[:, 1:], [[0, 1]] * 50)
-    one = model(random_state=0).fit(rows.X, rows.Y[:, 0])
+    one = model(random_state=0).fit(rows.X, rows.Y[:, :1])
     assert one.predict(rows.X_new).shape == (50, 1)
 
 

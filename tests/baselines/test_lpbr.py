@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.fit_data import FitData
 from xdcc.baselines import LPBR, BinaryRelevance, LabelPowerset
 from xdcc.baselines.learner import seeded
 from xdcc.baselines.lpbr import _dependent_pairs
-from xdcc.validation import FitData
 
 
 def _exclusive_labels() -> tuple[np.ndarray, np.ndarray]:

@@ -138,7 +138,7 @@ def test_bad_labelsets(model: type, rows: Any) -> None:
     with pytest.raises(NotFittedError):
         model().log_prob(rows.X, rows.Y)
     fitted = model(random_state=0).fit(rows.X, rows.Y)
-    with pytest.raises(ValueError, match=r"Y has shape \(100, 3\); it has to be \(100, 4\)"):
+    with pytest.raises(ValueError, match="Y has 3 labels, but in fit there were 4"):
         fitted.log_prob(rows.X, rows.Y[:, :3])
     with pytest.raises(ValueError, match="probabilities of labelsets need every label"):
         fitted.log_prob(rows.X, np.where(rows.Y, np.nan, 0))

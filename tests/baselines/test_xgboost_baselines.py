@@ -57,7 +57,7 @@ def test_binary_relevance_is_one_default_xgboost_per_label(holes: bool) -> None:
 
 def test_defaults_are_those_of_xgboost() -> None:
     expected = xgb.XGBClassifier(n_jobs=1).fit(X, Y[:, 0]).predict_proba(X_NEW)[:, 1]
-    found = BinaryRelevance(n_jobs=1).fit(X, Y[:, 0]).predict_proba(X_NEW)[:, 0]
+    found = BinaryRelevance(n_jobs=1).fit(X, Y[:, 0]).predict_proba(X_NEW)[:, 1]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.losses import LOSSES
-from xdcc.f1_maximiser import SizedMarginals
+from xdcc.decision.f1_maximiser import SizedMarginals
 
 VARIANTS = pytest.mark.parametrize(
     ("loss", "head"), [(loss, head) for loss in LOSSES for head in ("single", "complete")]
@@ -484,7 +484,7 @@ def test_labels_that_never_or_always_occur(loss, head, value):
         {"min_coverage": 0},
         {"early_stopping_rounds": 0},
         {"warm_start": "yes"},
-        {"verbose": 2},
+        {"verbose": "yes"},
         {"n_jobs": 0},
         {"categorical_features": [6]},
     ],

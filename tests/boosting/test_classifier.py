@@ -118,7 +118,7 @@ def test_early_stopping_predicts_with_the_best_iteration() -> None:
     [
         ({"early_stopping_rounds": 3}, None, "early_stopping_rounds needs an eval_set"),
         ({"early_stopping_rounds": 0}, [(X, Y)], "early_stopping_rounds=0: .* at least 1"),
-        ({}, [(X, Y[:, :2])], r"eval_set\[0\] has 2 labels, Y has 4"),
+        ({}, [(X, Y[:, :2])], r"eval_set\[0\] has 2 labels, but in fit there were 4"),
         ({}, [(X, Y), (X, Y[:-1])], "inconsistent numbers of samples"),
         ({}, [(X[:, :3], Y)], "X has 3 features"),
         ({}, [(X, 2 * Y)], "Unknown label type"),

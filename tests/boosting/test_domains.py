@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from xdcc.boosting.domains import Choice, Number, OneOrPerLabel, check_domain
+from xdcc.base.domains import Choice, Number, OneOrPerLabel, check_domain
 
 SHARE = Number(low=0, high=1, low_open=True)
 COUNT = Number(low=1, whole=True)

@@ -5,19 +5,19 @@ import re
 import numpy as np
 import pytest
 
+from xdcc.base.booster_parameters import (
+    PARAM_BY_NAME,
+    check_base_score,
+    seed_from,
+    split_method_name,
+    to_native,
+)
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import (
     BOOSTER_PARAMS,
     SPLIT_METHOD_NUMBERS,
     SPLIT_METHODS,
     MultiLabelXGBClassifier,
-)
-from xdcc.boosting.params import (
-    PARAM_BY_NAME,
-    check_base_score,
-    seed_from,
-    split_method_name,
-    to_native,
 )
 
 DEFAULTS = {"learning_rate": 0.3, "reg_lambda": 1.0}

@@ -8,10 +8,11 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.chain.loop import ChainRun, run_chain
 from xdcc.chain.propagation import Candidates, PropagationRule, propagate
 from xdcc.chain.training import ChainPlan, open_base_score, train_chain
-from xdcc.validation import Features, FitData
 
 NAN = np.nan
 N_ROUNDS = 4

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
+from xdcc.base.fit_data import FitData
 from xdcc.chain.quantised import QuantisedFeatures
-from xdcc.validation import FitData
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 5)).astype(np.float32)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc import metrics
+from xdcc.base.fit_data import FitData
+from xdcc.base.folds import stratified_folds
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.early_stopping import Watch
 from xdcc.chain.end_label import at_end, end_truth
 from xdcc.chain.loop import ChainState
 from xdcc.chain.propagation import NO_LABEL, PropagationRule, propagate
 from xdcc.chain.training import ChainPlan, open_base_score, train_chain
-from xdcc.folds import stratified_folds
-from xdcc.validation import FitData
 
 NAN = np.nan
 N_ROWS, N_FEATURES, N_LABELS = 90, 5, 4
@@ -156,7 +156,7 @@ def test_early_stopping_keeps_the_best_round(source: str) -> None:
     params: dict[str, Any] = {"stop_measure": "subset_accuracy", "n_estimators": 20}
     if source == "cross_val":
         params["propagate"] = "cross_val"
-    eval_set = (X_NEW, Y_NEW) if source == "eval_set" else None
+    eval_set = [(X_NEW, Y_NEW)] if source == "eval_set" else None
     chain = _chain(early_stopping_rounds=1, **params).fit(X, Y, eval_set=eval_set)
     scores = chain.stop_scores_
     assert chain.n_rounds_ == int(np.argmax(scores)) + 1
@@ -229,11 +229,15 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
 @pytest.mark.parametrize(
     ("params", "eval_set", "message"),
     [
-        ({"chain_length": "all"}, None, "chain_length='all': it has to be one of 'auto'"),
+        (
+            {"chain_length": "all"},
+            None,
+            "chain_length='all': it has to be a whole number at least 1, 'auto'",
+        ),
         ({"order": "first"}, None, "order='first': it has to be one of 'positive', 'certainty'"),
         ({"labels_per_round": 0}, None, "labels_per_round=0: it has to be a whole number"),
         ({"candidates": "all", "labels_per_round": 2}, None, "candidates='all' goes with"),
-        ({"propagate": "oob"}, None, "propagate='oob': it has to be one of 'in_sample'"),
+        ({"propagate": "oob"}, None, "propagate='oob': it has to be one of 'auto', 'cross_val'"),
         ({"cv": 1}, None, "cv=1: it has to be a whole number at least 2"),
         (
             {"propagate": "cross_val", "cv": 91},
@@ -241,14 +245,15 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
             "91 folds need as many rows, but n_samples=90",
         ),
         ({"ensemble": True}, None, "ensemble=True averages the boosters of folds: it needs"),
-        ({"early_stopping_rounds": 0}, (X, Y), "early_stopping_rounds=0: it has to be"),
-        ({"stop_tolerance": -1}, (X, Y), "stop_tolerance=-1: it has to be a number at least 0"),
+        ({"early_stopping_rounds": 0}, [(X, Y)], "early_stopping_rounds=0: it has to be"),
+        ({"stop_tolerance": -1}, [(X, Y)], "stop_tolerance=-1: it has to be a number at least 0"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds needs something to measure on"),
-        ({}, (X, Y), "eval_set has no use: give early_stopping_rounds or chain_length='auto'"),
+        ({}, [(X, Y)], "eval_set has no use: give early_stopping_rounds or chain_length='auto'"),
         ({"stop_measure": "auc"}, None, "stop_measure='auc': it has to be one of 'example_f1'"),
-        ({"early_stopping_rounds": 2}, (X, Y[:, :2]), "eval_set has 2 labels, Y has 4"),
-        ({"early_stopping_rounds": 2}, (X[:, :2], Y), "X has 2 features, but"),
-        ({"early_stopping_rounds": 2}, (X[:9], Y), "inconsistent numbers of samples"),
+        ({"early_stopping_rounds": 2}, [(X, Y[:, :2])], "has 2 labels, but in fit there were 4"),
+        ({"early_stopping_rounds": 2}, [(X[:, :2], Y)], "X has 2 features, but"),
+        ({"early_stopping_rounds": 2}, [(X[:9], Y)], "inconsistent numbers of samples"),
+        ({"early_stopping_rounds": 2}, (X, Y), "eval_set has to be a sequence of pairs"),
     ],
 )
 def test_bad_argument(params: dict[str, Any], eval_set: Any, message: str) -> None:

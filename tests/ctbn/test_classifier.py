@@ -325,7 +325,7 @@ def test_separable_labels():
 
 def test_one_label():
     X, Y = labelled_rows()
-    model = small().fit(X, Y[:, 0])
+    model = small().fit(X, Y[:, :1])
     assert model.structures_ == [[]]
     assert model.predict(X).shape == (150, 1)
     oracle = LogisticRegression().fit(X, Y[:, 0])
@@ -359,8 +359,8 @@ def test_plot_trees(fitted):
     ("params", "message"),
     [
         ({"max_components": 0}, "max_components=0: it has to be a whole number at least 1"),
-        ({"C": 0}, "C=0: it has to be 'cross_val' or a finite number above 0"),
-        ({"C": "best"}, "C='best': it has to be 'cross_val' or a finite number above 0"),
+        ({"C": 0}, "C=0: it has to be 'cross_val' or a number above 0 and below inf"),
+        ({"C": "best"}, "C='best': it has to be 'cross_val' or a number above 0 and below inf"),
         ({"C": True}, "C=True"),
         ({"C": np.inf}, "C=inf"),
         ({"parent_effect": "both"}, "parent_effect='both': it has to be one of 'feature', 'sep"),
@@ -385,7 +385,7 @@ def test_refused_data(fitted):
         small().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="at most 15 labels, but there are 16"):
         small(inference="exact").fit(X, np.tile(Y, (1, 4)))
-    with pytest.raises(ValueError, match="Y has 3 labels, but in fit it had 4"):
+    with pytest.raises(ValueError, match="Y has 3 labels, but in fit there were 4"):
         fitted.log_prob(X, Y[:, :3])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         fitted.log_prob(X, Y[:5])

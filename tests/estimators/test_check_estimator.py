@@ -1,23 +1,11 @@
-"""scikit-learn's estimator checks for every estimator.
+"""scikit-learn's estimator checks for every estimator, which brings a binary target to most."""
 
-Many checks bring labels 1 and 2, or "one" and "two", or expect one-dimensional predictions. Ours
-takes 0 and 1 only and always predicts a matrix, so these checks fail on the estimator itself;
-they run on `OneLabelClassifier`, which puts an estimator into the form that they expect.
-"""
+from typing import Any
 
-from typing import Any, Self
-
-import numpy as np
-import pytest
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import LabelEncoder
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import Tags
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from xdcc.baselines import (
     HOMER,
@@ -33,9 +21,9 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.decision import ThresholdClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.thresholds import ThresholdClassifier
 
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),
@@ -63,24 +51,9 @@ ESTIMATORS = [
     CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
 
-_OTHER_LABELS = "the check's labels are not 0 and 1; a value that is neither is an error here"
-_MATRIX = "predictions have the shape (n_samples, n_labels), for a single label too"
-_CAPITAL_Y = "the check passes `y` as a keyword; the labels are a matrix and are called `Y`"
+_CAPITAL_Y = "the check passes `y` as a keyword; labels are a matrix in general and are called `Y`"
 
 EXPECTED_FAILURES = {
-    "check_estimators_dtypes": _OTHER_LABELS,
-    "check_sample_weights_pandas_series": _OTHER_LABELS,
-    "check_sample_weights_not_an_array": _OTHER_LABELS,
-    "check_sample_weights_shape": _OTHER_LABELS,
-    "check_sample_weights_not_overwritten": _OTHER_LABELS,
-    "check_estimator_sparse_array": _OTHER_LABELS,
-    "check_estimator_sparse_matrix": _OTHER_LABELS,
-    "check_classifier_data_not_an_array": _OTHER_LABELS,
-    "check_classifiers_classes": _OTHER_LABELS,
-    "check_fit2d_1feature": _OTHER_LABELS,
-    "check_classifiers_one_label": _MATRIX,
-    "check_classifiers_train": _MATRIX,
-    "check_decision_proba_consistency": _MATRIX,
     "check_sample_weight_equivalence_on_dense_data": _CAPITAL_Y,
     "check_sample_weight_equivalence_on_sparse_data": _CAPITAL_Y,
 }
@@ -156,77 +129,6 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
     return failures
 
 
-class OneLabelClassifier(ClassifierMixin, BaseEstimator):
-    """A multi-label estimator as a binary classifier with any two classes."""
-
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        encoder = LabelEncoder()
-        codes = encoder.fit_transform(np.asarray(y).ravel())
-        self.classes_ = encoder.classes_
-        # Random decision trees take no weights.
-        weights = () if sample_weight is None else (sample_weight,)
-        self.estimator_ = clone(self.estimator).fit(X, codes, *weights)
-        self.n_features_in_ = self.estimator_.n_features_in_
-        return self
-
-    def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        positive = self.estimator_.predict_proba(X)
-        return np.hstack((1 - positive, positive))
-
-    @available_if(lambda self: hasattr(self.estimator, "decision_function"))
-    def decision_function(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        return self.estimator_.decision_function(X)[:, 0]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        check_is_fitted(self)
-        return self.classes_[self.estimator_.predict(X)[:, 0]]
-
-
-def _encoded_checks() -> list[Any]:
-    return [
-        pytest.param(
-            check, adapted, id=f"{type(adapted.estimator).__name__}-{check.func.__name__}-{number}"
-        )
-        for estimator in ESTIMATORS
-        for number, (adapted, check) in enumerate(
-            estimator_checks_generator(OneLabelClassifier(estimator))
-        )
-        if check.func.__name__ in EXPECTED_FAILURES
-        and not (_chooses_thresholds(estimator) and check.func.__name__ in CHOSEN_THRESHOLDS)
-        and not (
-            isinstance(estimator, EnsembleOfChains | ProbabilisticEnsembleOfChains)
-            and check.func.__name__ in DRAWN_ROWS
-        )
-        and not (
-            "sample_weight" in check.func.__name__
-            and not has_fit_parameter(estimator, "sample_weight")
-        )
-    ]
-
-
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures)
 def test_estimator_check(estimator: BaseEstimator, check: Any) -> None:
     check(estimator)
-
-
-@pytest.mark.parametrize(("check", "estimator"), _encoded_checks())
-def test_expected_failure_passes_with_encoded_labels(check: Any, estimator: BaseEstimator) -> None:
-    check(estimator)
-
-
-@pytest.mark.parametrize("name", EXPECTED_FAILURES)
-def test_expected_failure_is_tried_in_the_other_form(name: str) -> None:
-    tried = {param.values[0].func.__name__ for param in _encoded_checks()}
-    assert name in tried

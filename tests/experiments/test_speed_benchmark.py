@@ -168,7 +168,7 @@ def test_missing_package_names_the_extra(package, monkeypatch, tmp_path):
 
 
 def test_missing_plugin(monkeypatch, tmp_path):
-    monkeypatch.setattr("xdcc.plugin.plugin_version", lambda: None)
+    monkeypatch.setattr("xdcc.base.plugin.plugin_version", lambda: None)
     with pytest.raises(ImportError, match="The benchmark needs the XGBoost of this project"):
         speed.main(["run", "--suite", "csr", "--output", str(tmp_path)])
 

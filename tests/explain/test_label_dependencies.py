@@ -210,7 +210,7 @@ def test_single_label_depends_on_none(data: Any) -> None:
 
 def test_bad_input(data: Any, fit: Any) -> None:
     X, Y = data
-    with pytest.raises(ValueError, match="Y has 2 labels, but the chain has 4"):
+    with pytest.raises(ValueError, match="Y has 2 labels, but in fit there were 4"):
         label_dependencies(fit(), X, Y[:, :2])
     with pytest.raises(ValueError, match="sample_weight has shape"):
         label_dependencies(fit(), X, Y, np.ones(3))

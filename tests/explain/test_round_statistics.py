@@ -117,7 +117,7 @@ def test_without_truth(data: Any, fit: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda Y: Y[:, :3], "Y has 3 labels, but the chain has 4"),
+        (lambda Y: Y[:, :3], "Y has 3 labels, but in fit there were 4"),
         (lambda Y: Y[:7], "inconsistent numbers of samples"),
         (lambda Y: Y + 1, "Y holds 2"),
     ],

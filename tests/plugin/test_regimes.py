@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.base.booster_parameters import SPLIT_METHODS
 
 
 def make_data(kind, n_rows=400, n_features=12, n_labels=5, seed=0):

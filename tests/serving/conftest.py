@@ -10,7 +10,7 @@ from xdcc.chain import DynamicChainClassifier
 
 CHAINS: dict[str, dict[str, Any]] = {
     "paper": {},
-    "defaults": {"propagate": None, "chain_length": "auto"},
+    "defaults": {"chain_length": "auto"},
     "short standard": {"chain_length": 2, "prediction": "standard"},
     "authors": {"candidates": "all", "cumulation": "authors"},
     "certainty": {"order": "certainty", "labels_per_round": 2},

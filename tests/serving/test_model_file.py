@@ -16,10 +16,10 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from xdcc.base.plugin import PluginMissingError
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.plugin import PluginMissingError
 from xdcc.serving import ModelFileError, load_model, save_model
 from xdcc.serving.model_file import FORMAT_VERSION
 
@@ -293,7 +293,7 @@ def test_a_manifest_that_does_not_fit_is_refused(saved, change, message):
 
 
 def test_a_stock_xgboost_is_told_what_to_install(saved, monkeypatch):
-    monkeypatch.setattr("xdcc.plugin.plugin_version", lambda: None)
+    monkeypatch.setattr("xdcc.base.plugin.plugin_version", lambda: None)
     with pytest.raises(PluginMissingError, match="load_model needs the XGBoost of this project"):
         load_model(saved)
 

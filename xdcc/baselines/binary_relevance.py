@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import multioutput
 
+from xdcc.base.features import Features
 from xdcc.baselines.per_label import PerLabelClassifier
-from xdcc.validation import Features, check_fit_data
 
 _UNKNOWN = -1
 """Stands for an unknown label on the way through scikit-learn's multi-output classifier."""
@@ -40,18 +40,7 @@ class BinaryRelevance(PerLabelClassifier):
     ----------
     model_ : sklearn.multioutput.MultiOutputClassifier
         Holds the labels' models.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -107,7 +96,7 @@ class BinaryRelevance(PerLabelClassifier):
             If an argument is out of range or unknown, or the data are not as described.
         """
         model, _ = self._label_model(missing=np.nan)
-        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         data = self._for_learner(model, data)
         data.Y[np.isnan(data.Y)] = _UNKNOWN
         self.model_ = multioutput.MultiOutputClassifier(model)

@@ -1,17 +1,18 @@
 """Training of an ensemble of chains: random orders, each chain on a sample of the rows."""
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
+from xdcc.base.domains import Number, Switch
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.learner import seeded
 from xdcc.baselines.learner_classifier import LearnerClassifier
-from xdcc.boosting.domains import Number, check_domain
-from xdcc.validation import FitData
 
 
 class ChainEnsemble(LearnerClassifier):
@@ -25,11 +26,14 @@ class ChainEnsemble(LearnerClassifier):
     def _default_learner() -> Any:
         return LogisticRegression(max_iter=1000)
 
-    def _check_ensemble(self) -> None:
-        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
-        check_domain("max_samples", self.max_samples, Number(low=0, high=1, low_open=True))
-        if not isinstance(self.bootstrap, bool | np.bool_):
-            raise ValueError(f"bootstrap={self.bootstrap!r}: it has to be True or False.")
+    _domains = MappingProxyType(
+        {
+            **LearnerClassifier._domains,
+            "n_estimators": Number(low=1, whole=True),
+            "bootstrap": Switch(),
+            "max_samples": Number(low=0, high=1, low_open=True),
+        }
+    )
 
     def _fit_chains(
         self, data: FitData, learner: Any, random: np.random.RandomState

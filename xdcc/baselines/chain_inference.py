@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn.multioutput import ClassifierChain
 
+from xdcc.base.features import Features
+from xdcc.base.label_rows import row_blocks
 from xdcc.baselines.chain_model import with_stand_in
-from xdcc.label_rows import row_blocks
-from xdcc.validation import Features
 
 
 def beam_search(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, multioutput
 
+from xdcc.base.features import Features
 from xdcc.baselines.label_model import LabelModel
-from xdcc.validation import Features
 
 MISSING = float(np.finfo(np.float32).min)
 """Stands for NaN on the way through scikit-learn's chain: the least float32."""

@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.boosting.domains import Choice, check_domain
-from xdcc.label_frequency import label_frequency
+from xdcc.base.domains import Choice, check_domain
+from xdcc.base.label_frequency import label_frequency
 
 Order = Literal["random", "frequent", "rare"]
 

@@ -1,14 +1,16 @@
 """Classifier chain (CC): a label's model has the labels before it as features."""
 
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.domains import Anything
+from xdcc.base.features import Features
 from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
 from xdcc.baselines.chain_order import Order, check_order, resolve_order
 from xdcc.baselines.per_label import PerLabelClassifier
-from xdcc.validation import Features, check_fit_data
 
 
 class ClassifierChain(PerLabelClassifier):
@@ -46,18 +48,7 @@ class ClassifierChain(PerLabelClassifier):
         Indices of the labels in the chain's order.
     model_ : sklearn.multioutput.ClassifierChain
         Holds the labels' models.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -68,6 +59,8 @@ class ClassifierChain(PerLabelClassifier):
     a label that is not known: its row is left out for that label, and it is a missing value for
     the labels after it. A label without both values among its rows is predicted constant.
     """
+
+    _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
 
     def __init__(
         self,
@@ -117,7 +110,7 @@ class ClassifierChain(PerLabelClassifier):
         """
         model, random = self._label_model(missing=MISSING)
         check_order(self.order)
-        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         data = self._for_learner(model, data)
         self.order_ = resolve_order(self.order, data.Y, data.sample_weight, random)
         self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)

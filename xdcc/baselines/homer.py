@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.domains import Number
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.balanced_k_means import balanced_k_means
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.learner_classifier import LearnerClassifier
-from xdcc.boosting.domains import Number, check_domain
-from xdcc.validation import Features, FitData
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,7 @@ class HOMER(LearnerClassifier):
     ----------
     root_ : LabelGroup
         The hierarchy.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -80,6 +73,10 @@ class HOMER(LearnerClassifier):
     G. Tsoumakas, I. Katakis, I. Vlahavas: Effective and efficient multilabel classification in
     domains with large number of labels. MMD workshop at ECML/PKDD 2008.
     """
+
+    _domains = MappingProxyType(
+        {**LearnerClassifier._domains, "n_children": Number(low=2, whole=True)}
+    )
 
     def __init__(
         self,
@@ -95,35 +92,10 @@ class HOMER(LearnerClassifier):
     def _default_learner() -> Any:
         return DecisionTreeClassifier()
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Build the hierarchy and train its models.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows in the models; the clusters do not know them.
-
-        Returns
-        -------
-        self : HOMER
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, the base learner has no probabilities or refuses
-            the data, the data are not as described, or a label is unknown (NaN).
-        """
-        check_domain("n_children", self.n_children, Number(low=2, whole=True))
-        data, learner, random = self._begin_fit(X, Y, sample_weight)
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self.root_ = self._group(
             data, EstimatorModel(learner), random, np.arange(self.n_labels_), model=None
         )
-        return self
 
     def _group(
         self,

@@ -1,15 +1,15 @@
 """Label powerset (LP): every labelset that occurs in training is a class."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.learner_classifier import LearnerClassifier
 from xdcc.baselines.powerset_model import PowersetModel
-from xdcc.validation import Features, check_features
 
 
 class LabelPowerset(LearnerClassifier):
@@ -30,16 +30,7 @@ class LabelPowerset(LearnerClassifier):
         The labelsets of the training data, the most frequent first.
     model_ : PowersetModel
         Holds the classifier.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -64,33 +55,9 @@ class LabelPowerset(LearnerClassifier):
     def _default_learner() -> Any:
         return DecisionTreeClassifier()
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train the classifier.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        self : LabelPowerset
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the base learner has no probabilities or refuses the data, the data are not as
-            described, or a label is unknown (NaN).
-        """
-        data, learner, _ = self._begin_fit(X, Y, sample_weight)
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self.model_ = PowersetModel(learner).fit(data.X, data.Y, data.sample_weight)
         self.labelsets_ = self.model_.labelsets
-        return self
 
     def predict_labelset_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each labelset of the training data.
@@ -112,8 +79,7 @@ class LabelPowerset(LearnerClassifier):
         ValueError
             If X is not as described or has another number of features than in `fit`.
         """
-        check_is_fitted(self)
-        return self.model_.labelset_proba(check_features(self, X))
+        return self.model_.labelset_proba(self._check_X(X))
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return self.model_.proba(X)

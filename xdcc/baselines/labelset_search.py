@@ -1,14 +1,15 @@
 """``LabelsetSearch``: what the probabilistic chain and the ensemble of them share in inference."""
 
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.domains import Choice, Either, Number
+from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
 from xdcc.baselines.learner_classifier import LearnerClassifier
-from xdcc.boosting.domains import Choice, Number, check_domain
-from xdcc.validation import check_all_known, check_features, check_labels
 
 Loss = Literal["subset", "hamming"]
 
@@ -22,14 +23,16 @@ class LabelsetSearch(LearnerClassifier):
     beam_width: int | None
     loss: Loss
 
-    def _check_search(self) -> None:
-        check_domain("loss", self.loss, Choice(get_args(Loss)))
-        if self.beam_width is not None:
-            check_domain("beam_width", self.beam_width, Number(low=1, whole=True))
+    _domains = MappingProxyType(
+        {
+            **LearnerClassifier._domains,
+            "beam_width": Either(Number(low=1, whole=True), None),
+            "loss": Choice(get_args(Loss)),
+        }
+    )
 
     def _width(self) -> int:
         """Labelsets to keep; all, if there is no limit."""
-        self._check_search()
         if self.beam_width is not None:
             return self.beam_width
         if self.n_labels_ > MAX_EXACT_LABELS:
@@ -40,13 +43,8 @@ class LabelsetSearch(LearnerClassifier):
         return 2**self.n_labels_
 
     def _check_labelsets(self, X: Any, Y: Any) -> tuple[Any, NDArray[np.int64]]:
-        check_is_fitted(self)
-        features = check_features(self, X)
-        labels, _ = check_labels(self, Y)
-        if labels.shape != (features.shape[0], self.n_labels_):
-            raise ValueError(
-                f"Y has shape {labels.shape}; it has to be ({features.shape[0]}, "
-                f"{self.n_labels_}), a labelset for each row of X."
-            )
+        features = self._check_X(X)
+        labels = check_labels_as_in_fit(self, Y)
+        check_consistent_length(features, labels)
         check_all_known(self, labels, "probabilities of labelsets")
         return features, labels.astype(np.int64)

@@ -1,19 +1,22 @@
 """``LearnerClassifier``: what the methods on scikit-learn classifiers share."""
 
 from abc import abstractmethod
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state, get_tags
 
+from xdcc.base.domains import Anything, Seed
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.fit_data import FitData, check_all_known
 from xdcc.baselines.learner import seeded
-from xdcc.baselines.prediction import ProbaMixin
-from xdcc.validation import FitData, check_all_known, check_fit_data
 
 
-class LearnerClassifier(ProbaMixin, BaseEstimator):
+class LearnerClassifier(MultiLabelEstimator):
     """A method on copies of a base learner, which needs every label of every row."""
+
+    _domains = MappingProxyType({"estimator": Anything(), "random_state": Seed()})
 
     def __init__(self, *, estimator: Any, random_state: int | np.random.RandomState | None) -> None:
         self.estimator = estimator
@@ -23,6 +26,56 @@ class LearnerClassifier(ProbaMixin, BaseEstimator):
     @abstractmethod
     def _default_learner() -> Any:
         """Make the base learner that `estimator=None` stands for."""
+
+    @abstractmethod
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
+        """Train on checked data.
+
+        Parameters
+        ----------
+        data : FitData
+            All labels are known, weights are positive, X is in double precision, as most solvers
+            of scikit-learn are meant to be fitted.
+        learner : classifier
+            The base learner with a seed of its own.
+        random : RandomState
+            For what else is drawn.
+        """
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the models.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels) or (n_samples,)
+            Zeros and ones; or the classes of a binary target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, the base learner has no probabilities or refuses
+            the data, the data are not as described, or a label is unknown (NaN).
+        """
+        data = self._begin_fit(X, Y, sample_weight)
+        random = check_random_state(self.random_state)
+        learner = seeded(self._unseeded_learner(), random)
+        check_all_known(self, data.Y, f"models of {type(self).__name__}")
+        if data.sample_weight is not None and not data.sample_weight.all():
+            counts = data.sample_weight > 0
+            data = data._replace(
+                X=data.X[counts], Y=data.Y[counts], sample_weight=data.sample_weight[counts]
+            )
+        self._learn(data._replace(X=data.X.astype(np.float64)), learner, random)
+        return self
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: what the base learner takes."""
@@ -34,21 +87,3 @@ class LearnerClassifier(ProbaMixin, BaseEstimator):
 
     def _unseeded_learner(self) -> Any:
         return self._default_learner() if self.estimator is None else self.estimator
-
-    def _begin_fit(
-        self, X: Any, Y: Any, sample_weight: Any
-    ) -> tuple[FitData, Any, np.random.RandomState]:
-        """Check the data, leave out rows of weight 0, and make the base learner.
-
-        It is fitted in double precision, as most solvers of scikit-learn are meant to be.
-        """
-        random = check_random_state(self.random_state)
-        learner = seeded(self._unseeded_learner(), random)
-        data = check_fit_data(self, X, Y, sample_weight)
-        check_all_known(self, data.Y, f"models of {type(self).__name__}")
-        if data.sample_weight is not None and not data.sample_weight.all():
-            counts = data.sample_weight > 0
-            data = data._replace(
-                X=data.X[counts], Y=data.Y[counts], sample_weight=data.sample_weight[counts]
-            )
-        return data._replace(X=data.X.astype(np.float64)), learner, random

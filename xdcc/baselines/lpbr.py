@@ -1,19 +1,21 @@
 """LPBR: labels that depend on each other share a label powerset, the others stand alone."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
+from xdcc.base.domains import Number
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.base.folds import stratified_folds
+from xdcc.base.known_entries import matching_share
 from xdcc.baselines.learner_classifier import LearnerClassifier
 from xdcc.baselines.powerset_model import PowersetModel
-from xdcc.boosting.domains import Number, check_domain
-from xdcc.folds import stratified_folds
-from xdcc.metrics import subset_accuracy
-from xdcc.validation import Features, FitData
 
 
 class LPBR(LearnerClassifier):
@@ -42,16 +44,7 @@ class LPBR(LearnerClassifier):
         Indices of the labels in each group.
     models_ : list of PowersetModel
         Model of each group.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -64,6 +57,15 @@ class LPBR(LearnerClassifier):
     L. Tenenboim-Chaimovich, L. Rokach, B. Shapira: Identification of label dependencies for
     multi-label classification. MLD workshop at ICML 2010.
     """
+
+    _domains = MappingProxyType(
+        {
+            **LearnerClassifier._domains,
+            "patience": Number(low=1, whole=True),
+            "cv": Number(low=2, whole=True),
+            "alpha": Number(low=0, high=1, low_open=True),
+        }
+    )
 
     def __init__(
         self,
@@ -83,41 +85,13 @@ class LPBR(LearnerClassifier):
     def _default_learner() -> Any:
         return DecisionTreeClassifier()
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Find the groups and train their models.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        self : LPBR
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, the base learner has no probabilities or refuses
-            the data, the data are not as described, there are fewer rows than folds, or a label
-            is unknown (NaN).
-        """
-        check_domain("patience", self.patience, Number(low=1, whole=True))
-        check_domain("cv", self.cv, Number(low=2, whole=True))
-        check_domain("alpha", self.alpha, Number(low=0, high=1, low_open=True))
-        data, learner, random = self._begin_fit(X, Y, sample_weight)
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         folds = stratified_folds(data.Y, self.cv, random)
         self.groups_ = self._find_groups(data, learner, folds)
         self.models_ = [
             PowersetModel(learner).fit(data.X, data.Y[:, group], data.sample_weight)
             for group in self.groups_
         ]
-        return self
 
     def _find_groups(
         self, data: FitData, learner: Any, folds: NDArray[np.intp]
@@ -128,7 +102,7 @@ class LPBR(LearnerClassifier):
         if not pairs:
             return groups
         predicted = np.hstack([_out_of_fold(data, group, learner, folds) for group in groups])
-        best = subset_accuracy(data.Y, predicted, sample_weight=data.sample_weight)
+        best = matching_share(data.Y, predicted, data.sample_weight)
         failures = 0
         for one, other in pairs:
             if group_of[one] == group_of[other]:
@@ -136,7 +110,7 @@ class LPBR(LearnerClassifier):
             merged = np.sort(np.concatenate((groups[group_of[one]], groups[group_of[other]])))
             trial = predicted.copy()
             trial[:, merged] = _out_of_fold(data, merged, learner, folds)
-            score = subset_accuracy(data.Y, trial, sample_weight=data.sample_weight)
+            score = matching_share(data.Y, trial, data.sample_weight)
             if score > best:
                 best, predicted, failures = score, trial, 0
                 groups[group_of[one]] = merged

@@ -1,25 +1,28 @@
 """What binary relevance and the classifier chain share: arguments, and the model of a label."""
 
 import inspect
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Tags, get_tags
 
+from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.domains import Anything, Number
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.learner import seeded
-from xdcc.baselines.prediction import ProbaMixin
 from xdcc.baselines.xgb_model import XGBModel
-from xdcc.boosting.domains import Number, check_domain
-from xdcc.boosting.params_mixin import BoosterParamsMixin
-from xdcc.validation import FitData
 
 
-class PerLabelClassifier(ProbaMixin, BoosterParamsMixin):
+class PerLabelClassifier(BoosterEstimator):
     """A model for each label: XGBoost, or copies of a scikit-learn classifier."""
 
     _uses_plugin = False
+    _domains = MappingProxyType(
+        {"estimator": Anything(), "n_estimators": Number(low=1, whole=True)}
+    )
 
     def __init__(
         self,
@@ -57,7 +60,7 @@ class PerLabelClassifier(ProbaMixin, BoosterParamsMixin):
         params = self._native_booster_params()
         if isinstance(params.get("base_score"), list):
             raise ValueError("base_score has to be one number here; it is used for every label.")
-        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
+        self._check_params()
         random = np.random.RandomState(params.get("seed", 0))
         if self.estimator is None:
             return XGBModel(params, self.n_estimators, missing), random

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from xdcc.base.features import Features
+from xdcc.base.labels import Labels
 from xdcc.baselines.learner import fit_learner
-from xdcc.labelsets import number_labelsets
-from xdcc.validation import Features, Labels
+from xdcc.decision.labelsets import number_labelsets
 
 
 class PowersetModel:

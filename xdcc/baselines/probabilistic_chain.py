@@ -1,17 +1,20 @@
 """Probabilistic classifier chain (PCC): a chain read as a joint distribution of the labels."""
 
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 
+from xdcc.base.domains import Anything
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.chain_order import Order, check_order, resolve_order
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.labelset_search import LabelsetSearch, Loss
-from xdcc.validation import Features
 
 
 class ProbabilisticClassifierChain(LabelsetSearch):
@@ -42,16 +45,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         Indices of the labels in the chain's order.
     model_ : sklearn.multioutput.ClassifierChain
         Holds the labels' models.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -65,6 +59,8 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     probabilistic classifier chains. ICML 2010. Beam search: A. Kumar, S. Vembu, A. K. Menon,
     C. Elkan: Beam search algorithms for multilabel learning. Machine Learning 92, 2013.
     """
+
+    _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 
     def __init__(
         self,
@@ -84,38 +80,12 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     def _default_learner() -> Any:
         return LogisticRegression(max_iter=1000)
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train the chain on the true labels.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        self : ProbabilisticClassifierChain
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, the order is no order of the labels, there are
-            too many labels for exact inference, the base learner has no probabilities or refuses
-            the data, the data are not as described, or a label is unknown (NaN).
-        """
-        self._check_search()
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         check_order(self.order)
-        data, learner, random = self._begin_fit(X, Y, sample_weight)
         self._width()
         self.order_ = resolve_order(self.order, data.Y, data.sample_weight, random)
         model = EstimatorModel(learner, MISSING)
         self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)
-        return self
 
     def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """Logarithm of P(y | x), exact whatever the beam.
@@ -146,7 +116,6 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         return marginals(*beam_search(self.model_, X, self._width()))
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        self._check_search()
         if self.loss == "hamming":
             return super()._labels(X)
         return beam_search(self.model_, X, self._width())[0][:, 0].astype(np.int64)

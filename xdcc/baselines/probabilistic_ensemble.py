@@ -1,16 +1,18 @@
 """Ensemble of probabilistic classifier chains (EPCC): the mean of their joint distributions."""
 
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import row_blocks
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
 from xdcc.baselines.labelset_search import LabelsetSearch, Loss
-from xdcc.label_rows import row_blocks
-from xdcc.validation import Features
 
 
 class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
@@ -42,16 +44,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     ----------
     chains_ : list of sklearn.multioutput.ClassifierChain
         The chains; ``order_`` of each is its label order.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -63,6 +56,8 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     K. Dembczyński, W. Cheng, E. Hüllermeier: Bayes optimal multilabel classification via
     probabilistic classifier chains. ICML 2010.
     """
+
+    _domains = MappingProxyType({**LabelsetSearch._domains, **ChainEnsemble._domains})
 
     def __init__(
         self,
@@ -82,36 +77,9 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         self.beam_width = beam_width
         self.loss = loss
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train the chains.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; every row of positive weight is as likely to be drawn.
-
-        Returns
-        -------
-        self : ProbabilisticEnsembleOfChains
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, there are too many labels for exact inference,
-            the base learner has no probabilities or refuses the data, the data are not as
-            described, or a label is unknown (NaN).
-        """
-        self._check_search()
-        self._check_ensemble()
-        data, learner, random = self._begin_fit(X, Y, sample_weight)
+    def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self._width()
         self.chains_ = self._fit_chains(data, learner, random)
-        return self
 
     def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """Logarithm of P(y | x), exact whatever the beam.
@@ -147,7 +115,6 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         return np.mean(found, axis=0)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        self._check_search()
         if self.loss == "hamming":
             return super()._labels(X)
         labels = np.empty((X.shape[0], self.n_labels_), dtype=np.int64)

@@ -3,22 +3,37 @@
 ``fit`` sorts the attributes (``columns.py``), lets the kernel (``_rules.pyx``) learn one rule after
 the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
 (``prediction.py``) and how many of the rules count is decided in prediction.
-(More than 300 lines, most of them documentation.)
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
+from xdcc.base.categories import categorical_mask
+from xdcc.base.domains import (
+    Anything,
+    Choice,
+    Either,
+    Number,
+    Seed,
+    Share,
+    Switch,
+    Threads,
+    Verbosity,
+    check_domain,
+)
+from xdcc.base.estimator import EvalSet, MultiLabelEstimator
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData, check_all_known
 from xdcc.boomer._rules import RuleLearner, n_threads
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
@@ -30,18 +45,7 @@ from xdcc.boomer.prediction import (
     predict_labels,
 )
 from xdcc.boomer.rule import LearnedRule, RuleList
-from xdcc.boosting.domains import Choice, Domain, Number, check_domain
-from xdcc.categories import categorical_mask
-from xdcc.labelsets import KnownLabelsets
-from xdcc.validation import (
-    Features,
-    FitData,
-    MultiLabelMixin,
-    check_all_known,
-    check_features,
-    check_fit_data,
-    check_labels,
-)
+from xdcc.decision.labelsets import KnownLabelsets
 
 LossName = Literal[
     "logistic_label_wise", "logistic_example_wise", "squared_label_wise", "squared_hinge_label_wise"
@@ -50,28 +54,8 @@ LossName = Literal[
 _SMALLEST_L2 = 1e-8
 """L2 weight of the linear systems at least: without any, some are singular."""
 
-_DOMAINS: dict[str, Domain] = {
-    "n_rules": Number(low=1, whole=True),
-    "loss": Choice(tuple(LOSSES)),
-    "head": Choice(("single", "complete")),
-    "learning_rate": Number(low=0, high=1, low_open=True),
-    "l2": Number(low=0, high=1e12),
-    "min_coverage": Number(low=1, whole=True),
-    "prediction": Choice(PREDICTIONS),
-}
 
-_OPTIONAL_DOMAINS: dict[str, Domain] = {
-    "max_conditions": Number(low=1, whole=True),
-    "early_stopping_rounds": Number(low=1, whole=True),
-    "sample": Choice(("bootstrap",)),
-}
-
-_SWITCHES = ("warm_start", "verbose")
-
-type EvalSet = Sequence[tuple[Any, Any]]
-
-
-class BoomerClassifier(MultiLabelMixin, BaseEstimator):
+class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
 
     A rule is a conjunction of conditions on attributes; where it holds it adds scores to one
@@ -143,18 +127,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ``{"validation_0": {"loss": [...]}}``: the mean loss after each rule on each evaluation set.
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
         Labelsets of the training data, the most frequent first.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -163,6 +136,27 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
     """
 
     _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "n_rules": Number(low=1, whole=True),
+            "loss": Choice(tuple(LOSSES)),
+            "head": Choice(("single", "complete")),
+            "learning_rate": Number(low=0, high=1, low_open=True),
+            "l2": Number(low=0, high=1e12),
+            "sample": Either(Choice(("bootstrap",)), None),
+            "max_features": Either(Choice(("log2",)), Number(low=1, whole=True), Share(), None),
+            "label_bins": Either(Number(low=1, whole=True), Share(), None),
+            "prediction": Choice(PREDICTIONS),
+            "categorical_features": Anything(),
+            "max_conditions": Either(Number(low=1, whole=True), None),
+            "min_coverage": Number(low=1, whole=True),
+            "warm_start": Switch(),
+            "early_stopping_rounds": Either(Number(low=1, whole=True), None),
+            "verbose": Verbosity(),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
 
     def __init__(
         self,
@@ -181,7 +175,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         min_coverage: int = 1,
         warm_start: bool = False,
         early_stopping_rounds: int | None = None,
-        verbose: bool = False,
+        verbose: int = 0,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -236,7 +230,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         if self.early_stopping_rounds is not None and not eval_set:
             raise ValueError("early_stopping_rounds needs an eval_set to watch.")
         before = self._rules_before()
-        data = check_fit_data(self, X, Y)
+        data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "rules")
         nominal = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
@@ -263,7 +257,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
 
         Returns
         -------
-        float64 array of shape (n_samples, n_labels)
+        float64 array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
 
         Raises
         ------
@@ -273,9 +267,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
             If a parameter is outside its domain, X is not as described or has another number of
             features than in `fit`, or there are fewer rules than asked for.
         """
-        check_is_fitted(self)
-        counts = [self.best_n_rules_ if n_rules is None else n_rules]
-        return next(self.staged_decision_function(X, counts))
+        return self._scores_in_form_of_y(self._scores(self._check_X(X), n_rules))
 
     def staged_decision_function(
         self, X: Any, n_rules: Sequence[int] | None = None
@@ -301,16 +293,10 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`, and if the numbers do not ascend.
         """
-        check_is_fitted(self)
-        self._check_params()
-        checked = check_features(self, X)
+        checked = self._check_X(X)
         counts = range(1, len(self.rules_) + 1) if n_rules is None else n_rules
-        for count in counts:
-            domain = Number(low=1, high=len(self.rules_), whole=True)
-            check_domain("n_rules", count, domain)
-        if any(count > following for count, following in pairwise(counts)):
-            raise ValueError(f"n_rules={n_rules!r}: the numbers of rules have to ascend.")
-        return self._staged(checked, counts)
+        scores = self._staged(checked, counts)
+        return (self._scores_in_form_of_y(stage) for stage in scores)
 
     def predict(self, X: Any, n_rules: int | None = None) -> NDArray[np.int64]:
         """Labels.
@@ -334,9 +320,9 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`.
         """
-        return self.labels_of(self.decision_function(X, n_rules))
+        return self.labels_of(self._scores(self._check_X(X), n_rules))
 
-    def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.floating]:
         """Probability of every label.
 
         With the label-wise logistic loss it is the sigmoid of the score; with the squared ones
@@ -362,8 +348,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`.
         """
-        scores = self.decision_function(X, n_rules)
-        return label_proba(self._loss(), self.labelsets_, scores)
+        return self._proba_in_form_of_y(self._proba(self._check_X(X), n_rules))
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Probability of every known labelset.
@@ -390,7 +375,7 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `decision_function`.
         """
-        scores = self.decision_function(X, n_rules)
+        scores = self._scores(self._check_X(X), n_rules)
         return labelset_proba(self._loss(), self.labelsets_, scores)
 
     def labels_of(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -412,7 +397,8 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
             Before `fit`.
         """
         check_is_fitted(self)
-        return predict_labels(self._loss(), self.prediction, self.labelsets_, scores)
+        matrix = np.reshape(scores, (-1, self.n_labels_))
+        return self._labels_in_form_of_y(self._labels_of_scores(matrix))
 
     def __str__(self) -> str:
         """Parameters, and the rules if there are any."""
@@ -420,10 +406,32 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
         return f"{self!r}{rules}"
 
     def _loss(self) -> Loss:
-        check_domain("loss", self.loss, _DOMAINS["loss"])
         return LOSSES[self.loss]
 
+    def _proba(self, X: Features, n_rules: int | None = None) -> NDArray[np.float64]:
+        return label_proba(self._loss(), self.labelsets_, self._scores(X, n_rules))
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        return self._labels_of_scores(self._scores(X))
+
+    def _labels_of_scores(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
+        return predict_labels(self._loss(), self.prediction, self.labelsets_, scores)
+
+    def _scores(self, X: Features, n_rules: int | None = None) -> NDArray[np.float64]:
+        return next(self._staged(X, [self.best_n_rules_ if n_rules is None else n_rules]))
+
+    def _scores_in_form_of_y(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores if isinstance(self.classes_, list) else scores[:, 0]
+
     def _staged(self, X: Features, counts: Sequence[int]) -> Iterator[NDArray[np.float64]]:
+        for count in counts:
+            domain = Number(low=1, high=len(self.rules_), whole=True)
+            check_domain("n_rules", count, domain)
+        if any(count > following for count, following in pairwise(counts)):
+            raise ValueError(f"n_rules={counts!r}: the numbers of rules have to ascend.")
+        return self._add_up(X, counts)
+
+    def _add_up(self, X: Features, counts: Sequence[int]) -> Iterator[NDArray[np.float64]]:
         scores = np.zeros((X.shape[0], self.n_labels_))
         done = 0
         for count in counts:
@@ -511,41 +519,20 @@ class BoomerClassifier(MultiLabelMixin, BaseEstimator):
     def _checked_eval_set(
         self, eval_set: EvalSet | None
     ) -> list[tuple[Features, NDArray[np.float32]]]:
-        checked = []
-        for number, (X, Y) in enumerate(eval_set or ()):
-            labels, _ = check_labels(self, Y)
-            if labels.shape[1] != self.n_labels_:
-                raise ValueError(
-                    f"eval_set[{number}] has {labels.shape[1]} labels, Y has {self.n_labels_}."
-                )
-            features = check_features(self, X)
-            check_consistent_length(features, labels)
+        checked = self._check_eval_set(eval_set)
+        for _, labels in checked:
             check_all_known(self, labels, "the rules' loss")
-            checked.append((features, labels))
         return checked
 
     def _check_params(self) -> None:
-        for name, domain in _DOMAINS.items():
-            check_domain(name, getattr(self, name), domain)
-        for name, domain in _OPTIONAL_DOMAINS.items():
-            if getattr(self, name) is not None:
-                check_domain(name, getattr(self, name), domain)
-        for name in _SWITCHES:
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"{name}={value!r}: it has to be True or False.")
-        if self.max_features is not None and self.max_features != "log2":
-            _check_share_or_number("max_features", self.max_features, "'log2', ")
-        if self.label_bins is not None:
-            _check_share_or_number("label_bins", self.label_bins)
-            if self.loss != "logistic_example_wise" or self.head != "complete":
-                raise ValueError(
-                    f"label_bins={self.label_bins!r} with loss={self.loss!r} and "
-                    f"head={self.head!r}: only complete heads with the example-wise loss need a "
-                    "linear system, whose labels can be binned; label_bins has to be None."
-                )
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
+        super()._check_params()
+        solves_a_system = self.loss == "logistic_example_wise" and self.head == "complete"
+        if self.label_bins is not None and not solves_a_system:
+            raise ValueError(
+                f"label_bins={self.label_bins!r} with loss={self.loss!r} and head={self.head!r}: "
+                "only complete heads with the example-wise loss need a linear system, whose labels "
+                "can be binned; label_bins has to be None."
+            )
 
     def _n_threads(self) -> int:
         return n_threads(None if self.n_jobs == -1 else self.n_jobs)
@@ -613,12 +600,3 @@ def _default_rule(head: NDArray[np.float64], n_rows: int) -> LearnedRule:
     return LearnedRule(
         np.empty(0, np.int32), np.empty(0, np.int8), np.empty(0, np.float32), -1, head, n_rows
     )
-
-
-def _check_share_or_number(name: str, value: object, more: str = "") -> None:
-    share, number = Number(low=0, high=1, low_open=True), Number(low=1, whole=True)
-    if not (isinstance(value, float) and share.accepts(value)) and not number.accepts(value):
-        raise ValueError(
-            f"{name}={value!r}: it has to be {more}a whole number at least 1, a share above 0 "
-            "and at most 1, or None."
-        )

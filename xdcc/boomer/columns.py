@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.validation import Features
+from xdcc.base.features import Features
 
 
 class SortedColumns(NamedTuple):

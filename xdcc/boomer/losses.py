@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
-from xdcc.label_rows import row_blocks
+from xdcc.base.label_rows import row_blocks
 
 type Floats = NDArray[np.float64]
 type Binary = NDArray[np.integer] | NDArray[np.floating]

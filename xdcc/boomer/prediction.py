@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from xdcc.base.label_rows import row_blocks
 from xdcc.boomer.losses import Loss
-from xdcc.f1_maximiser import SizedMarginals
-from xdcc.label_rows import row_blocks
+from xdcc.decision.f1_maximiser import SizedMarginals
 
 Prediction = Literal["auto", "sign", "known_labelsets", "example_f1"]
 PREDICTIONS: tuple[str, ...] = get_args(Prediction)

@@ -5,26 +5,27 @@ objective ``multilabel:logistic`` of the plugin, and predicts a probability per 
 learning itself happens in the plugin (``plugins/multilabel``).
 """
 
-from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting.domains import Number, check_domain
-from xdcc.boosting.params import check_base_score
-from xdcc.boosting.params_mixin import BoosterParamsMixin
-from xdcc.categories import feature_types
-from xdcc.plugin import require_plugin
-from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
+from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_parameters import check_base_score
+from xdcc.base.categories import feature_types
+from xdcc.base.domains import Anything, Either, Number
+from xdcc.base.estimator import EvalSet
+from xdcc.base.features import Features
+from xdcc.base.plugin import require_plugin
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
 
 
-class MultiLabelXGBClassifier(MultiLabelMixin, BoosterParamsMixin):
+class MultiLabelXGBClassifier(BoosterEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -72,18 +73,7 @@ int, default="sumGain"
         Index of the last iteration that predictions use.
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -94,6 +84,13 @@ int, default="sumGain"
     """
 
     _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "n_estimators": Number(low=1, whole=True),
+            "early_stopping_rounds": Either(Number(low=1, whole=True), None),
+            "eval_metric": Anything(),
+        }
+    )
 
     def __init__(
         self,
@@ -128,7 +125,7 @@ int, default="sumGain"
         Y: Any,
         sample_weight: Any = None,
         *,
-        eval_set: Sequence[tuple[Any, Any]] | None = None,
+        eval_set: EvalSet | None = None,
     ) -> Self:
         """Train the booster.
 
@@ -156,15 +153,10 @@ int, default="sumGain"
             If the installed XGBoost has no multi-label plugin.
         """
         params = self._native_booster_params()
-        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
-        if self.early_stopping_rounds is not None:
-            check_domain(
-                "early_stopping_rounds", self.early_stopping_rounds, Number(low=1, whole=True)
-            )
-            if not eval_set:
-                raise ValueError("early_stopping_rounds needs an eval_set to watch.")
+        if self.early_stopping_rounds is not None and not eval_set:
+            raise ValueError("early_stopping_rounds needs an eval_set to watch.")
         require_plugin(type(self).__name__)
-        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         check_base_score(params, self.n_labels_)
 
         params["objective"] = OBJECTIVE
@@ -182,7 +174,7 @@ int, default="sumGain"
             params,
             train,
             num_boost_round=self.n_estimators,
-            evals=self._eval_matrices(eval_set or ()),
+            evals=self._eval_matrices(eval_set),
             evals_result=self.evals_result_,
             early_stopping_rounds=self.early_stopping_rounds,
             verbose_eval=False,
@@ -196,56 +188,6 @@ int, default="sumGain"
             # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
             self.booster_.feature_names = list(self.feature_names_in_)
         return self
-
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Probability of every label.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        float32 array of shape (n_samples, n_labels)
-            Probability that the label is 1.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
-        """
-        check_is_fitted(self)
-        return self.booster_.inplace_predict(
-            check_features(self, X),
-            iteration_range=(0, self.best_iteration_ + 1),
-            validate_features=False,
-            strict_shape=True,
-        )
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels: 1 where the probability is at least 0.5.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
-        """
-        return (self.predict_proba(X) >= 0.5).astype(np.int64)
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.
@@ -263,16 +205,16 @@ int, default="sumGain"
         check_is_fitted(self)
         return self.booster_
 
-    def _eval_matrices(self, eval_set: Sequence[tuple[Any, Any]]) -> list[tuple[xgb.DMatrix, str]]:
-        matrices = []
-        for number, (X, Y) in enumerate(eval_set):
-            labels, _ = check_labels(self, Y)
-            if labels.shape[1] != self.n_labels_:
-                raise ValueError(
-                    f"eval_set[{number}] has {labels.shape[1]} labels, Y has {self.n_labels_}."
-                )
-            features = check_features(self, X)
-            check_consistent_length(features, labels)
-            matrix = xgb.DMatrix(features, label=labels, feature_types=feature_types(self))
-            matrices.append((matrix, f"validation_{number}"))
-        return matrices
+    def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
+        return [
+            (xgb.DMatrix(X, label=Y, feature_types=feature_types(self)), f"validation_{number}")
+            for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
+        ]
+
+    def _proba(self, X: Features) -> NDArray[np.float32]:
+        return self.booster_.inplace_predict(
+            X,
+            iteration_range=(0, self.best_iteration_ + 1),
+            validate_features=False,
+            strict_shape=True,
+        )

@@ -2,23 +2,27 @@
 
 The estimator checks arguments and data and hands them to the training (``training.py``);
 predictions are read from the chain's state after each round (``loop.py``, ``cumulation.py``).
-(More than 300 lines, most of them documentation.)
 """
 
 import warnings
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc import metrics
+from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_parameters import check_base_score
+from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
+from xdcc.base.estimator import EvalSet
+from xdcc.base.features import Features
+from xdcc.base.fit_data import PACKAGE
+from xdcc.base.folds import stratified_folds
+from xdcc.base.plugin import require_plugin
 from xdcc.boosting.classifier import OBJECTIVE
-from xdcc.boosting.domains import Choice, Number, check_domain
-from xdcc.boosting.params import check_base_score
-from xdcc.boosting.params_mixin import BoosterParamsMixin
 from xdcc.chain.cumulation import (
     CUMULATIONS,
     PREDICTIONS,
@@ -33,20 +37,18 @@ from xdcc.chain.loop import ChainRun, ChainState, run_chain
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, PropagationRule
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
-from xdcc.folds import stratified_folds
-from xdcc.plugin import require_plugin
-from xdcc.thresholds.measures import MEASURES
-from xdcc.validation import MultiLabelMixin, check_features, check_fit_data, check_labels
+from xdcc.decision.measures import MEASURES
 
-Propagate = Literal["in_sample", "cross_val"]
+Propagate = Literal["auto", "cross_val", "in_sample"]
 
 PROPAGATE: tuple[str, ...] = get_args(Propagate)
 """The sources of what the training rows propagate; see `xdcc.chain.training`."""
 
 _DEFAULT_PATIENCE = 2
+_AT_LEAST_1 = Number(low=1, whole=True)
 
 
-class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
+class DynamicChainClassifier(BoosterEstimator):
     """A chain of multi-label boosters in which every row has its own label order.
 
     In each round a booster predicts all labels; the label of which it is surest is propagated:
@@ -59,8 +61,8 @@ class DynamicChainClassifier(MultiLabelMixin, BoosterParamsMixin):
     Parameters
     ----------
     chain_length : int, "auto" or None, default="auto"
-        Number of rounds. ``"auto"`` turns on `end_label` and, where there is something to measure
-        on (see `early_stopping_rounds`), early stopping. None is as many rounds as decide all
+        Number of rounds. ``"auto"`` is as many as early stopping says, where there is something
+        to measure on (see `early_stopping_rounds`). None is as many rounds as decide all
         labels, which is also the largest number that makes sense: more are cut to it, with a
         warning.
     n_estimators : int, default=100
@@ -86,22 +88,22 @@ int, default="maxGain"
         probable one; or the label whose probability is farthest from 0.5, as in RDT-DCC.
     labels_per_round : int, default=1
         How many labels a round propagates in a row.
-    propagate : {"in_sample", "cross_val"} or None, default=None
+    propagate : {"auto", "cross_val", "in_sample"}, default="auto"
         Which predictions of the training rows the later rounds see: those of the booster that
         was trained on them (``"in_sample"``, the paper), or out-of-fold ones (``"cross_val"``:
-        `cv` folds, the same for all rounds), which are as uncertain as those of new rows. None is
-        ``"cross_val"``. Long chains of out-of-fold predictions need the end label: rows of which
-        only negatives are left teach the last rounds nothing that holds for other rows.
+        `cv` folds, the same for all rounds), which are as uncertain as those of new rows; this is
+        what ``"auto"`` means. Long chains of out-of-fold predictions need the end label: rows of
+        which only negatives are left teach the last rounds nothing that holds for other rows.
     cv : int, default=3
         Number of folds with ``propagate="cross_val"``, stratified by labels. A round trains a
         booster for each fold, without the fold's rows, and one on all rows.
     ensemble : bool, default=False
         With ``propagate="cross_val"``: whether new rows are predicted by the mean of the folds'
         boosters, which spares the one on all rows.
-    end_label : bool, default=False
+    end_label : bool or "auto", default="auto"
         Whether boosters learn one more label, true where no positive label is left; see
         :mod:`xdcc.chain.end_label`. It ends the chain row by row, and the training when every
-        row is at its end.
+        row is at its end. ``"auto"``: with ``chain_length="auto"``.
     early_stopping_rounds : int or None, default=None
         Stop the training when `stop_measure` has not become better for so many rounds, and keep
         the rounds up to the best. It is measured on `eval_set` if `fit` gets one, else with
@@ -155,18 +157,7 @@ int, default="maxGain"
     stop_scores_ : list of float
         With early stopping: `stop_measure` after each round that was trained, those that were
         cut off included.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -176,6 +167,26 @@ int, default="maxGain"
     """
 
     _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "chain_length": Either(_AT_LEAST_1, Choice(("auto",)), None),
+            "n_estimators": _AT_LEAST_1,
+            "separate_and_conquer": Switch(),
+            "candidates": Choice(CANDIDATES),
+            "order": Choice(ORDERS),
+            "labels_per_round": _AT_LEAST_1,
+            "propagate": Choice(PROPAGATE),
+            "cv": Number(low=2, whole=True),
+            "ensemble": Switch(),
+            "end_label": Either(Switch(), Choice(("auto",))),
+            "early_stopping_rounds": Either(_AT_LEAST_1, None),
+            "stop_tolerance": Number(low=0),
+            "stop_measure": Choice(tuple(MEASURES)),
+            "prediction": Choice(PREDICTIONS),
+            "cumulation": Choice(CUMULATIONS),
+            "verbose": Verbosity(),
+        }
+    )
 
     def __init__(
         self,
@@ -189,10 +200,10 @@ int, default="maxGain"
         candidates: Candidates = "open",
         order: Order = "positive",
         labels_per_round: int = 1,
-        propagate: Propagate | None = None,
+        propagate: Propagate = "auto",
         cv: int = 3,
         ensemble: bool = False,
-        end_label: bool = False,
+        end_label: bool | Literal["auto"] = "auto",
         early_stopping_rounds: int | None = None,
         stop_tolerance: float = 0.003,
         stop_measure: str = "example_f1",
@@ -236,7 +247,7 @@ int, default="maxGain"
         Y: Any,
         sample_weight: Any = None,
         *,
-        eval_set: tuple[Any, Any] | None = None,
+        eval_set: EvalSet | None = None,
         callback: RoundCallback | None = None,
     ) -> Self:
         """Train the chain.
@@ -249,8 +260,9 @@ int, default="maxGain"
             0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
-        eval_set : pair (X, Y), optional
-            Rows on which `stop_measure` is measured for early stopping; not trained on.
+        eval_set : sequence of pairs (X, Y), optional
+            On the rows of the last pair `stop_measure` is measured for early stopping; they are
+            not trained on.
         callback : callable, optional
             Called after each round with its number from 1, the largest number of rounds, and
             the seconds that it took; for a progress bar.
@@ -273,10 +285,10 @@ int, default="maxGain"
             If `chain_length` is above the number of labels.
         """
         params = self._native_booster_params()
-        self._check_arguments()
-        self._check_stopping(eval_set is not None)
+        self._check_params()
+        self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
-        data = check_fit_data(self, X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         check_base_score(params, self.n_labels_)
 
         plan = self._plan(data.Y, params.get("seed"))
@@ -317,7 +329,10 @@ int, default="maxGain"
         ValueError
             If X is not as described or has another number of features than in `fit`.
         """
-        return (self._read_proba(state) for state in self._run(X))
+        return (
+            self._proba_in_form_of_y(self._read_proba(state))
+            for state in self._run(self._check_X(X))
+        )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
         """Labels after each round.
@@ -339,53 +354,10 @@ int, default="maxGain"
         ValueError
             If X is not as described or has another number of features than in `fit`.
         """
-        return (self._decide(Y_proba) for Y_proba in self.staged_predict_proba(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Probability of every label: the chain's cumulated or standard prediction.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-
-        Returns
-        -------
-        float32 array of shape (n_samples, n_labels)
-            Cumulated (equation 9), or the propagated probability, 0 where none was propagated.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
-        """
-        for state in self._run(X):
-            last = state
-        return self._read_proba(last)
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels: 1 where the probability is at least 0.5.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones. With ``cumulation="authors"`` exactly 0.5 is a zero.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
-        """
-        return self._decide(self.predict_proba(X))
+        return (
+            self._labels_in_form_of_y(self._decide(self._read_proba(state)))
+            for state in self._run(self._check_X(X))
+        )
 
     def chain_order(self, X: Any) -> ChainOrder:
         """Tell which label was propagated in which round, and with what value.
@@ -408,7 +380,7 @@ int, default="maxGain"
             If X is not as described or has another number of features than in `fit`.
         """
         labels, values = [], []
-        for state in self._run(X):
+        for state in self._run(self._check_X(X)):
             labels.append(state.labels)
             values.append(
                 np.where(
@@ -428,27 +400,22 @@ int, default="maxGain"
             n_estimators=self.n_estimators,
             rule=PropagationRule(self.candidates, self.order, int(self.labels_per_round)),
             separate_and_conquer=self.separate_and_conquer,
-            end_label=self.end_label or self.chain_length == "auto",
+            end_label=self._has_end_label(),
             folds=stratified_folds(Y, self.cv, seed) if cross_val else None,
             ensemble=cross_val and self.ensemble,
         )
 
     def _watch(
-        self, Y: NDArray[np.float32], eval_set: tuple[Any, Any] | None, plan: ChainPlan
+        self, Y: NDArray[np.float32], eval_set: EvalSet | None, plan: ChainPlan
     ) -> Watch | None:
         patience = self.early_stopping_rounds
         if patience is None:
-            if self.chain_length != "auto" or (eval_set is None and plan.folds is None):
+            if self.chain_length != "auto" or (not eval_set and plan.folds is None):
                 return None
             patience = _DEFAULT_PATIENCE
         run = None
-        if eval_set is not None:
-            X, truth = eval_set
-            features = check_features(self, X)
-            Y, _ = check_labels(self, truth)
-            check_consistent_length(features, Y)
-            if Y.shape[1] != self.n_labels_:
-                raise ValueError(f"eval_set has {Y.shape[1]} labels, Y has {self.n_labels_}.")
+        if eval_set:
+            features, Y = self._check_eval_set(eval_set)[-1]
             run = ChainRun(features, self.n_labels_, plan.n_rounds, plan.rule, plan.end_label)
         return Watch(
             Y,
@@ -462,6 +429,9 @@ int, default="maxGain"
     def _propagates_out_of_fold(self) -> bool:
         return self.propagate != "in_sample"
 
+    def _has_end_label(self) -> bool:
+        return self.chain_length == "auto" if self.end_label == "auto" else bool(self.end_label)
+
     def _limited_rounds(self, n_labels: int) -> int:
         largest = -(-n_labels // int(self.labels_per_round))
         if self.chain_length is None or self.chain_length == "auto":
@@ -471,7 +441,7 @@ int, default="maxGain"
                 f"chain_length={self.chain_length} is more than {n_labels} labels need: "
                 f"{largest} rounds are trained.",
                 UserWarning,
-                stacklevel=4,
+                skip_file_prefixes=(PACKAGE,),
             )
         return min(int(self.chain_length), largest)
 
@@ -486,29 +456,13 @@ int, default="maxGain"
             for booster in boosters:
                 booster.feature_names = names
 
-    def _check_arguments(self) -> None:
-        at_least_1 = Number(low=1, whole=True)
-        if isinstance(self.chain_length, str):
-            check_domain("chain_length", self.chain_length, Choice(("auto",)))
-        elif self.chain_length is not None:
-            check_domain("chain_length", self.chain_length, at_least_1)
-        check_domain("n_estimators", self.n_estimators, at_least_1)
-        check_domain("candidates", self.candidates, Choice(CANDIDATES))
-        check_domain("order", self.order, Choice(ORDERS))
-        check_domain("labels_per_round", self.labels_per_round, at_least_1)
+    def _check_params(self) -> None:
+        super()._check_params()
         PropagationRule(self.candidates, self.order, int(self.labels_per_round))
-        if self.propagate is not None:
-            check_domain("propagate", self.propagate, Choice(PROPAGATE))
-        check_domain("cv", self.cv, Number(low=2, whole=True))
         if self.ensemble and not self._propagates_out_of_fold():
             raise ValueError(
                 "ensemble=True averages the boosters of folds: it needs propagate='cross_val'."
             )
-        if self.early_stopping_rounds is not None:
-            check_domain("early_stopping_rounds", self.early_stopping_rounds, at_least_1)
-        check_domain("stop_tolerance", self.stop_tolerance, Number(low=0))
-        check_domain("stop_measure", self.stop_measure, Choice(tuple(MEASURES)))
-        self._check_reading()
 
     def _check_stopping(self, has_eval_set: bool) -> None:
         measures = has_eval_set or self._propagates_out_of_fold()
@@ -522,10 +476,6 @@ int, default="maxGain"
                 "eval_set has no use: give early_stopping_rounds or chain_length='auto'."
             )
 
-    def _check_reading(self) -> None:
-        check_domain("prediction", self.prediction, Choice(PREDICTIONS))
-        check_domain("cumulation", self.cumulation, Choice(CUMULATIONS))
-
     def _reporter(self, callback: RoundCallback | None) -> RoundCallback:
         def report(round_: int, n_rounds: int, seconds: float) -> None:
             if self.verbose:
@@ -535,11 +485,16 @@ int, default="maxGain"
 
         return report
 
-    def _run(self, X: Any) -> Iterator[ChainState]:
-        check_is_fitted(self)
-        self._check_reading()
-        checked = check_features(self, X)
-        run = ChainRun(checked, self.n_labels_, self.n_rounds_, self.rule_, self.end_label_)
+    def _proba(self, X: Features) -> NDArray[np.float32]:
+        for state in self._run(X):
+            last = state
+        return self._read_proba(last)
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        return self._decide(self._proba(X))
+
+    def _run(self, X: Features) -> Iterator[ChainState]:
+        run = ChainRun(X, self.n_labels_, self.n_rounds_, self.rule_, self.end_label_)
         return run_chain(run, self.boosters_)
 
     def _read_proba(self, state: ChainState) -> NDArray[np.float32]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.features import Features
 from xdcc.chain.propagation import NO_LABEL
-from xdcc.validation import Features
 
 
 class LabelFeatures:

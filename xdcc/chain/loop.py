@@ -12,11 +12,11 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
+from xdcc.base.features import Features
 from xdcc.chain.cumulation import accumulate
 from xdcc.chain.end_label import at_end
 from xdcc.chain.label_features import LabelFeatures
 from xdcc.chain.propagation import PropagationRule, propagate
-from xdcc.validation import Features
 
 
 class ChainState:

@@ -15,7 +15,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from xgboost.core import _LIB, _check_call
 
-from xdcc.validation import FitData
+from xdcc.base.fit_data import FitData
 
 
 class QuantisedFeatures:

@@ -24,13 +24,13 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from xgboost.core import _LIB, _check_call
 
+from xdcc.base.fit_data import FitData
+from xdcc.base.label_frequency import label_frequency
 from xdcc.chain.early_stopping import Watch
 from xdcc.chain.end_label import end_truth
 from xdcc.chain.loop import ChainState
 from xdcc.chain.propagation import PropagationRule
 from xdcc.chain.quantised import QuantisedFeatures
-from xdcc.label_frequency import label_frequency
-from xdcc.validation import FitData
 
 type RoundCallback = Callable[[int, int, float], object]
 

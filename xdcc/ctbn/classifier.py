@@ -4,7 +4,6 @@
 them (``growth.py``, ``mixture.py``). What is asked of the mixture later is exact: the probability
 of a labelset, marginals, samples. Only its most probable labelset is searched for by annealing
 (``annealing.py``), or by trying all if there are few labels.
-(More than 300 lines, most of them documentation.)
 """
 
 import os
@@ -12,17 +11,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Real
+from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from xdcc.boosting.domains import Choice, Domain, Number, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Threads, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.features import Features
+from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth
@@ -37,22 +38,11 @@ from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.strength import choose_C
 from xdcc.ctbn.tree_inference import draw, sum_product
-from xdcc.f1_maximiser import SizedMarginals
-from xdcc.validation import Features, MultiLabelMixin, check_features, check_fit_data, check_labels
+from xdcc.decision.f1_maximiser import SizedMarginals
 
 Inference = Literal["anneal", "exact"]
 
 Prediction = Literal["map", "hamming", "example_f1"]
-
-_DOMAINS: dict[str, Domain] = {
-    "max_components": Number(low=1, whole=True),
-    "parent_effect": Choice(get_args(ParentEffect)),
-    "n_anneal": Number(low=0, whole=True),
-    "inference": Choice(get_args(Inference)),
-    "prediction": Choice(get_args(Prediction)),
-    "n_draws": Number(low=1, whole=True),
-    "max_solver_iter": Number(low=1, whole=True),
-}
 
 _ROUGH_TOL = 1e-5
 
@@ -60,7 +50,7 @@ _TOL = 1e-7
 """Tolerances of the models while the mixture grows, and of the final ones."""
 
 
-class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
+class CTBNMixtureClassifier(MultiLabelEstimator):
     """Mixture of conditional tree-structured Bayesian networks (Hong, Batal, Hauskrecht, 2014).
 
     P(y|x) is a weighted sum of trees; in a tree every label has at most one other label as its
@@ -117,16 +107,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         after each iteration: the penalised log-likelihood (``mixture.py``). It never falls.
     log_likelihood_curve_ : list of float
         The same for the final fit on all rows.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
+    {fitted}
 
     Notes
     -----
@@ -135,6 +116,24 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
     Y) are summed out of the likelihood. The intercepts have a weak penalty (normal with standard
     deviation 5) that keeps them finite where a label is constant.
     """
+
+    _domains = MappingProxyType(
+        {
+            "max_components": Number(low=1, whole=True),
+            "C": Either(
+                Choice(("cross_val",)), Number(low=0, high=np.inf, low_open=True, high_open=True)
+            ),
+            "parent_effect": Choice(get_args(ParentEffect)),
+            "n_anneal": Number(low=0, whole=True),
+            "inference": Choice(get_args(Inference)),
+            "base_estimator": Anything(),
+            "prediction": Choice(get_args(Prediction)),
+            "n_draws": Number(low=1, whole=True),
+            "max_solver_iter": Number(low=1, whole=True),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
 
     def __init__(
         self,
@@ -191,8 +190,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         UserWarning
             If a component has collapsed and is dropped.
         """
-        self._check_params()
-        data = check_fit_data(self, X, Y)
+        data = self._begin_fit(X, Y)
         if len(data.Y) < 2:
             raise ValueError(
                 "n_samples=1: structures are scored on rows that are held out, so at least two "
@@ -212,63 +210,24 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         self._keep(growth)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If a parameter is outside its domain, or X is not as described or has another number
-            of features than in `fit`.
-        """
-        checked = self._check_predict(X)
+    def _labels(self, X: Features) -> NDArray[np.int64]:
         if self.prediction == "hamming":
-            return (self._marginals(checked) > 0.5).astype(np.int64)
+            return (self._marginals(X) > 0.5).astype(np.int64)
         if self.prediction == "example_f1":
             # All rows share the random numbers: a row's prediction does not depend on the others.
             random = np.random.RandomState(self._seed)
             uniform = random.random_sample((1, self.n_draws, 1 + self.n_labels_))
-            drawn = self._draw(checked, np.repeat(uniform, checked.shape[0], axis=0))
+            drawn = self._draw(X, np.repeat(uniform, X.shape[0], axis=0))
             return SizedMarginals.of_samples(drawn).maximise().labels
-        log_cpds = self._log_cpds(checked)
+        log_cpds = self._log_cpds(X)
         trees = [component.parents for component in self.mixture_.components]
         if self.inference == "exact":
             return exact_map(log_cpds, trees, self.mixture_.weights)
         random = np.random.RandomState(self._seed)
         return anneal(log_cpds, trees, self.mixture_.weights, self.n_anneal, random)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Marginal probability of every label, exactly.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels)
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
-        """
-        return self._marginals(self._check_predict(X))
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return self._marginals(X)
 
     def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """Log P(y|x) of labelsets (natural logarithm, equation 5).
@@ -291,11 +250,9 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `predict`, and if Y is not as described or has another number of rows or labels.
         """
-        checked = self._check_predict(X)
-        labels, _ = check_labels(self, Y)
+        checked = self._check_X(X)
+        labels = check_labels_as_in_fit(self, Y)
         check_consistent_length(checked, labels)
-        if labels.shape[1] != self.n_labels_:
-            raise ValueError(f"Y has {labels.shape[1]} labels, but in fit it had {self.n_labels_}.")
         with threadpool_limits(1, "blas"):
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
 
@@ -325,7 +282,7 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `predict`, and if `n` is not a whole number of at least 1.
         """
-        checked = self._check_predict(X)
+        checked = self._check_X(X)
         check_domain("n", n, Number(low=1, whole=True))
         random = check_random_state(random_state)
         shape = (checked.shape[0], n, 1 + self.n_labels_)
@@ -404,24 +361,13 @@ class CTBNMixtureClassifier(MultiLabelMixin, BaseEstimator):
             )
         return found
 
-    def _check_predict(self, X: Any) -> Features:
-        check_is_fitted(self)
-        self._check_params()
-        return check_features(self, X)
-
     def _check_params(self) -> None:
-        for name, domain in _DOMAINS.items():
-            check_domain(name, getattr(self, name), domain)
-        is_number = isinstance(self.C, Real) and not isinstance(self.C, bool | np.bool_)
-        if self.C != "cross_val" and not (is_number and 0 < self.C < np.inf):
-            raise ValueError(f"C={self.C!r}: it has to be 'cross_val' or a finite number above 0.")
+        super()._check_params()
         if self.base_estimator is not None and not hasattr(self.base_estimator, "predict_proba"):
             raise ValueError(
                 f"base_estimator={self.base_estimator!r}: it has to be a classifier with "
                 "predict_proba."
             )
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
 
 
 class CTBNClassifier(CTBNMixtureClassifier):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.folds import stratified_folds
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
@@ -28,7 +29,6 @@ from xdcc.ctbn.mixture import (
 )
 from xdcc.ctbn.structure import edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import Parents
-from xdcc.folds import stratified_folds
 
 _VALIDATION_FOLDS = 5
 """One of so many parts of the rows is the internal test set."""

@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.pyplot import require_pyplot
 from xdcc.ctbn.classifier import CTBNMixtureClassifier
 from xdcc.ctbn.tree_inference import Parents, top_down
-from xdcc.explain.pyplot import require_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ penalties, each starting at the last solutions, and left when the loss rises.
 
 import numpy as np
 
+from xdcc.base.folds import stratified_folds
 from xdcc.ctbn.logistic import Floats, Matrix, Penalty, Problems, linear_predictor, solve
-from xdcc.folds import stratified_folds
 
 GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 

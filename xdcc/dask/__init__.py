@@ -12,7 +12,7 @@ except ImportError as error:
         f"{error.name} is not installed: pip install 'xdcc[dask]'"
     ) from error
 
-from xdcc.dask.classifier import DynamicChainClassifier
+from xdcc.dask.classifier import DaskDynamicChainClassifier
 from xdcc.dask.communicator import WorkerLostError
 
-__all__ = ["DynamicChainClassifier", "WorkerLostError"]
+__all__ = ["DaskDynamicChainClassifier", "WorkerLostError"]

@@ -1,10 +1,10 @@
-"""``DynamicChainClassifier`` for Dask: the chain of ``xdcc.chain``, trained on several workers.
+"""``DaskDynamicChainClassifier``: the chain of ``xdcc.chain``, trained on several workers.
 
 Every worker checks and keeps its own rows (``rows.py``, ``chunks.py``). Then all of them run the
 loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
 updater adds up histograms over the workers and the loop its label frequencies, so that all end
 with the same boosters, while each propagates labels in its own rows. Predictions are made chunk
-by chunk by the local estimator. (More than 300 lines, most of them documentation.)
+by chunk by the local estimator.
 """
 
 import itertools
@@ -21,28 +21,29 @@ from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
+from xdcc.base.booster_parameters import check_base_score
+from xdcc.base.estimator import EvalSet
+from xdcc.base.fit_data import check_fit_data
+from xdcc.base.plugin import require_plugin
 from xdcc.boosting.classifier import OBJECTIVE
-from xdcc.boosting.params import check_base_score
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_rows
 from xdcc.dask.communicator import run_together
 from xdcc.dask.rows import WorkerRows, concatenate, stand_ins
-from xdcc.plugin import require_plugin
-from xdcc.validation import check_fit_data
 
 type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
 
 
-class DynamicChainClassifier(chain.DynamicChainClassifier):
+class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     """A dynamic chain that is trained on the workers of a Dask cluster.
 
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
     the workers. ``propagate="cross_val"``, `end_label` and `early_stopping_rounds` are not
-    available here: `fit` refuses them. ``propagate=None`` is ``"in_sample"`` and
-    ``chain_length="auto"`` as many rounds as decide all labels.
+    available here: `fit` refuses them. So ``propagate="auto"`` is ``"in_sample"``, and
+    ``chain_length="auto"`` finds nothing to measure on: it is as many rounds as decide all labels.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -93,7 +94,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         Y: Any,
         sample_weight: Any = None,
         *,
-        eval_set: tuple[Any, Any] | None = None,
+        eval_set: EvalSet | None = None,
         callback: RoundCallback | None = None,
         coll_cfg: collective.Config | None = None,
     ) -> Self:
@@ -119,7 +120,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
 
         Returns
         -------
-        self : DynamicChainClassifier
+        self : DaskDynamicChainClassifier
             The fitted estimator.
 
         Raises
@@ -140,7 +141,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
             If `chain_length` is above the number of labels, or a label unknown in all rows.
         """
         params = {**self._native_booster_params(), "objective": OBJECTIVE}
-        self._check_arguments()
+        self._check_params()
         self._check_available(eval_set)
         require_plugin(type(self).__name__)
         client = self.client
@@ -180,7 +181,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
     def _check_available(self, eval_set: Any) -> None:
         wanted = {
             "propagate='cross_val'": self.propagate == "cross_val",
-            "end_label=True": self.end_label,
+            "end_label=True": self.end_label is True,
             "early_stopping_rounds": self.early_stopping_rounds is not None,
             "eval_set": eval_set is not None,
         }
@@ -234,6 +235,10 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         check_is_fitted(self)
         return self._map(_proba, X, (self.n_labels_,), np.float32)
 
+    def predict(self, X: Any) -> Any:
+        """Labels; of a Dask collection a Dask array, as with `predict_proba`."""
+        return self._decide(self.predict_proba(X)) if is_collection(X) else super().predict(X)
+
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probability of every label after each round.
 
@@ -262,6 +267,12 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         check_is_fitted(self)
         stages = self._map(_stages, X, (self.n_rounds_, self.n_labels_), np.float32)
         return (stages[:, round_] for round_ in range(self.n_rounds_))
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
+        """Labels after each round; of a Dask collection Dask arrays."""
+        if not is_collection(X):
+            return super().staged_predict(X)
+        return (self._decide(Y_proba) for Y_proba in self.staged_predict_proba(X))
 
     def chain_order(self, X: Any) -> ChainOrder:
         """Tell which label was propagated in which round, and with what value.
@@ -294,7 +305,7 @@ class DynamicChainClassifier(chain.DynamicChainClassifier):
         return ChainOrder(order[:, 0].astype(np.intp), order[:, 1].astype(np.float32), k)
 
     def _map(self, function: ChunkFunction, X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-        self._check_reading()
+        self._check_params()
         local = self.to_local()
         return map_rows(
             function, local, X, n_features=local.n_features_in_, shape=shape, dtype=dtype

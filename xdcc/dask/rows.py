@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.features import check_features
+from xdcc.base.fit_data import FitData
+from xdcc.base.labels import check_labels
+from xdcc.base.weights import check_weight
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
-from xdcc.validation import FitData, check_features, check_labels, check_weight
 
 
 @dataclass(frozen=True)
@@ -215,9 +218,10 @@ def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitDa
     estimator._takes_categories = False  # chunks would have to agree on their numbers
     try:
         checked_X = check_features(estimator, X, reset=True)
-        checked_Y, names = check_labels(estimator, Y)
-        check_consistent_length(checked_X, checked_Y, sample_weight)
-        weight = check_weight(sample_weight, len(checked_Y), some_positive=False)
+        # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
+        labels = check_labels(Y.to_frame() if isinstance(Y, pd.Series) else _as_matrix(Y))
+        check_consistent_length(checked_X, labels.Y, sample_weight)
+        weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
     except ValueError as error:
         raise ValueError(f"Chunk {number} of the rows: {error}") from error
     feature_names = getattr(estimator, "feature_names_in_", None)
@@ -226,9 +230,13 @@ def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitDa
         is_sparse=sparse.issparse(checked_X),
         n_features=checked_X.shape[1],
         feature_names=None if feature_names is None else tuple(feature_names),
-        label_names=tuple(names),
+        label_names=tuple(labels.names),
     )
-    return FitData(checked_X, checked_Y, weight), layout
+    return FitData(checked_X, labels.Y, weight), layout
+
+
+def _as_matrix(Y: Any) -> Any:
+    return Y.reshape(-1, 1) if Y.ndim == 1 else Y
 
 
 def _storage(layout: Layout) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.boosting.domains import Choice, check_domain
+from xdcc.base.domains import Choice, check_domain
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.booster_model import Tree, read_model
 from xdcc.explain.rounds import boosters_by_round, feature_names

@@ -1,7 +1,7 @@
 """A heat map of a table with labels down its side, readable with few labels and with many.
 
 :func:`new_axes` makes a figure large enough for the table, up to a limit; :func:`draw_heat_map`
-draws; both are called after :func:`xdcc.explain.pyplot.require_pyplot`. Where there are more rows
+draws; both are called after :func:`xdcc.base.pyplot.require_pyplot`. Where there are more rows
 or columns than names can be read, every second, third and so on is named. Colours run with the
 square root of the value: a few large values would otherwise hide all others.
 """

@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from xdcc.boosting.params import PARAM_BY_NAME
+from xdcc.base.booster_parameters import PARAM_BY_NAME
+from xdcc.base.features import check_features
+from xdcc.base.weights import check_weight
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.booster_model import BoosterModel, Tree, read_model
 from xdcc.explain.rounds import Round, round_matrix, walk_rounds
 from xdcc.explain.truth import check_truth
-from xdcc.validation import check_features, check_weight
 
 type _Array = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from xdcc.boosting.domains import Choice, check_domain
+from xdcc.base.domains import Choice, check_domain
+from xdcc.base.pyplot import require_pyplot
 from xdcc.explain.heat_map import draw_heat_map, new_axes
-from xdcc.explain.pyplot import require_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

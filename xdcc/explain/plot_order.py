@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from xdcc.base.pyplot import require_pyplot
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.heat_map import draw_heat_map, new_axes
-from xdcc.explain.pyplot import require_pyplot
 from xdcc.explain.round_statistics import round_statistics
 
 if TYPE_CHECKING:

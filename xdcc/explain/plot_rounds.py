@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.pyplot import require_pyplot
 from xdcc.explain.heat_map import draw_heat_map, new_axes
-from xdcc.explain.pyplot import require_pyplot
 from xdcc.explain.round_statistics import RoundStatistics
 
 if TYPE_CHECKING:

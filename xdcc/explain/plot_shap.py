@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xdcc.boosting.domains import Choice, Number, check_domain
-from xdcc.explain.pyplot import require_pyplot
+from xdcc.base.domains import Choice, Number, check_domain
+from xdcc.base.pyplot import require_pyplot
 from xdcc.explain.shap_values import ShapValues
 
 if TYPE_CHECKING:

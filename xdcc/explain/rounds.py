@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.features import Features
 from xdcc.chain.classifier import DynamicChainClassifier
-from xdcc.validation import Features
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def walk_rounds(chain: DynamicChainClassifier, X: Any) -> Iterator[Round]:
         If X is not as described or has another number of features than in `fit`.
     """
     before, ended = None, None
-    states = chain._run(X)
+    states = chain._run(chain._check_X(X))
     for number, boosters in enumerate(boosters_by_round(chain), start=1):
         state = next(states)
         after, ended_after = state.P.copy(), state.ended.copy()

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.boosting.domains import Number, check_domain
+from xdcc.base.domains import Number, check_domain
+from xdcc.base.features import Features, check_features
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.rounds import (
     Round,
@@ -21,7 +22,6 @@ from xdcc.explain.rounds import (
     round_matrix,
     walk_rounds,
 )
-from xdcc.validation import Features, check_features
 
 
 @dataclass(frozen=True)

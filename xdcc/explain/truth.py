@@ -4,8 +4,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.labels import Labels
 from xdcc.chain.classifier import DynamicChainClassifier
-from xdcc.validation import Labels, check_labels
 
 
 def check_truth(chain: DynamicChainClassifier, X: Any, Y: Any) -> Labels:
@@ -34,8 +35,6 @@ def check_truth(chain: DynamicChainClassifier, X: Any, Y: Any) -> Labels:
         than X.
     """
     check_is_fitted(chain)
-    truth, _ = check_labels(chain, Y)
-    if truth.shape[1] != chain.n_labels_:
-        raise ValueError(f"Y has {truth.shape[1]} labels, but the chain has {chain.n_labels_}.")
+    truth = check_labels_as_in_fit(chain, Y)
     check_consistent_length(X, truth)
     return truth

@@ -2,20 +2,23 @@
 
 The tree is grown by ``tree.py``; this file checks parameters and data and reads predictions from
 the leaves that an instance reaches. With other values of `criterion` and `clustering` the same
-code gives LaCova and ML-C4.5. (More than 300 lines, most of them documentation.)
+code gives LaCova and ML-C4.5.
 """
 
+from types import MappingProxyType
 from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting.domains import Choice, Domain, Number, check_domain
-from xdcc.categories import categorical_mask
-from xdcc.kernel_features import kernel_rows
+from xdcc.base.categories import categorical_mask
+from xdcc.base.domains import Anything, Choice, Either, Number, Threads, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.kernel_features import kernel_rows
 from xdcc.lacovac import _reading
 from xdcc.lacovac._splits import n_threads
 from xdcc.lacovac.tree import (
@@ -27,35 +30,27 @@ from xdcc.lacovac.tree import (
     ThresholdSize,
     grow_trees,
 )
-from xdcc.validation import (
-    Features,
-    FitData,
-    MultiLabelMixin,
-    check_all_known,
-    check_features,
-    check_fit_data,
-)
-
-_DOMAINS: dict[str, Domain] = {
-    "criterion": Choice(get_args(Criterion)),
-    "threshold_size": Choice(get_args(ThresholdSize)),
-    "min_samples_split": Number(low=2, whole=True),
-    "min_samples_leaf": Number(low=1, whole=True),
-    "ccp_alpha": Number(low=0),
-    "smoothing": Number(low=0),
-}
-
-_OPTIONAL: dict[str, Domain] = {
-    "clustering": Choice(get_args(Clustering)),
-    "max_depth": Number(low=0, whole=True),
-    "max_leaf_nodes": Number(low=1, whole=True),
-}
 
 
-class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
+class BaseLabelTrees(MultiLabelEstimator):
     """What the tree and the forest share: how parameters and data are checked."""
 
     _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "criterion": Choice(get_args(Criterion)),
+            "clustering": Either(Choice(get_args(Clustering)), None),
+            "threshold_size": Choice(get_args(ThresholdSize)),
+            "max_depth": Either(Number(low=0, whole=True), None),
+            "max_leaf_nodes": Either(Number(low=1, whole=True), None),
+            "min_samples_split": Number(low=2, whole=True),
+            "min_samples_leaf": Number(low=1, whole=True),
+            "ccp_alpha": Number(low=0),
+            "smoothing": Number(low=0),
+            "categorical_features": Anything(),
+            "n_jobs": Threads(),
+        }
+    )
 
     criterion: Criterion
     clustering: Clustering | None
@@ -69,18 +64,9 @@ class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
     categorical_features: ArrayLike | None
     n_jobs: int | None
 
-    def _check_params(self) -> None:
-        for name, domain in _DOMAINS.items():
-            check_domain(name, getattr(self, name), domain)
-        for name, domain in _OPTIONAL.items():
-            if getattr(self, name) is not None:
-                check_domain(name, getattr(self, name), domain)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
-
     def _check_data(self, X: Any, Y: Any) -> tuple[FitData, NDArray[np.bool_]]:
         """Check the data, and find out which features are categorical."""
-        data = check_fit_data(self, X, Y)
+        data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "label trees")
         mask = categorical_mask(self.n_features_in_, data.feature_types, self.categorical_features)
         return data, mask
@@ -97,11 +83,6 @@ class BaseLabelTrees(MultiLabelMixin, BaseEstimator):
             self.max_leaf_nodes,
             max_features,
         )
-
-    def _check_predict(self, X: Any) -> Features:
-        check_is_fitted(self)
-        self._check_params()
-        return check_features(self, X)
 
     def _n_threads(self) -> int:
         return n_threads(None if self.n_jobs == -1 else self.n_jobs)
@@ -156,18 +137,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     ----------
     tree_ : LabelTrees
         The tree as arrays.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -240,7 +210,6 @@ class LaCovaCClassifier(BaseLabelTrees):
             If a parameter is outside its domain, or X or Y is not as described; an unknown label
             (NaN) is refused, since leaves count instances by all their labels.
         """
-        self._check_params()
         data, categorical = self._check_data(X, Y)
         rows = np.arange(len(data.Y), dtype=np.int32)[np.newaxis]
         self.tree_ = grow_trees(
@@ -254,56 +223,12 @@ class LaCovaCClassifier(BaseLabelTrees):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Predict labels: the most frequent labelset of every leaf that an instance reaches.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If a parameter is outside its domain, or X is not as described or has another number
-            of features than in `fit`.
-        """
-        checked = self._check_predict(X)
-        predicted = _reading.predict(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        predicted = _reading.predict(self.tree_, 0, *kernel_rows(X), self._n_threads())
         return predicted.astype(np.int64)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of every label: its frequency in the leaf that decides it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels)
-            Marginal probabilities; `predict` follows the joint ones, and 0.5 need not divide the
-            labels that it predicts from the others.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
-        """
-        checked = self._check_predict(X)
-        return _reading.mean_proba(
-            self.tree_, self.smoothing, *kernel_rows(checked), self._n_threads()
-        )
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return _reading.mean_proba(self.tree_, self.smoothing, *kernel_rows(X), self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
@@ -325,7 +250,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         ValueError
             As in `predict`.
         """
-        checked = self._check_predict(X)
+        checked = self._check_X(X)
         return _reading.apply(self.tree_, 0, *kernel_rows(checked), self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from xdcc.boosting.domains import Number, check_domain
+from xdcc.base.domains import Number, check_domain
 
 
 def label_correlations(Y: Any) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting.domains import Number, check_domain
+from xdcc.base.domains import Number, check_domain
 from xdcc.lacovac._splits import KINDS
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.forest import LaCovaCForestClassifier

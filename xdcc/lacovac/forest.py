@@ -6,18 +6,19 @@ predicts the labelset that most trees predict, and averages their probabilities.
 """
 
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from xdcc.boosting.domains import Choice, Number, check_domain
-from xdcc.kernel_features import kernel_rows
+from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
+from xdcc.base.features import Features
+from xdcc.base.kernel_features import kernel_rows
 from xdcc.lacovac import _reading
 from xdcc.lacovac.classifier import BaseLabelTrees
 from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize, grow_trees
-from xdcc.validation import Features
 
 Voting = Literal["labelset", "label"]
 
@@ -80,6 +81,19 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
     trees_: LabelTrees
 
+    _domains = MappingProxyType(
+        {
+            **BaseLabelTrees._domains,
+            "n_estimators": Number(low=1, whole=True),
+            "max_features": Either(
+                Choice(("sqrt", "log2")), Number(low=1, whole=True), Share(), None
+            ),
+            "bootstrap": Switch(),
+            "voting": Choice(get_args(Voting)),
+            "random_state": Seed(),
+        }
+    )
+
     def __init__(
         self,
         *,
@@ -138,7 +152,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
             If a parameter is outside its domain, or X or Y is not as described; an unknown label
             (NaN) is refused.
         """
-        self._check_params()
         data, categorical = self._check_data(X, Y)
         random = check_random_state(self.random_state)
         n_rows = len(data.Y)
@@ -157,59 +170,16 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Predict labels by a vote of the trees.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If a parameter is outside its domain, or X is not as described or has another number
-            of features than in `fit`.
-        """
-        checked = self._check_predict(X)
-        proba = self._proba(checked)
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        proba = self._proba(X)
         if self.voting == "label":
             return (proba >= 0.5).astype(np.int64)
         elected = np.empty(proba.shape, np.int64)
         block = max(1, _VOTES_AT_ONCE // (self._n_trees * self.n_labels_))
         for begin in range(0, len(elected), block):
             rows = slice(begin, begin + block)
-            elected[rows] = _elected(self._votes(checked[rows]), proba[rows])
+            elected[rows] = _elected(self._votes(X[rows]), proba[rows])
         return elected
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of every label, averaged over the trees.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels)
-            Marginal probabilities.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
-        """
-        return self._proba(self._check_predict(X))
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label, in every tree.
@@ -231,28 +201,13 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         ValueError
             As in `predict`.
         """
-        rows, threads = kernel_rows(self._check_predict(X)), self._n_threads()
+        rows, threads = kernel_rows(self._check_X(X)), self._n_threads()
         leaves = [_reading.apply(self.trees_, t, *rows, threads) for t in range(self._n_trees)]
         return np.stack(leaves, axis=1)
 
     @property
     def _n_trees(self) -> int:
         return len(self.trees_.start) - 1
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        check_domain("n_estimators", self.n_estimators, Number(low=1, whole=True))
-        check_domain("voting", self.voting, Choice(get_args(Voting)))
-        if not isinstance(self.bootstrap, bool | np.bool_):
-            raise ValueError(f"bootstrap={self.bootstrap!r}: it has to be True or False.")
-        value = self.max_features
-        is_number = Number(low=1, whole=True).accepts(value)
-        is_share = not isinstance(value, Integral) and Number(0, 1, low_open=True).accepts(value)
-        if value not in ("sqrt", "log2", None) and not is_number and not is_share:
-            raise ValueError(
-                f"max_features={value!r}: it has to be 'sqrt', 'log2', None, a whole number at "
-                "least 1, or a share above 0 and at most 1."
-            )
 
     def _n_drawn(self) -> int:
         """Features per split; 0 is all of them."""

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.features import Features
+from xdcc.base.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.labels import Labels
 from xdcc.lacovac import _reading, _splits
 from xdcc.lacovac._splits import KINDS
 from xdcc.lacovac.pruning import prune
-from xdcc.validation import Features, Labels
 
 Criterion = Literal["covariance", "variance", "gain_ratio"]
 

@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.kernel_features import kernel_rows
+from xdcc.base.features import Features
+from xdcc.base.kernel_features import kernel_rows
 from xdcc.rdt import _tree
 from xdcc.rdt.forest import Forest, Weighting, read_forest
-from xdcc.validation import Features
 
 Threshold = Literal["label", "probability"]
 

@@ -6,17 +6,19 @@ are read (``chains.py``) is decided in prediction: `chain`, `order`, `threshold`
 (More than 300 lines, most of them documentation.)
 """
 
+from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from xdcc.boosting.domains import Choice, Domain, Number, check_domain
-from xdcc.categories import categorical_mask
-from xdcc.labelsets import number_labelsets
+from xdcc.base.categories import categorical_mask
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.features import Features
+from xdcc.base.fit_data import check_all_known
+from xdcc.decision.labelsets import number_labelsets
 from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
@@ -30,35 +32,13 @@ from xdcc.rdt.chains import (
     run_chain,
 )
 from xdcc.rdt.forest import Forest, TreeShape, Weighting, grow_forest, read_forest
-from xdcc.validation import (
-    Features,
-    MultiLabelMixin,
-    check_all_known,
-    check_features,
-    check_fit_data,
-)
 
 Chain = Literal["dynamic", "static"]
 
 TreeWeight = Literal["gini", "equal"]
 
-_DOMAINS: dict[str, Domain] = {
-    "n_estimators": Number(low=1, whole=True),
-    "max_depth": Number(low=0, whole=True),
-    "min_samples_split": Number(low=2, whole=True),
-    "label_test_fraction": Number(low=0, high=1),
-    "disjunction_size": Number(low=1, whole=True),
-    "threshold": Choice(THRESHOLDS),
-    "candidates": Choice(CANDIDATES),
-    "sigma": Number(low=0, high=1),
-    "tree_weight": Choice(get_args(TreeWeight)),
-    "size_exponent": Number(low=0),
-}
 
-_SWITCHES = ("redraw", "early_stop")
-
-
-class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
+class RandomDecisionTreeClassifier(MultiLabelEstimator):
     """Random decision trees that answer every chain order (Kulessa and Loza Mencía, 2018).
 
     A node tests a randomly drawn label or feature; labels are no target of the trees. A tree's
@@ -124,18 +104,7 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         Labelsets of the training data, the most frequent first.
     random_order_ : int array of shape (n_labels,)
         The order of a static chain if `order` is None.
-    n_labels_ : int
-        Number of labels.
-    label_names_ : array of str of shape (n_labels,)
-        Column names of a DataFrame, else `label_0`, `label_1` and so on.
-    classes_ : list of arrays
-        The values 0 and 1 for each label.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : array of str of shape (n_features,)
-        Names of the features, if X was a DataFrame with names.
-    categories_ : dict of int to array
-        Categories of each categorical column by its position, if X had such columns.
+    {fitted}
 
     Notes
     -----
@@ -145,6 +114,28 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
     """
 
     _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "n_estimators": Number(low=1, whole=True),
+            "max_depth": Number(low=0, whole=True),
+            "min_samples_split": Number(low=2, whole=True),
+            "label_test_fraction": Number(low=0, high=1),
+            "disjunction_size": Number(low=1, whole=True),
+            "redraw": Switch(),
+            "categorical_features": Anything(),
+            "chain": Either(Choice(get_args(Chain)), None),
+            "order": Anything(),
+            "threshold": Choice(THRESHOLDS),
+            "candidates": Choice(CANDIDATES),
+            "early_stop": Switch(),
+            "sigma": Number(low=0, high=1),
+            "transformation": Either(Choice(("powerset",)), None),
+            "tree_weight": Choice(get_args(TreeWeight)),
+            "size_exponent": Number(low=0),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
 
     def __init__(
         self,
@@ -208,8 +199,7 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
             If a parameter is outside its domain, or X or Y is not as described; an unknown label
             (NaN) is refused, since leaves count instances by all their labels.
         """
-        self._check_params()
-        data = check_fit_data(self, X, Y)
+        data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "random decision trees")
         self._check_order()
         categorical = categorical_mask(
@@ -231,62 +221,20 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         )
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If a parameter is outside its domain, or X is not as described or has another number
-            of features than in `fit`.
-        """
-        checked = self._check_predict(X)
+    def _labels(self, X: Features) -> NDArray[np.int64]:
         if self.transformation == "powerset":
-            likeliest = self._labelset_proba(checked).argmax(axis=1)
+            likeliest = self._labelset_proba(X).argmax(axis=1)
             return self.labelsets_[likeliest].astype(np.int64)
         if self.chain is None:
-            return decide_at_once(*self._at_once(checked), self.threshold).astype(np.int64)
-        return self._run(checked).Y_pred.astype(np.int64)
+            return decide_at_once(*self._at_once(X), self.threshold).astype(np.int64)
+        return self._run(X).Y_pred.astype(np.int64)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Posterior of every label; in a chain, at the time when the label was decided.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels)
-            With the label method of thresholding, 0.5 does not divide the positive labels from
-            the negative ones.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
-        """
-        checked = self._check_predict(X)
+    def _proba(self, X: Features) -> NDArray[np.float64]:
         if self.transformation == "powerset":
-            return self._labelset_proba(checked) @ self.labelsets_.astype(np.float64)
+            return self._labelset_proba(X) @ self.labelsets_.astype(np.float64)
         if self.chain is None:
-            return self._at_once(checked)[0]
-        return self._run(checked).Y_proba
+            return self._at_once(X)[0]
+        return self._run(X).Y_proba
 
     def predict_order(self, X: Any) -> NDArray[np.int64]:
         """Order in which a chain decides the labels of every row.
@@ -329,7 +277,7 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
         ValueError
             As in `predict`, and if there is no chain.
         """
-        checked = self._check_predict(X)
+        checked = self._check_X(X)
         if self.chain is None or self.transformation is not None:
             raise ValueError(
                 f"chain={self.chain!r} with transformation={self.transformation!r} decides all "
@@ -337,25 +285,10 @@ class RandomDecisionTreeClassifier(MultiLabelMixin, BaseEstimator):
             )
         return self._run(checked)
 
-    def _check_predict(self, X: Any) -> Features:
-        check_is_fitted(self)
-        self._check_params()
+    def _check_X(self, X: Any) -> Features:
+        features = super()._check_X(X)
         self._check_order()
-        return check_features(self, X)
-
-    def _check_params(self) -> None:
-        for name, domain in _DOMAINS.items():
-            check_domain(name, getattr(self, name), domain)
-        for name in _SWITCHES:
-            value = getattr(self, name)
-            if not isinstance(value, bool | np.bool_):
-                raise ValueError(f"{name}={value!r}: it has to be True or False.")
-        for name, choices in (("chain", get_args(Chain)), ("transformation", ("powerset",))):
-            value = getattr(self, name)
-            if value is not None:
-                check_domain(name, value, Choice(choices))
-        if self.n_jobs is not None and self.n_jobs != -1:
-            check_domain("n_jobs", self.n_jobs, Number(low=1, whole=True))
+        return features
 
     def _check_order(self) -> None:
         if self.order is None:

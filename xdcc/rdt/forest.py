@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.features import Features
+from xdcc.base.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.labels import Labels
 from xdcc.rdt import _tree
-from xdcc.validation import Features, Labels
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ import numpy as np
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.plugin import plugin_version, require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.plugin import plugin_version, require_plugin
 from xdcc.serving.estimator_state import from_json, to_json
 
 type Model = DynamicChainClassifier | MultiLabelXGBClassifier

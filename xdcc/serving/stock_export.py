@@ -86,7 +86,7 @@ def _described(
 ) -> tuple[dict[str, Any], list[list[xgb.Booster]]]:
     if type(model) is DynamicChainClassifier:
         check_is_fitted(model)
-        model._check_reading()
+        model._check_params()
         rounds = model.boosters_
         rule, end_label = model.rule_, model.end_label_
         n_label_features = model.n_labels_ + end_label

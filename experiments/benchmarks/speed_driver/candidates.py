@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from speed_driver.data import Features, Labels, synthetic_shape
 from speed_driver.job import Job
 from speed_driver.suites import STOCK
-from xdcc.plugin import require_plugin
+from xdcc.base.plugin import require_plugin
 
 DEPTH = 6
 MAX_BIN = 256

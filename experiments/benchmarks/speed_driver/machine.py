@@ -9,7 +9,7 @@ from typing import Any
 
 import xgboost
 
-from xdcc.plugin import plugin_version
+from xdcc.base.plugin import plugin_version
 
 _PACKAGES = ("xdcc", "xgboost", "lightgbm", "catboost", "scikit-learn", "numpy", "scipy")
 

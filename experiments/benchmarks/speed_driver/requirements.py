@@ -11,7 +11,7 @@ from speed_driver.suites import (
     TABLE_2,
 )
 from speed_driver.summary import Cell, Ratio, Summary, geometric_mean
-from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.base.booster_parameters import SPLIT_METHODS
 
 FOUR_SPARSE = ("enron", "medical", "bibtex", "tmc2007-500")
 """Those of the seven whose files are sparse."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from speed_driver.data import check_name, synthetic_shape
 from speed_driver.job import Job, Phase, Storage
-from xdcc.boosting.params import SPLIT_METHODS
+from xdcc.base.booster_parameters import SPLIT_METHODS
 
 ROUNDS = {
     "emotions": 50,

@@ -1,0 +1,121 @@
+"""``**booster_params`` for an estimator, in a way that scikit-learn understands.
+
+An estimator names its most used booster parameters in its signature and takes the others as
+keyword arguments. :class:`BoosterEstimator` keeps these, makes ``get_params``,
+``set_params`` and ``clone`` include them, documents them, and hands everything to
+:func:`xdcc.base.booster_parameters.to_native` when ``fit`` asks.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
+from xdcc.base.estimator import MultiLabelEstimator, fill_in
+
+
+class BoosterEstimator(MultiLabelEstimator):
+    """Keyword arguments beyond an estimator's signature, kept as booster parameters.
+
+    A subclass declares ``**booster_params`` last in ``__init__`` and hands them to
+    :meth:`_keep_booster_params`. They then take part in ``get_params``, ``set_params`` and
+    ``clone``. Nothing is checked before ``fit`` calls :meth:`_native_booster_params`.
+    """
+
+    _uses_plugin = True
+    booster_params: Mapping[str, Any] = MappingProxyType({})
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write the list of booster parameters into the subclass's documentation."""
+        super().__init_subclass__(**kwargs)
+        named = inspect.signature(cls.__init__).parameters
+        listed = describe_booster_params(
+            param.name
+            for param in BOOSTER_PARAMS
+            if param.name not in named and (cls._uses_plugin or not param.plugin_only)
+        )
+        fill_in(cls, "{booster_params}", listed)
+
+    def _keep_booster_params(self, booster_params: Mapping[str, Any]) -> None:
+        # As an attribute only where there is something to keep: scikit-learn wants nothing
+        # on a new estimator beyond the arguments in its signature.
+        if booster_params:
+            self.booster_params = dict(booster_params)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of the estimator, further booster parameters included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            As in scikit-learn.
+
+        Returns
+        -------
+        dict
+            Value by name.
+        """
+        return {**super().get_params(deep=deep), **self.booster_params}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, further booster parameters included.
+
+        Parameters
+        ----------
+        **params
+            Value by name.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Raises
+        ------
+        ValueError
+            For a name that is neither an argument nor a booster parameter.
+        """
+        named = set(self._get_param_names())
+        further = {
+            name: value
+            for name, value in params.items()
+            if name not in named and (name in PARAM_BY_NAME or name in self.booster_params)
+        }
+        if further:
+            self.booster_params = {**self.booster_params, **further}
+        super().set_params(**{n: v for n, v in params.items() if n not in further})
+        return self
+
+    def _native_booster_params(self) -> dict[str, Any]:
+        """Check all booster parameters and return them by XGBoost's names."""
+        signature = inspect.signature(type(self).__init__).parameters
+        defaults = {n: p.default for n, p in signature.items() if n in PARAM_BY_NAME}
+        return to_native(
+            {name: getattr(self, name) for name in defaults},
+            self.booster_params,
+            defaults=defaults,
+            plugin=self._uses_plugin,
+        )
+
+
+def describe_booster_params(names: Iterable[str]) -> str:
+    """Document some of the booster's parameters.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The parameters' names here.
+
+    Returns
+    -------
+    str
+        A line for each: names, range, meaning.
+    """
+    lines = []
+    for name in names:
+        param = PARAM_BY_NAME[name]
+        spellings = dict.fromkeys((param.name, *param.other_names))
+        in_code = ", ".join(f"`{spelling}`" for spelling in spellings)
+        lines.append(f"* {in_code} ({param.domain}): {param.meaning}")
+    return "\n".join(lines)

@@ -1,0 +1,322 @@
+"""The booster's parameters, declared once: names, ranges, meaning.
+
+:data:`BOOSTER_PARAMS` is the list that everything else reads: the estimators check their
+values against it before any data are touched, their documentation quotes it, and a command
+line can do so too. A parameter has the name scikit-learn users know (``reg_lambda``) and may
+have others (``lambda``); :func:`to_native` turns a mixture of them into what
+``xgboost.train`` takes.
+(More than 300 lines, half of them the list.)
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from xdcc.base.domains import Choice, Domain, Number, OneOrPerLabel, check_domain
+
+SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
+"""The split methods of the paper's Table 1, by the names used throughout."""
+
+SPLIT_METHOD_NUMBERS = MappingProxyType(
+    {
+        1: "maxGain",
+        2: "maxWeight",
+        3: "sumGain",
+        4: "sumWeight",
+        5: "maxAbsG",
+        6: "sumAbsG",
+    }
+)
+"""The integers by which the paper's authors call the same split methods in their code."""
+
+
+@dataclass(frozen=True)
+class BoosterParam:
+    """A parameter of the booster.
+
+    Attributes
+    ----------
+    name : str
+        The estimators' name for it.
+    domain : Number, Choice or OneOrPerLabel
+        The values it can have. None is always accepted and means the booster's default.
+    meaning : str
+        A line of documentation.
+    other_names : tuple of str
+        Further names for it. If there are any, the first is XGBoost's own.
+    plugin_only : bool
+        Whether a stock XGBoost does not know it.
+    """
+
+    name: str
+    domain: Domain
+    meaning: str
+    other_names: tuple[str, ...] = ()
+    plugin_only: bool = False
+
+    @property
+    def native(self) -> str:
+        """XGBoost's own name."""
+        return self.other_names[0] if self.other_names else self.name
+
+
+_AT_LEAST_0 = Number(low=0)
+_SHARE = Number(low=0, high=1, low_open=True)
+_PROBABILITY = Number(low=0, high=1, low_open=True, high_open=True)
+_COUNT = Number(low=0, whole=True)
+
+BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
+    BoosterParam("learning_rate", _AT_LEAST_0, "Factor that shrinks a tree's leaves.", ("eta",)),
+    BoosterParam("max_depth", _COUNT, "Largest depth of a tree; 0 is no limit."),
+    BoosterParam("max_leaves", _COUNT, "Largest number of leaves of a tree; 0 is no limit."),
+    BoosterParam(
+        "grow_policy",
+        Choice(("depthwise", "lossguide")),
+        "Split the nodes level by level, or the one with the largest gain first.",
+    ),
+    BoosterParam(
+        "split_method",
+        Choice(SPLIT_METHODS + tuple(SPLIT_METHOD_NUMBERS)),
+        "How a split is scored over the labels; the numbers are those of the authors' code.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "reg_lambda", _AT_LEAST_0, "L2 regularisation: added to a leaf's Hessian.", ("lambda",)
+    ),
+    BoosterParam(
+        "reg_alpha", _AT_LEAST_0, "L1 regularisation: taken off a leaf's gradient.", ("alpha",)
+    ),
+    BoosterParam(
+        "gamma", _AT_LEAST_0, "Gain that a split must exceed.", ("gamma", "min_split_loss")
+    ),
+    BoosterParam(
+        "max_delta_step",
+        _AT_LEAST_0,
+        "Largest absolute value of a leaf before shrinking; 0 is no limit.",
+    ),
+    BoosterParam(
+        "min_child_weight",
+        _AT_LEAST_0,
+        "Smallest sum of Hessians in a child; by default 0 with multi-label trees and 1 with "
+        "XGBoost's own.",
+    ),
+    BoosterParam(
+        "min_child_weight_scope",
+        Choice(("any", "all", "mean")),
+        "Whether some label of a child, every label or their mean has to reach min_child_weight.",
+        plugin_only=True,
+    ),
+    BoosterParam("subsample", _SHARE, "Share of the rows drawn for a tree."),
+    BoosterParam("colsample_bytree", _SHARE, "Share of the features drawn for a tree."),
+    BoosterParam("colsample_bylevel", _SHARE, "Share of the tree's features drawn for a level."),
+    BoosterParam("colsample_bynode", _SHARE, "Share of the level's features drawn for a node."),
+    BoosterParam("max_bin", Number(low=2, whole=True), "Largest number of bins per feature."),
+    BoosterParam(
+        "max_cat_to_onehot",
+        Number(low=1, whole=True),
+        "A categorical feature with fewer categories is split one category against the others.",
+    ),
+    BoosterParam(
+        "max_cat_threshold",
+        Number(low=1, whole=True),
+        "Largest number of categories on one side of any other categorical split.",
+    ),
+    BoosterParam(
+        "max_list_rows",
+        Number(low=-1, high=65536, whole=True),
+        "Nodes with more rows use histograms, others sorted row lists; the trees are the same. -1 "
+        "is chosen by the number of rows.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "max_histogram_mib",
+        Number(low=1, whole=True),
+        "Limit on the memory of histograms, in MiB.",
+        plugin_only=True,
+    ),
+    BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
+    BoosterParam(
+        "scale_pos_weight", _AT_LEAST_0, "Weight of a positive label against a negative one."
+    ),
+    BoosterParam(
+        "base_score",
+        OneOrPerLabel(_PROBABILITY),
+        "Probability from which boosting starts; estimated from the labels by default.",
+    ),
+    BoosterParam(
+        "random_state",
+        Number(low=0, high=2**31 - 1, whole=True),
+        "Seed of the row and column samples.",
+        ("seed",),
+    ),
+    BoosterParam(
+        "n_jobs", Number(whole=True), "Number of threads; 0 or less is all of them.", ("nthread",)
+    ),
+    BoosterParam(
+        "verbosity",
+        Number(low=0, high=3, whole=True),
+        "What XGBoost prints: nothing, warnings, information or everything.",
+    ),
+)
+"""Every parameter of the booster that an estimator takes, in the order of the documentation."""
+
+PARAM_BY_NAME: Mapping[str, BoosterParam] = {
+    name: param for param in BOOSTER_PARAMS for name in (param.name, *param.other_names)
+}
+"""The parameter behind each name."""
+
+
+def split_method_name(split_method: str | int) -> str:
+    """Translate a split method into its name.
+
+    Parameters
+    ----------
+    split_method : str or int
+        A name from :data:`SPLIT_METHODS` or a number from :data:`SPLIT_METHOD_NUMBERS`.
+
+    Returns
+    -------
+    str
+        Its name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such split method.
+    """
+    check_domain("split_method", split_method, PARAM_BY_NAME["split_method"].domain)
+    return split_method if isinstance(split_method, str) else SPLIT_METHOD_NUMBERS[split_method]
+
+
+def seed_from(random_state: int | np.random.RandomState | None) -> int | None:
+    """Make the booster's seed.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None
+        An integer is the seed itself; a generator draws one; None leaves the booster its
+        default, 0, as in XGBoost's own estimators.
+
+    Returns
+    -------
+    int or None
+        The seed.
+
+    Raises
+    ------
+    ValueError
+        If `random_state` is something else, or out of range.
+    """
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    check_domain("random_state", random_state, PARAM_BY_NAME["random_state"].domain)
+    return int(random_state)
+
+
+def to_native(
+    arguments: Mapping[str, Any],
+    booster_params: Mapping[str, Any],
+    *,
+    defaults: Mapping[str, Any],
+    plugin: bool,
+) -> dict[str, Any]:
+    """Check values and give them XGBoost's own names, for `xgboost.train`.
+
+    Parameters
+    ----------
+    arguments : mapping
+        The estimator's named arguments that are booster parameters, by their names here.
+    booster_params : mapping
+        The further keyword arguments, by any of their names.
+    defaults : mapping
+        The defaults of `arguments`. A keyword argument that is another name of one of them
+        (``eta`` for ``learning_rate``) replaces it if that still has its default.
+    plugin : bool
+        Whether parameters that only the multi-label plugin knows are allowed.
+
+    Returns
+    -------
+    dict
+        Value by native name, without those that are None. `random_state` is the seed drawn
+        from it (:func:`seed_from`), `split_method` its name.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known, a parameter given twice, or a value out of its range.
+    """
+    values = dict(arguments)
+    given: dict[str, str] = {}
+    for name, value in booster_params.items():
+        param = PARAM_BY_NAME.get(name)
+        if param is None or (param.plugin_only and not plugin):
+            raise ValueError(_unknown_name_message(name, plugin))
+        if param.name in given:
+            raise ValueError(f"{given[param.name]} and {name} are the same parameter: give one.")
+        if param.name in arguments and not _same(arguments[param.name], defaults[param.name]):
+            raise ValueError(f"{param.name} and {name} are the same parameter: give one.")
+        given[param.name] = name
+        values[param.name] = value
+
+    native: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is None:
+            continue
+        spelled = given.get(name, name)
+        if name == "random_state":
+            value = seed_from(value)
+        else:
+            check_domain(spelled, value, PARAM_BY_NAME[name].domain)
+        if name == "split_method":
+            value = split_method_name(value)
+        native[PARAM_BY_NAME[name].native] = _plain(value)
+    return native
+
+
+def check_base_score(native: Mapping[str, Any], n_labels: int) -> None:
+    """Check that a `base_score` per label has the right length.
+
+    Parameters
+    ----------
+    native : mapping
+        What :func:`to_native` returned.
+    n_labels : int
+        Number of labels.
+
+    Raises
+    ------
+    ValueError
+        If there is a list of another length.
+    """
+    base_score = native.get("base_score")
+    if isinstance(base_score, list) and len(base_score) != n_labels:
+        raise ValueError(
+            f"base_score has {len(base_score)} entries for {n_labels} labels; give one number, "
+            "or one per label."
+        )
+
+
+def _unknown_name_message(name: str, plugin: bool) -> str:
+    known = [other for other, p in PARAM_BY_NAME.items() if plugin or not p.plugin_only]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" Is {close[0]!r} meant?" if close else ""
+    return f"Unknown booster parameter {name!r}.{hint} The known ones are: {', '.join(known)}."
+
+
+def _same(value: object, default: object) -> bool:
+    return value is default or bool(np.array_equal(value, default))  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy values into Python's own: XGBoost is sent their text."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(entry) for entry in value]
+    return value

@@ -1,0 +1,254 @@
+"""Domains: which values a parameter can have, as a check and in words.
+
+An estimator declares a domain for each of its parameters; ``domain.accepts(value)`` answers for a
+value, ``str(domain)`` says what is accepted, and :func:`check_domain` makes the error message of
+the two, which is therefore the same everywhere.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+
+class Domain(Protocol):
+    """What a parameter can be."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is in the domain."""
+
+    def __str__(self) -> str:
+        """Say the domain in words that follow "it has to be"."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A real or whole number within bounds."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    low_open: bool = False
+    high_open: bool = False
+    whole: bool = False
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a number."""
+        kind = Integral if self.whole else Real
+        if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
+            return False
+        number = float(value)
+        above = number > self.low if self.low_open else number >= self.low
+        below = number < self.high if self.high_open else number <= self.high
+        return bool(above and below)
+
+    def __str__(self) -> str:
+        """Say the numbers in words, for messages and documentation."""
+        kind = "whole number" if self.whole else "number"
+        bounds = []
+        if self.low > -np.inf:
+            bounds.append(f"{'above' if self.low_open else 'at least'} {self.low:g}")
+        if self.high < np.inf or self.high_open:
+            bounds.append(f"{'below' if self.high_open else 'at most'} {self.high:g}")
+        return f"a {kind} {' and '.join(bounds)}".rstrip()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values."""
+
+    values: tuple[str | int, ...]
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is one of them."""
+        is_key = isinstance(value, str | Integral) and not isinstance(value, bool)
+        return is_key and value in self.values
+
+    def __str__(self) -> str:
+        """Say the values in words."""
+        listed = ", ".join(repr(value) for value in self.values)
+        return f"one of {listed}" if len(self.values) > 1 else listed
+
+
+@dataclass(frozen=True)
+class OneOrPerLabel:
+    """A number, or a sequence with one for each label."""
+
+    number: Number
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a number or a sequence of them."""
+        if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+            return len(value) > 0 and all(self.number.accepts(entry) for entry in value)
+        return self.number.accepts(value)
+
+    def __str__(self) -> str:
+        """Say the numbers in words."""
+        return f"{self.number}, or a sequence of one per label"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """True or False."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a bool."""
+        return isinstance(value, bool | np.bool_)
+
+    def __str__(self) -> str:
+        """Say the values in words."""
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A float above 0 and at most 1: a part of what there is."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a float; the whole number 1 is none."""
+        return isinstance(value, float | np.floating) and 0 < float(value) <= 1
+
+    def __str__(self) -> str:
+        """Say the numbers in words."""
+        return "a share above 0 and at most 1"
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What scikit-learn calls `random_state`."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` can seed a generator."""
+        if value is None or isinstance(value, np.random.RandomState):
+            return True
+        return Number(low=0, high=2**32 - 1, whole=True).accepts(value)
+
+    def __str__(self) -> str:
+        """Say the values in words."""
+        return "a whole number at least 0 and below 2**32, a RandomState instance, or None"
+
+
+@dataclass(frozen=True)
+class Threads:
+    """What scikit-learn calls `n_jobs`: None or -1 for all processors, or a number of threads.
+
+    More threads than processors are allowed, as a program may have been written on another
+    machine, but not so many that the operating system would refuse them.
+    """
+
+    most: int = max(256, os.cpu_count() or 1)
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a number."""
+        if value is None:
+            return True
+        number = Number(low=1, high=self.most, whole=True)
+        return number.accepts(value) or (isinstance(value, Integral) and int(value) == -1)
+
+    def __str__(self) -> str:
+        """Say the numbers in words."""
+        return f"a whole number from 1 to {self.most}, or None or -1 for all processors"
+
+
+@dataclass(frozen=True)
+class Verbosity:
+    """How much is printed: True, False or a whole number, 0 for nothing."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a number."""
+        return Switch().accepts(value) or Number(low=0, whole=True).accepts(value)
+
+    def __str__(self) -> str:
+        """Say the values in words."""
+        return "a whole number at least 0"
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Any value: it is checked where more is known, together with the data for example."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is anything: it is."""
+        return True
+
+    def __str__(self) -> str:
+        """Say the values in words."""
+        return "anything"
+
+
+class Either:
+    """A value of one of several domains; None stands for the value None.
+
+    Parameters
+    ----------
+    *domains : Domain or None
+        The domains.
+
+    Examples
+    --------
+    >>> str(Either(Number(low=1, whole=True), Choice(("auto",)), None))
+    "a whole number at least 1, 'auto', or None"
+    """
+
+    def __init__(self, *domains: "Domain | None") -> None:
+        self._domains = domains
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is in one of them."""
+        return any(
+            value is None if domain is None else domain.accepts(value) for domain in self._domains
+        )
+
+    def __str__(self) -> str:
+        """Say the domains in words."""
+        words = [str(domain) for domain in self._domains]
+        separator = ", or " if len(words) > 2 else " or "
+        return separator.join((", ".join(words[:-1]), words[-1]))
+
+
+def check_domain(name: str, value: object, domain: Domain) -> None:
+    """Stop if a parameter has a value outside its domain.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    value : object
+        Its value.
+    domain : Domain
+        What it can be.
+
+    Raises
+    ------
+    ValueError
+        If it is something else; the message names the parameter, the value and the domain.
+
+    Examples
+    --------
+    >>> check_domain("cv", 1, Number(low=2, whole=True))
+    Traceback (most recent call last):
+    ValueError: cv=1: it has to be a whole number at least 2.
+    """
+    if not domain.accepts(value):
+        raise ValueError(f"{name}={value!r}: it has to be {domain}.")
+
+
+def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
+    """Stop if an attribute of an estimator is outside its domain.
+
+    Parameters
+    ----------
+    owner : estimator
+        Its attributes of the names in `domains` are checked, in that order.
+    domains : mapping of str to Domain
+        What each can be.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_domain`.
+    """
+    for name, domain in domains.items():
+        check_domain(name, getattr(owner, name), domain)

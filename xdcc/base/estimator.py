@@ -1,0 +1,236 @@
+"""``MultiLabelEstimator``: what every classifier of the package has in common.
+
+A subclass declares the domains of its parameters in `_domains` and writes three methods: ``fit``,
+which begins with :meth:`~MultiLabelEstimator._begin_fit`, and on checked features ``_proba`` (and
+``_labels``, unless a label is predicted where its probability is at least 0.5). Everything else
+happens here: checks, the form of predictions, ``score``, tags, documentation of what fit sets.
+
+Predictions have the form of the Y in ``fit`` (``labels.py``). For a matrix they are
+`(n_samples, n_labels)`. For one dimension they follow scikit-learn's binary classifiers to the
+letter: ``predict`` returns `(n_samples,)` classes, ``predict_proba`` `(n_samples, 2)`. So the
+estimators work inside scikit-learn's meta-estimators, which bring one target at a time.
+"""
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from xdcc.base.domains import Domain, check_parameters
+from xdcc.base.features import Features, check_features
+from xdcc.base.fit_data import FitData, check_fit_data, check_labels_as_in_fit
+from xdcc.base.known_entries import matching_share
+from xdcc.base.labels import Classes, Labels
+
+_FITTED = """\
+n_labels_ : int
+    Number of labels.
+label_names_ : array of str of shape (n_labels,)
+    Column names of a DataFrame, else `label_0`, `label_1` and so on.
+classes_ : list of arrays, or array
+    The values 0 and 1 for each label; the classes of a one-dimensional Y.
+n_features_in_ : int
+    Number of features.
+feature_names_in_ : array of str of shape (n_features,)
+    Names of the features, if X was a DataFrame with names."""
+
+_CATEGORIES = """
+categories_ : dict of int to array
+    Categories of each categorical column by its position, if X had such columns."""
+
+type EvalSet = Sequence[tuple[Any, Any]]
+"""Pairs of X and Y to measure on while training; the last pair is the one that decides."""
+
+
+class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
+    """A classifier for label matrices, and for one binary target.
+
+    The documentation of a subclass lists what fit sets for every estimator where it has a line
+    ``{fitted}``.
+    """
+
+    _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
+    """What each parameter can be; parameters of boosters are declared in `booster_parameters`."""
+
+    _takes_categories: bool = False
+    """Whether the estimator can learn from categorical columns."""
+
+    n_labels_: int
+    label_names_: NDArray[np.object_]
+    classes_: Classes
+    _labels_are_named: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Write what fit sets into the subclass's documentation."""
+        super().__init_subclass__(**kwargs)
+        takes_categories = cls._takes_categories is not False
+        fill_in(cls, "{fitted}", _FITTED + (_CATEGORIES if takes_categories else ""))
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: binary targets and label matrices of zeros and ones; sparse X; missing values."""
+        tags = super().__sklearn_tags__()
+        assert tags.classifier_tags is not None
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating]:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Features as in `fit`.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels) or (n_samples, n_classes)
+            Probability that the label is 1; of each class, if Y had one dimension.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has other features than in `fit`.
+        """
+        return self._proba_in_form_of_y(self._proba(self._check_X(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Features as in `fit`.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Zeros and ones; classes, if Y had one dimension.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X is not as described or has other features than in `fit`.
+        """
+        return self._labels_in_form_of_y(self._labels(self._check_X(X)))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows of which every known label is predicted rightly (subset accuracy).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Features as in `fit`.
+        y : array-like, sparse matrix, DataFrame or Series
+            Labels in the form of those in `fit`. The columns of a DataFrame are found by their
+            names, if those in `fit` had names.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X or y is not as described, or y has other labels than in `fit`.
+        """
+        features = self._check_X(X)
+        truth = check_labels_as_in_fit(self, y)
+        check_consistent_length(features, truth)
+        return matching_share(truth, self._labels(features), sample_weight)
+
+    @abstractmethod
+    def _proba(self, X: Features) -> NDArray[np.floating]:
+        """Predict probabilities for checked features, `(n_samples, n_labels)`."""
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        """Predict labels for checked features, `(n_samples, n_labels)`."""
+        return (self._proba(X) >= 0.5).astype(np.int64)
+
+    def _check_params(self) -> None:
+        """Stop if a parameter is outside its domain."""
+        check_parameters(self, self._domains)
+
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        """Check parameters and data, and set what the data say."""
+        self._check_params()
+        return check_fit_data(self, X, Y, sample_weight)
+
+    def _check_X(self, X: Any) -> Features:
+        """Check features of rows to predict."""
+        check_is_fitted(self)
+        self._check_params()
+        return check_features(self, X)
+
+    def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
+        """Check the pairs that are measured on while training."""
+        if eval_set is None:
+            return []
+        checked = []
+        for number, pair in enumerate(eval_set):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(
+                    "eval_set has to be a sequence of pairs (X, Y), of one pair for example "
+                    f"[(X, Y)]; entry {number} is none."
+                )
+            labels = check_labels_as_in_fit(self, pair[1], f"eval_set[{number}]")
+            features = check_features(self, pair[0])
+            check_consistent_length(features, labels)
+            checked.append((features, labels))
+        return checked
+
+    def _proba_in_form_of_y(self, proba: NDArray[np.floating]) -> NDArray[np.floating]:
+        if isinstance(self.classes_, list):
+            return proba
+        if len(self.classes_) == 1:
+            return np.ones_like(proba)
+        return np.concatenate((1 - proba, proba), axis=1)
+
+    def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
+        if isinstance(self.classes_, list):
+            return labels
+        # A target of one class has a label that is 0 throughout.
+        return self.classes_[
+            labels[:, 0] if len(self.classes_) == 2 else np.zeros_like(labels[:, 0])
+        ]
+
+
+def fill_in(cls: type, place: str, text: str) -> None:
+    """Put a text in place of a line of a class's documentation, indented as that line is.
+
+    Parameters
+    ----------
+    cls : type
+        Its `__doc__` changes if one of its lines is `place`.
+    place : str
+        The line.
+    text : str
+        The text.
+    """
+    lines = (cls.__doc__ or "").splitlines()
+    for number, line in enumerate(lines):
+        if line.strip() == place:
+            indent = line[: -len(place)]
+            lines[number] = "\n".join(
+                (indent + part) if part else part for part in inspect.cleandoc(text).splitlines()
+            )
+            cls.__doc__ = "\n".join(lines)

@@ -1,0 +1,157 @@
+"""The checked input of ``fit``: X, Y and weights, each alone and together."""
+
+import os
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.base.categories import feature_types
+from xdcc.base.features import Features, check_features
+from xdcc.base.label_rows import row_blocks
+from xdcc.base.labels import Labels, check_labels, check_labels_again
+from xdcc.base.weights import check_weight
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+"""Warnings about a user's data point to the first line outside this folder."""
+
+
+class FitData(NamedTuple):
+    """Checked input of ``fit``.
+
+    Attributes
+    ----------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        NaN where a value is missing.
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown. A label that is unknown in every row that counts
+        is 0.
+    sample_weight : float32 array of shape (n_samples,) or None
+        Finite, not negative, not all zero.
+    feature_types : list of str of length n_features or None
+        ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
+    """
+
+    X: Features
+    Y: Labels
+    sample_weight: NDArray[np.float32] | None
+    feature_types: list[str] | None = None
+
+
+def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+    """Check the input of ``fit`` and set on the estimator what it says about the data.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        Gets `n_features_in_`, `feature_names_in_` (for a DataFrame whose columns are strings),
+        `n_labels_`, `label_names_` and `classes_`; `categories_` if X has categorical columns.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        As :func:`~xdcc.base.features.check_features` takes it.
+    Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
+(n_samples,)
+        As :func:`~xdcc.base.labels.check_labels` takes it.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    FitData
+        The checked input.
+
+    Raises
+    ------
+    ValueError
+        If X or Y is empty, their lengths differ, X holds infinity or text, Y another value than
+        0, 1 and NaN or no known label at all, or the weights do not fit.
+
+    Warns
+    -----
+    UserWarning
+        If a label is unknown in all rows of positive weight. It is taken as absent.
+    """
+    checked_X = check_features(estimator, X, reset=True)
+    labels = check_labels(Y, type(estimator).__name__)
+    check_consistent_length(checked_X, labels.Y)
+    weight = check_weight(sample_weight, len(labels.Y))
+    _settle_unknown(labels.Y, labels.names, weight)
+    estimator.n_labels_ = len(labels.names)
+    estimator.label_names_ = labels.names
+    estimator.classes_ = labels.classes
+    estimator._labels_are_named = labels.named
+    return FitData(checked_X, labels.Y, weight, feature_types(estimator))
+
+
+def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
+    """Check labels that belong to those that an estimator was fitted on.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        A fitted one.
+    Y : array-like, sparse matrix, DataFrame or Series
+        Labels in the form of those in fit. The columns of a DataFrame are found by their names,
+        if those in fit had names.
+    what : str, default="Y"
+        What a message calls Y.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+
+    Raises
+    ------
+    ValueError
+        As :func:`~xdcc.base.labels.check_labels_again`.
+    """
+    return check_labels_again(
+        Y, estimator.classes_, estimator.label_names_, named=estimator._labels_are_named, what=what
+    )
+
+
+def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
+    """Stop if a label is unknown, for methods that need every label of a row.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        After `check_fit_data`; its `label_names_` are used in the message.
+    Y : float32 array of shape (n_samples, n_labels)
+        Checked labels.
+    method : str
+        What the message calls the method.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN; the message says which.
+    """
+    if np.isnan(Y).any():
+        row, label = np.argwhere(np.isnan(Y))[0]
+        raise ValueError(
+            f"Y is NaN (unknown) in row {row} for label {str(estimator.label_names_[label])!r}, "
+            f"but {method} need every label; leave such rows out."
+        )
+
+
+def _settle_unknown(
+    Y: Labels, names: NDArray[np.object_], weight: NDArray[np.float32] | None
+) -> None:
+    """Make labels of which nothing is known absent."""
+    unknown = np.ones(len(names), dtype=bool)
+    for rows in row_blocks(Y.shape):
+        is_nan = np.isnan(Y[rows])
+        unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    if unknown.all():
+        raise ValueError("Y has no known label: every entry that counts is NaN.")
+    if unknown.any():
+        listed = ", ".join(repr(str(name)) for name in names[unknown])
+        warnings.warn(
+            f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        Y[:, unknown] = 0

@@ -1,0 +1,265 @@
+"""The check of Y: a matrix of labels, or one binary target.
+
+Two forms are told apart by their dimensions, and estimators answer in the form that they got:
+
+- A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
+  unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names.
+- *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
+  values may be anything that can be sorted; nothing is unknown.
+
+XGBoost stores labels and gradients as dense float32 arrays, so Y is made one here, whatever it
+was, by blocks of rows (``label_rows.py``): besides that array no copy of the whole Y is made.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from xdcc.base.label_rows import LabelRows, row_blocks
+from xdcc.base.sparse_structure import check_sparse_structure
+
+type Labels = NDArray[np.float32]
+type Classes = NDArray[Any] | list[NDArray[np.int64]]
+
+
+class CheckedLabels(NamedTuple):
+    """Y as every method reads it.
+
+    Attributes
+    ----------
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown. A copy.
+    names : array of str of shape (n_labels,)
+        Columns of a DataFrame, name of a Series, else `label_0`, `label_1` and so on.
+    classes : array of shape (n_classes,) or list of arrays
+        Sorted values of a one-dimensional target, one or two; for a matrix the values 0 and 1 for
+        each label, as scikit-learn's multi-output classifiers have it.
+    named : bool
+        Whether the names are those of a DataFrame, which other data are matched by.
+    """
+
+    Y: Labels
+    names: NDArray[np.object_]
+    classes: Classes
+    named: bool
+
+
+def check_labels(Y: Any, estimator: str = "") -> CheckedLabels:
+    """Check Y in ``fit``.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
+(n_samples,)
+        See the module's documentation.
+    estimator : str
+        Who asks, for the message if Y is None.
+
+    Returns
+    -------
+    CheckedLabels
+
+    Raises
+    ------
+    ValueError
+        If Y is None, has more than two dimensions or no column, or holds another value; the
+        message says which value, in which row, for which label.
+
+    Examples
+    --------
+    >>> check_labels(["no", "yes", "no"]).Y.T
+    array([[0., 1., 0.]], dtype=float32)
+    >>> check_labels([[0, 1], [1, None]]).Y
+    array([[ 0.,  1.],
+           [ 1., nan]], dtype=float32)
+    """
+    if Y is None:
+        raise ValueError(
+            f"This {estimator} estimator requires y to be passed, but the target y is None."
+        )
+    labels = _label_rows(Y)
+    if len(labels.shape) == 1:
+        target = _target(Y)
+        classes = np.unique(target)
+        return CheckedLabels(encode_target(target, classes), _names(Y, 1), classes, named=False)
+    names = _names(Y, labels.shape[1])
+    matrix = _zeros_and_ones(labels, names)
+    return CheckedLabels(matrix, names, [np.array([0, 1])] * len(names), hasattr(Y, "columns"))
+
+
+def check_labels_again(
+    Y: Any, classes: Classes, names: NDArray[np.object_], *, named: bool, what: str = "Y"
+) -> Labels:
+    """Check labels that belong to an estimator that has seen Y already.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix, DataFrame or Series
+        Labels in the form of those in ``fit``.
+    classes, names, named
+        As in :class:`CheckedLabels`, of those in ``fit``.
+    what : str, default="Y"
+        What the message calls Y.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_labels)
+        A copy. Columns of a DataFrame are in the order of `names`, if these are names too.
+
+    Raises
+    ------
+    ValueError
+        As `check_labels`, and if Y has another form, another number of labels, other names, or a
+        class that was not there.
+    """
+    labels = _label_rows(Y)
+    if isinstance(classes, np.ndarray) != (len(labels.shape) == 1):
+        had = "one dimension" if isinstance(classes, np.ndarray) else "two dimensions"
+        raise ValueError(f"{what} has shape {labels.shape}, but in fit it had {had}.")
+    if isinstance(classes, np.ndarray):
+        target = _target(Y)
+        unknown = np.setdiff1d(target, classes)
+        if len(unknown):
+            raise ValueError(
+                f"{what} holds the class {unknown[0]!r}, but in fit the classes were "
+                f"{', '.join(repr(value) for value in classes.tolist())}."
+            )
+        return encode_target(target, classes)
+    if labels.shape[1] != len(names):
+        raise ValueError(
+            f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
+        )
+    if named and hasattr(Y, "columns"):
+        Y = Y.iloc[:, positions_by_name(_names(Y, len(names)), names, what)]
+        labels = _label_rows(Y)
+    return _zeros_and_ones(labels, names)
+
+
+def positions_by_name(
+    found: Sequence[str] | NDArray[np.object_],
+    wanted: Sequence[str] | NDArray[np.object_],
+    what: str,
+) -> list[int]:
+    """Find where the columns of one label matrix stand in another.
+
+    Parameters
+    ----------
+    found, wanted : sequence of str
+        Names of the columns that are there, and of those that are wanted, in this order.
+    what : str
+        What the message calls the matrix that `found` belongs to.
+
+    Returns
+    -------
+    list of int
+        ``found[positions[j]] == wanted[j]``.
+
+    Raises
+    ------
+    ValueError
+        If the names are not the same, each once; the message says which differ.
+
+    Examples
+    --------
+    >>> positions_by_name(["b", "a"], ["a", "b"], "Y_pred")
+    [1, 0]
+    >>> positions_by_name(["b", "c"], ["a", "b"], "Y_pred")
+    Traceback (most recent call last):
+    ValueError: The labels of Y_pred are others: 'a' is missing, 'c' is not known.
+    """
+    place = {name: position for position, name in enumerate(found)}
+    if [*found] == [*wanted]:
+        return [*range(len(found))]
+    missing = [name for name in wanted if name not in place]
+    surplus = [name for name in found if name not in set(wanted)]
+    if missing or surplus or len(place) < len(found):
+        words = [f"{name!r} is missing" for name in missing[:3]]
+        words += [f"{name!r} is not known" for name in surplus[:3]]
+        words += [] if words else ["a name stands twice"]
+        raise ValueError(f"The labels of {what} are others: {', '.join(words)}.")
+    return [place[name] for name in wanted]
+
+
+def encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
+    """Make a label of a one-dimensional target: 1 for the second class.
+
+    Parameters
+    ----------
+    target : array of shape (n_samples,)
+        Classes.
+    classes : array of shape (1,) or (2,)
+        The sorted ones. If there is only one, the label is 0 throughout.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, 1)
+    """
+    if len(classes) == 1:
+        return np.zeros((len(target), 1), dtype=np.float32)
+    return (target == classes[1]).astype(np.float32)[:, np.newaxis]
+
+
+def _label_rows(Y: Any) -> LabelRows:
+    check_sparse_structure("Y", Y)
+    try:
+        labels = LabelRows(Y)
+    except ValueError as error:
+        raise ValueError(
+            f"Y cannot be read as a matrix of shape (n_samples, n_labels): {error}"
+        ) from error
+    if len(labels.shape) not in (1, 2) or labels.shape[1:] == (0,):
+        raise ValueError(
+            f"Y has shape {labels.shape}; it has to be (n_samples, n_labels), with a label, or "
+            "(n_samples,)."
+        )
+    return labels
+
+
+def _target(Y: Any) -> NDArray[Any]:
+    target = np.asarray(Y.todense() if hasattr(Y, "todense") else Y)
+    if target.dtype.kind == "f" and np.isnan(target).any():
+        row = int(np.argmax(np.isnan(target)))
+        raise ValueError(
+            f"Input y contains NaN, in row {row}. Labels can be unknown in a matrix of shape "
+            "(n_samples, n_labels) only; for one label that is y.reshape(-1, 1)."
+        )
+    if target.dtype.kind == "f" and np.isinf(target).any():
+        raise ValueError(f"Input y contains infinity, in row {int(np.argmax(np.isinf(target)))}.")
+    check_classification_targets(target)
+    kind = type_of_target(target, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    return target
+
+
+def _names(Y: Any, n_labels: int) -> NDArray[np.object_]:
+    if hasattr(Y, "columns"):
+        names: Sequence[object] = list(Y.columns)
+    elif getattr(Y, "name", None) is not None:
+        names = [Y.name]
+    else:
+        names = [f"label_{j}" for j in range(n_labels)]
+    return np.array([str(name) for name in names], dtype=object)
+
+
+def _zeros_and_ones(labels: LabelRows, names: NDArray[np.object_]) -> Labels:
+    n_rows, n_labels = labels.shape
+    checked = np.empty((n_rows, n_labels), dtype=np.float32)
+    for rows in row_blocks((n_rows, n_labels)):
+        numbers = labels.block(rows)
+        valid = (numbers == 0) | (numbers == 1) | np.isnan(numbers)
+        if not valid.all():
+            row, column = np.argwhere(~valid)[0]
+            row += rows.start
+            raise ValueError(
+                f"Unknown label type: Y holds {labels.entry(row, column)} in row {row} for label "
+                f"{str(names[column])!r}, but a label is 0, 1 or NaN (unknown). Only binary "
+                "classification is supported."
+            )
+        checked[rows] = numbers
+    return checked

@@ -1,0 +1,116 @@
+"""Bootstrap bias corrected cross-validation (BBC-CV): choose a configuration, judge the choice.
+
+Cross-validation that compares many configurations and reports the best one's loss reports too
+small a loss: the best one was partly lucky. BBC-CV repeats the choice instead of the training. The
+out-of-sample losses of all configurations, one row for each sample, are put together over the
+folds; then, many times, rows are drawn with replacement, the best configuration is chosen on the
+drawn rows, and its loss is measured on the rows that were not drawn. The mean of these losses is
+the estimate for the configuration that is best on all rows. Source: Tsamardinos, Greasidou,
+Borboudakis: "Bootstrapping the out-of-sample predictions for efficient and accurate
+cross-validation" (Machine Learning 107, 2018). The loss has to be a mean over samples,
+as subset 0/1 loss, Hamming loss or 1 - example-based F1 are.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.base.domains import Number, check_domain
+
+type Floats = NDArray[np.float64]
+
+
+class Choice(NamedTuple):
+    """A chosen configuration and how good it is.
+
+    Attributes
+    ----------
+    best : int
+        The configuration with the smallest mean loss on all rows, the first of equal ones.
+    naive : float
+        Its mean on all rows, which the choice makes too small.
+    estimate : float
+        Mean over the bootstrap samples of the chosen configuration's loss on the left-out rows.
+    interval : tuple of two floats
+        Percentile interval of these losses.
+    """
+
+    best: int
+    naive: float
+    estimate: float
+    interval: tuple[float, float]
+
+
+def bbc_cv(
+    losses: ArrayLike,
+    *,
+    judged_by: ArrayLike | None = None,
+    n_bootstraps: int = 1000,
+    confidence: float = 0.95,
+    random_state: int | np.random.Generator | None = None,
+) -> Choice:
+    """Choose the best of some configurations and estimate its loss without the bias of choosing.
+
+    Parameters
+    ----------
+    losses : array-like of shape (n_samples, n_configurations)
+        Out-of-sample loss of each configuration on each sample, small is good.
+    judged_by : array-like of shape (n_samples, n_configurations), optional
+        Another loss, which does not take part in the choice: `naive`, `estimate` and `interval`
+        are then of this one.
+    n_bootstraps : int, default=1000
+        How many times rows are drawn.
+    confidence : float, default=0.95
+        Of the interval, between 0 and 1.
+    random_state : int, numpy.random.Generator or None
+        Seed of the draws.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    ValueError
+        If the losses are no finite matrix of at least two rows, the two matrices have different
+        shapes, or a number is out of its range.
+    """
+    check_domain("n_bootstraps", n_bootstraps, Number(low=1, whole=True))
+    check_domain("confidence", confidence, Number(0, 1, low_open=True, high_open=True))
+    choosing = _check_losses(losses, "losses")
+    judging = choosing if judged_by is None else _check_losses(judged_by, "judged_by")
+    if judging.shape != choosing.shape:
+        raise ValueError(f"judged_by has the shape {judging.shape}, losses {choosing.shape}.")
+    counts = _draw_rows(len(choosing), n_bootstraps, np.random.default_rng(random_state))
+    chosen = (counts @ choosing).argmin(axis=1)
+    left_out = (counts == 0).astype(np.float64)
+    estimates = (left_out * judging[:, chosen].T).sum(axis=1) / left_out.sum(axis=1)
+    best = int(choosing.mean(axis=0).argmin())
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(estimates, (tail, 1 - tail))
+    return Choice(
+        best, float(judging[:, best].mean()), float(estimates.mean()), (float(low), float(high))
+    )
+
+
+def _draw_rows(n_rows: int, n_draws: int, random: np.random.Generator) -> Floats:
+    """Return how often each row is drawn, (n_draws, n_rows); each draw leaves out a row."""
+    share = np.full(n_rows, 1 / n_rows)
+    counts = random.multinomial(n_rows, share, size=n_draws)
+    while (full := (counts > 0).all(axis=1)).any():
+        counts[full] = random.multinomial(n_rows, share, size=full.sum())
+    return counts.astype(np.float64)
+
+
+def _check_losses(losses: ArrayLike, name: str) -> Floats:
+    array = np.asarray(losses, dtype=np.float64)
+    if array.ndim != 2 or len(array) < 2 or array.shape[1] < 1:
+        raise ValueError(
+            f"{name} has the shape {array.shape}; it has to be (n_samples, n_configurations) with "
+            "at least two samples and a configuration."
+        )
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"{name}[{row}, {column}] is {array[row, column]}, which is no number.")
+    return array

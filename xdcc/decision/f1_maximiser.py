@@ -1,0 +1,213 @@
+"""The labelset with the highest expected example-based F1 (general F-measure maximiser).
+
+Reading labels off marginal probabilities is best for Hamming loss, not for F1. Which labelset is
+best for F1 depends on the joint distribution only through `SizedMarginals`,
+
+    P(y_j = 1, |y| = s)   for each label j and each size s of a labelset, and P(|y| = 0).
+
+For a predicted labelset h of size k > 0 the expected F1 is the sum over its labels of
+
+    delta_jk = sum over s of 2 P(y_j = 1, |y| = s) / (s + k),
+
+so the best h of size k holds the k labels with the largest delta_jk, and the best of all is found
+by comparing the sizes. The empty labelset scores P(|y| = 0), because 0/0 is 1 as in
+`xdcc.metrics.example_f1`. Source: Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm
+for F-Measure Maximization" (NeurIPS 2011), Algorithm 1.
+
+The distribution comes as weighted labelsets (`SizedMarginals.of_labelsets`) or as labelsets drawn
+for each row (`SizedMarginals.of_samples`).
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.base.label_rows import row_blocks
+
+type Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-6
+"""How far probabilities may lie below 0 and their sum above 1, as sums of float32 do."""
+
+
+class F1Maximum(NamedTuple):
+    """Predicted labelsets and what they are expected to score.
+
+    Attributes
+    ----------
+    labels : int array of shape (n_samples, n_labels)
+        Zeros and ones.
+    expected_f1 : float array of shape (n_samples,)
+        Expected example-based F1, 0 to 1.
+    """
+
+    labels: NDArray[np.int64]
+    expected_f1: Floats
+
+
+class SizedMarginals(NamedTuple):
+    """For each row, how probable a label is together with the size of the labelset.
+
+    Attributes
+    ----------
+    joint : float array of shape (n_samples, n_labels, n_sizes)
+        P(y_j = 1, |y| = s).
+    sizes : int array of shape (n_sizes,)
+        The sizes s, each at least 1 and at most n_labels.
+    empty : float array of shape (n_samples,)
+        P(|y| = 0).
+    """
+
+    joint: Floats
+    sizes: NDArray[np.intp]
+    empty: Floats
+
+    @classmethod
+    def of_labelsets(cls, labelsets: ArrayLike, probabilities: ArrayLike) -> Self:
+        """Sum up labelsets that are the same for all rows and have a probability in each.
+
+        Parameters
+        ----------
+        labelsets : array-like of shape (n_sets, n_labels)
+            Zeros and ones.
+        probabilities : array-like of shape (n_samples, n_sets)
+            Not negative; each row sums to 1.
+
+        Returns
+        -------
+        SizedMarginals
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        sets = _check_binary(labelsets, "labelsets", 2)
+        weight = _check_probabilities(probabilities)
+        if weight.shape[1] != len(sets):
+            raise ValueError(
+                f"probabilities has {weight.shape[1]} columns for {len(sets)} labelsets."
+            )
+        size = sets.sum(axis=1).astype(np.intp)
+        sizes = np.unique(size[size > 0])
+        joint = np.empty((len(weight), sets.shape[1], len(sizes)))
+        for i, s in enumerate(sizes):
+            joint[:, :, i] = weight[:, size == s] @ sets[size == s]
+        return cls(joint, sizes, weight[:, size == 0].sum(axis=1))
+
+    @classmethod
+    def of_samples(cls, samples: ArrayLike, weights: ArrayLike | None = None) -> Self:
+        """Sum up labelsets that were drawn for each row.
+
+        Parameters
+        ----------
+        samples : array-like of shape (n_samples, n_draws, n_labels)
+            Zeros and ones.
+        weights : array-like of shape (n_samples, n_draws), optional
+            Probability of each draw; not negative, each row sums to 1. None counts all draws
+            equally.
+
+        Returns
+        -------
+        SizedMarginals
+
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
+        """
+        draws = _check_binary(samples, "samples", 3)
+        if weights is None:
+            weight = np.full(draws.shape[:2], 1 / draws.shape[1])
+        else:
+            weight = _check_probabilities(weights)
+            if weight.shape != draws.shape[:2]:
+                raise ValueError(
+                    f"weights has the shape {weight.shape}; samples needs {draws.shape[:2]}."
+                )
+        size = draws.sum(axis=2).astype(np.intp)
+        sizes = np.unique(size[size > 0])
+        # weight of a draw in the column of its size: (n_samples, n_draws, n_sizes)
+        by_size = weight[:, :, None] * (size[:, :, None] == sizes)
+        joint = draws.transpose(0, 2, 1) @ by_size
+        return cls(joint, sizes, (weight * (size == 0)).sum(axis=1))
+
+    def maximise(self) -> F1Maximum:
+        """Find the labelset with the highest expected F1 for each row.
+
+        Of equally good labelsets the smaller one is taken, of equally good labels the first.
+
+        Returns
+        -------
+        F1Maximum
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, a size is not between 1 and n_labels, or a probability is
+            negative or not finite.
+        """
+        self._check()
+        n_samples, n_labels, _ = self.joint.shape
+        k = np.arange(1, n_labels + 1)
+        gain = 2 / (self.sizes[:, None] + k)
+        labels = np.zeros((n_samples, n_labels), dtype=np.int64)
+        expected = np.empty(n_samples)
+        for rows in row_blocks((n_samples, n_labels * n_labels)):
+            delta = self.joint[rows] @ gain
+            order = np.argsort(-delta, axis=1, kind="stable")
+            best_first = np.take_along_axis(delta, order, axis=1)
+            of_size = np.diagonal(best_first.cumsum(axis=1), axis1=1, axis2=2)
+            scores = np.column_stack((self.empty[rows], of_size))
+            size = scores.argmax(axis=1)
+            expected[rows] = scores.max(axis=1)
+            chosen = order[np.arange(len(size)), :, np.maximum(size, 1) - 1]
+            np.put_along_axis(labels[rows], chosen, k <= size[:, None], axis=1)
+        return F1Maximum(labels, expected)
+
+    def _check(self) -> None:
+        if self.joint.ndim != 3 or self.joint.shape[2] != len(self.sizes):
+            raise ValueError(
+                f"joint has the shape {self.joint.shape}; it has to be (n_samples, n_labels, "
+                f"{len(self.sizes)}), the last for the sizes."
+            )
+        n_samples, n_labels, _ = self.joint.shape
+        if self.empty.shape != (n_samples,):
+            raise ValueError(f"empty has the shape {self.empty.shape}, expected ({n_samples},).")
+        outside = (self.sizes < 1) | (self.sizes > n_labels)
+        if outside.any():
+            raise ValueError(
+                f"sizes has {self.sizes[outside][0]}; a size is between 1 and {n_labels}."
+            )
+        for name, values in (("joint", self.joint), ("empty", self.empty)):
+            if not (values >= -_ROUNDING).all() or not np.isfinite(values).all():
+                raise ValueError(f"{name} has a probability that is negative or not finite.")
+
+
+def _check_binary(values: ArrayLike, name: str, n_dimensions: int) -> Floats:
+    """Return zeros and ones as floats, for matrix products."""
+    array = np.asarray(values)
+    if array.ndim != n_dimensions or 0 in array.shape:
+        raise ValueError(
+            f"{name} has the shape {array.shape}; expected {n_dimensions} dimensions, none 0."
+        )
+    if not np.isin(array, (0, 1)).all():
+        raise ValueError(f"{name} has other values than 0 and 1.")
+    return array.astype(np.float64)
+
+
+def _check_probabilities(values: ArrayLike) -> Floats:
+    """Return a matrix of probabilities, the rows of which sum to 1."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"Probabilities have the shape {array.shape}; expected a matrix.")
+    if not (array >= -_ROUNDING).all():
+        raise ValueError("A probability is negative or NaN.")
+    total = array.sum(axis=1)
+    wrong = np.flatnonzero(~(np.abs(total - 1) <= _ROUNDING * array.shape[1] + 1e-9))
+    if len(wrong):
+        raise ValueError(
+            f"The probabilities of row {wrong[0]} sum to {total[wrong[0]]:g}, expected 1."
+        )
+    return array

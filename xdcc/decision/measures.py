@@ -1,0 +1,81 @@
+"""The measures that thresholds can be chosen for by name, as functions of three counts.
+
+Each is a mean over groups of entries: the samples, the labels, or all entries as one group. In a
+group it depends only on how many entries are true, how many are predicted, and how many are both,
+so the search can follow it while entries become predicted one by one. Zero-division conventions
+are the defaults of :mod:`xdcc.metrics`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from xdcc.decision.cuts import Floats
+from xdcc.decision.validation_data import ValidationData
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of :mod:`xdcc.metrics`.
+
+    Attributes
+    ----------
+    axis : 1, 0 or None
+        Over which axis of the label matrix a group extends: 1 for samples, 0 for labels, None
+        for all entries together.
+    value : callable
+        A group's value, given the counts true, predicted, and both; arrays that broadcast.
+    """
+
+    axis: Literal[0, 1] | None
+    value: Callable[[Floats, Floats, Floats], Floats]
+
+    def entry_sizes(self, data: ValidationData) -> Floats:
+        """Tell what each entry counts in its group: (n_samples, n_labels), 0 if unknown."""
+        if self.axis == 1:
+            return data.known.astype(np.float64)
+        sizes = data.known * data.weight[:, np.newaxis]
+        return sizes if self.axis == 0 else sizes / sizes.sum()
+
+    def group_shares(self, data: ValidationData) -> Floats:
+        """Tell what groups count in the mean: (n_samples, 1), (1, n_labels) or (1, 1), sum 1."""
+        if self.axis == 1:
+            return data.weight[:, np.newaxis] / data.weight.sum()
+        known = data.known.any(axis=self.axis, keepdims=True)
+        return known / known.sum()
+
+
+def _ratio(numerator: Floats, denominator: Floats, empty: float) -> Floats:
+    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
+    np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return quotient
+
+
+def _f1(true: Floats, predicted: Floats, both: Floats, *, empty: float) -> Floats:
+    return _ratio(2 * both, true + predicted, empty)
+
+
+def _jaccard(true: Floats, predicted: Floats, both: Floats) -> Floats:
+    return _ratio(both, true + predicted - both, empty=1.0)
+
+
+def _exact(true: Floats, predicted: Floats, both: Floats) -> Floats:
+    return ((true == both) & (predicted == both)).astype(np.float64)
+
+
+def _right(true: Floats, predicted: Floats, both: Floats) -> Floats:
+    return 1 - (true + predicted - 2 * both)
+
+
+MEASURES: dict[str, Measure] = {
+    "example_f1": Measure(1, partial(_f1, empty=1.0)),
+    "micro_f1": Measure(None, partial(_f1, empty=0.0)),
+    "macro_f1": Measure(0, partial(_f1, empty=0.0)),
+    "subset_accuracy": Measure(1, _exact),
+    "hamming_accuracy": Measure(None, _right),
+    "jaccard": Measure(1, _jaccard),
+}
+"""By the names that the functions have in :mod:`xdcc.metrics`."""

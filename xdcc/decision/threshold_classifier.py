@@ -1,0 +1,292 @@
+"""``ThresholdClassifier``: any classifier, with thresholds of its own.
+
+``fit`` gets probabilities for rows that the classifier was not trained on (by cross-validation
+or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. X goes
+to the classifier as it is, which checks it, so that it may be what that classifier takes; how its
+answers become an array of probabilities stands in ``probabilities.py``.
+"""
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
+from xdcc.base.estimator import EvalSet, MultiLabelEstimator
+from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.folds import stratified_folds
+from xdcc.base.label_frequency import label_frequency
+from xdcc.base.labels import Labels, check_labels
+from xdcc.base.weights import check_weight
+from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
+from xdcc.decision.density import pcut, per_label_pcut
+from xdcc.decision.measures import MEASURES
+from xdcc.decision.probabilities import proba_of, require_proba
+from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+
+Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
+
+METHODS: tuple[str, ...] = get_args(Method)
+"""The ways to choose thresholds."""
+
+
+class ThresholdClassifier(MultiLabelEstimator):
+    """A classifier whose labels are predicted from chosen thresholds instead of 0.5.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier with `predict_proba` or `decision_function`, of this package or in
+        scikit-learn's manner: one array of probabilities, or a list of one for each label.
+    method : {"fixed", "pcut", "per_label_pcut", "global", "per_label"}, default="global"
+        How thresholds are chosen: `threshold` as it is; one for all labels
+        (:func:`~xdcc.decision.pcut`) or one for each label
+        (:func:`~xdcc.decision.per_label_pcut`) with which the validation data get as many
+        labels as the training data have; one for all labels
+        (:func:`~xdcc.decision.best_threshold`) or for each
+        (:func:`~xdcc.decision.best_thresholds_per_label`) with which `measure` is highest on
+        the validation data.
+    threshold : float or array-like of shape (n_labels,), default=0.5
+        With ``method="fixed"``: the threshold of all labels or of each.
+    measure : str or callable, default="example_f1"
+        With ``"global"`` and ``"per_label"``: what is made as high as possible, a name; with
+        ``"global"`` also a callable. See :func:`~xdcc.decision.best_threshold`.
+    cv : int, "prefit" or None, default=3
+        Number of folds that the validation probabilities come from: each fold's are predicted
+        by a clone trained on the others. With ``"prefit"`` the estimator is fitted already and
+        is not trained again; what `fit` gets is the validation data. None needs an `eval_set`.
+        ``method="fixed"`` makes no folds.
+    min_positive : int, default=10
+        With ``"per_label"``: labels with fewer positive rows in the validation data get the
+        threshold for all labels.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is the seed 0. The estimator has a seed of its own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Trained on all rows; with ``cv="prefit"`` the estimator that was given.
+    thresholds_ : float64 array of shape (n_labels,)
+        A label is predicted where its probability is at least as high.
+    {fitted}
+
+    Notes
+    -----
+    Training costs `cv` smaller models besides the one on all rows. Labels that are unknown (NaN
+    in Y) do not count when thresholds are chosen.
+    """
+
+    _domains = MappingProxyType(
+        {
+            "estimator": Anything(),
+            "method": Choice(METHODS),
+            "threshold": Anything(),
+            "measure": Anything(),
+            "cv": Either(Number(low=2, whole=True), Choice(("prefit",)), None),
+            "min_positive": Number(low=0, whole=True),
+            "random_state": Seed(),
+        }
+    )
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: Method = "global",
+        threshold: float | ArrayLike = 0.5,
+        measure: str | Callable[..., float] = "example_f1",
+        cv: int | Literal["prefit"] | None = 3,
+        min_positive: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.threshold = threshold
+        self.measure = measure
+        self.cv = cv
+        self.min_positive = min_positive
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: X may be what it may be for the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any = None,
+        *,
+        eval_set: EvalSet | None = None,
+    ) -> Self:
+        """Choose thresholds and train the estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            What the estimator takes.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or, if the estimator takes it, NaN for unknown.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for the estimator and for the measure or density. Rows of an
+            `eval_set` count once.
+        eval_set : sequence of pairs (X, Y), optional
+            The last pair is the validation data that thresholds are chosen on; no folds are made
+            then.
+
+        Returns
+        -------
+        self : ThresholdClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, thresholds are to be chosen without validation data,
+            the data are not as described, the `eval_set` has other labels than Y, or the
+            estimator's probabilities are not one array of shape (n_samples, n_labels).
+        NotFittedError
+            With ``cv="prefit"``, if the estimator is not fitted.
+        """
+        self._check_params()
+        self._check_validation(eval_set)
+        # Numbers of rows and features, names of features; the estimator checks what X holds.
+        validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
+        checked = check_labels(Y, type(self).__name__)
+        labels = checked.Y
+        check_consistent_length(X, labels)
+        weight = check_weight(sample_weight, len(labels))
+        self.n_labels_ = len(checked.names)
+        self.label_names_ = checked.names
+        self.classes_ = checked.classes
+        self._labels_are_named = checked.named
+
+        if self.method == "fixed":
+            self.thresholds_ = check_thresholds(self.threshold, self.n_labels_)
+            self.estimator_ = self._final_estimator(X, Y, weight)
+        elif eval_set:
+            X_eval, Y_eval = self._validation_pair(eval_set)
+            self.estimator_ = self._final_estimator(X, Y, weight)
+            found = proba_of(self.estimator_, X_eval, self.n_labels_)
+            self.thresholds_ = self._choose(labels, weight, Y_eval, found, None)
+        elif self.cv == "prefit":
+            self.estimator_ = self._final_estimator(X, Y, weight)
+            found = proba_of(self.estimator_, X, self.n_labels_)
+            self.thresholds_ = self._choose(labels, weight, labels, found, weight)
+        else:
+            found = self._out_of_fold_proba(X, Y, labels, weight)
+            self.thresholds_ = self._choose(labels, weight, labels, found, weight)
+            self.estimator_ = self._final_estimator(X, Y, weight)
+        return self
+
+    def _check_X(self, X: Any) -> Any:
+        """Leave it to the estimator what X holds."""
+        check_is_fitted(self, ("estimator_", "thresholds_"))
+        return X
+
+    def _proba(self, X: Any) -> Floats:
+        return proba_of(self.estimator_, X, self.n_labels_)
+
+    def _labels(self, X: Any) -> NDArray[np.int64]:
+        return apply_thresholds(self._proba(X), self.thresholds_)
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.method == "per_label" or not callable(self.measure):
+            check_domain("measure", self.measure, Choice(tuple(MEASURES)))
+        require_proba(self.estimator)
+
+    def _check_validation(self, eval_set: EvalSet | None) -> None:
+        if self.cv == "prefit" and eval_set is not None:
+            raise ValueError(
+                "With cv='prefit' the X and Y of fit are the validation data: give no eval_set."
+            )
+        if self.cv is None and eval_set is None and self.method != "fixed":
+            raise ValueError(
+                f"method={self.method!r} chooses thresholds on validation data, but cv is None "
+                "and there is no eval_set. Give one of them, or take method='fixed'."
+            )
+
+    def _validation_pair(self, eval_set: EvalSet) -> tuple[Any, Labels]:
+        pair = eval_set[-1]
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError("eval_set has to be a sequence of pairs (X, Y).")
+        X, Y = pair
+        labels = check_labels_as_in_fit(self, Y, "eval_set")
+        check_consistent_length(X, labels)
+        return X, labels
+
+    def _final_estimator(self, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:
+        if self.cv == "prefit":
+            check_is_fitted(self.estimator)
+            return self.estimator
+        return _fit(clone(self.estimator), X, Y, weight)
+
+    def _out_of_fold_proba(
+        self, X: Any, Y: Any, labels: Labels, weight: NDArray[np.float32] | None
+    ) -> Floats:
+        assert self.cv is not None
+        n_folds = int(self.cv)
+        if len(labels) < n_folds:
+            raise ValueError(f"cv={n_folds} folds need as many rows, but n_samples={len(labels)}.")
+        found = np.empty(labels.shape)
+        folds = stratified_folds(labels, n_folds, self.random_state)
+        for fold in range(n_folds):
+            rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            fold_weight = None if weight is None else weight[others]
+            model = _fit(clone(self.estimator), _rows(X, others), _rows(Y, others), fold_weight)
+            found[rows] = proba_of(model, _rows(X, rows), self.n_labels_)
+        return found
+
+    def _choose(
+        self,
+        Y_train: Labels,
+        train_weight: NDArray[np.float32] | None,
+        Y_valid: Labels,
+        Y_proba: Floats,
+        weight: NDArray[np.float32] | None,
+    ) -> Floats:
+        if self.method == "per_label":
+            assert isinstance(self.measure, str)
+            return best_thresholds_per_label(
+                Y_valid,
+                Y_proba,
+                self.measure,
+                sample_weight=weight,
+                min_positive=self.min_positive,
+            )
+        if self.method == "per_label_pcut":
+            frequencies = label_frequency(Y_train, train_weight, empty=0)
+            return per_label_pcut(Y_proba, frequencies, sample_weight=weight)
+        if self.method == "pcut":
+            density = _density(Y_train, train_weight)
+            threshold = pcut(Y_proba, density, sample_weight=weight)
+        else:
+            threshold = best_threshold(Y_valid, Y_proba, self.measure, sample_weight=weight)
+        return np.full(self.n_labels_, threshold)
+
+
+def _fit(model: Any, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:
+    return model.fit(X, Y) if weight is None else model.fit(X, Y, sample_weight=weight)
+
+
+def _rows(data: Any, rows: NDArray[np.intp]) -> Any:
+    """Take rows of an array-like, a sparse matrix or a DataFrame."""
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]
+
+
+def _density(Y: Labels, weight: NDArray[np.float32] | None) -> float:
+    """Share of ones among the known entries."""
+    all_entries = Y.reshape(-1, 1)
+    entry_weight = None if weight is None else np.repeat(weight, Y.shape[1])
+    return float(label_frequency(all_entries, entry_weight, empty=0)[0])

@@ -1,0 +1,250 @@
+"""Thresholds that maximise a measure on validation data.
+
+`best_threshold` looks at every threshold that makes a difference: sorting the entries by
+probability, a measure known by name is a cumulative sum of what each entry changes in its group.
+`best_thresholds_per_label` goes through the labels and puts each label's threshold where the
+measure is highest with the others as they are, until nothing improves; for macro F1 and Hamming
+accuracy, where labels have nothing to do with each other, that is the exact maximum.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.base.domains import Choice, Number, check_domain
+from xdcc.decision.cuts import Cuts, Floats, apply_thresholds
+from xdcc.decision.measures import MEASURES, Measure
+from xdcc.decision.validation_data import ValidationData, validation_data
+
+_TOLERANCE = 1e-10
+"""Differences of a measure below it are rounding."""
+
+
+def best_threshold(
+    Y_true: Any,
+    Y_proba: ArrayLike,
+    measure: str | Callable[..., float] = "example_f1",
+    *,
+    sample_weight: ArrayLike | None = None,
+    max_candidates: int = 200,
+) -> float:
+    """Choose the threshold for all labels with which a measure is highest.
+
+    Parameters
+    ----------
+    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+        0, 1, or NaN where the label is unknown; such an entry does not count.
+    Y_proba : array-like of shape (n_samples, n_labels)
+        Probabilities of rows that the model was not trained on.
+    measure : str or callable, default="example_f1"
+        One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
+        "jaccard", with the conventions of :mod:`xdcc.metrics`; or
+        ``measure(Y_true, Y_pred)`` that returns a number, more being better, and takes
+        `sample_weight` if weights are given.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    max_candidates : int, default=200
+        For a callable, how many thresholds are tried at most: the candidates' ranks are then
+        evenly spaced, the first and the last included. A measure known by name is computed for
+        all of them.
+
+    Returns
+    -------
+    float
+        Candidates are the midpoints between neighbouring distinct probabilities, one above and
+        one below all of them. Of several with the highest measure the one nearest to 0.5 is
+        taken, and of two equally near the higher.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+    """
+    data = validation_data(Y_true, Y_proba, sample_weight)
+    if not callable(measure):
+        return _best_for_all(data, _named(measure))
+    check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
+    thresholds = Cuts.of(data.proba[data.known]).thresholds
+    if len(thresholds) > max_candidates:
+        ranks = np.linspace(0, len(thresholds) - 1, max_candidates).round().astype(np.intp)
+        thresholds = thresholds[ranks]
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    scores = [measure(Y_true, apply_thresholds(Y_proba, cut), **weights) for cut in thresholds]
+    return _choose(thresholds, np.array(scores, dtype=np.float64), near=0.5)
+
+
+def best_thresholds_per_label(
+    Y_true: Any,
+    Y_proba: ArrayLike,
+    measure: str = "example_f1",
+    *,
+    sample_weight: ArrayLike | None = None,
+    min_positive: int = 10,
+) -> NDArray[np.float64]:
+    """Choose a threshold for each label so that a measure is high.
+
+    All labels start with :func:`best_threshold`. Then, label by label and again from the first,
+    a label gets the threshold with which the measure is highest while the others keep theirs;
+    it ends when no label can improve it. The result is the exact maximum for "macro_f1" and
+    "hamming_accuracy"; for the others it is a maximum in each single threshold, and never less
+    than with the one for all labels.
+
+    A rare label's best threshold says more about its few rows than about the label. So a label
+    with fewer than `min_positive` positive rows keeps the threshold for all labels, and so does
+    one for which no other is better.
+
+    Parameters
+    ----------
+    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+        0, 1, or NaN where the label is unknown; such an entry does not count.
+    Y_proba : array-like of shape (n_samples, n_labels)
+        Probabilities of rows that the model was not trained on.
+    measure : str, default="example_f1"
+        One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
+        "jaccard", with the conventions of :mod:`xdcc.metrics`.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+    min_positive : int, default=10
+        How many rows of positive weight must have a label for a threshold of its own. 0 lets
+        every label have one.
+
+    Returns
+    -------
+    float64 array of shape (n_labels,)
+        Candidates for a label are the midpoints between its neighbouring distinct
+        probabilities, one above and one below all of them. Of several with the highest measure
+        the one nearest to the threshold for all labels is taken, and of two equally near the
+        higher.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+    """
+    rule = _named(measure)
+    check_domain("min_positive", min_positive, Number(low=0, whole=True))
+    data = validation_data(Y_true, Y_proba, sample_weight)
+    common = _best_for_all(data, rule)
+    enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
+    return _ascend(data, rule, common, np.flatnonzero(enough))
+
+
+def _named(measure: str) -> Measure:
+    check_domain("measure", measure, Choice(tuple(MEASURES)))
+    return MEASURES[measure]
+
+
+def _choose(thresholds: Floats, scores: Floats, near: float) -> float:
+    best = thresholds[scores >= scores.max() - _TOLERANCE]
+    return float(best[np.argmin(np.abs(best - near))])
+
+
+def _best_for_all(data: ValidationData, measure: Measure) -> float:
+    """Find the threshold for all labels.
+
+    Entries become predicted in the order of their probabilities. What an entry changes follows
+    from the counts in its group before and after it, and these from the order in the group.
+    """
+    sizes = measure.entry_sizes(data)
+    matrices: list[Floats] = [data.proba, sizes, sizes * data.truth]
+    if measure.axis == 0:
+        matrices = [matrix.T for matrix in matrices]
+    elif measure.axis is None:
+        matrices = [matrix.reshape(1, -1) for matrix in matrices]
+    order = np.argsort(-matrices[0], axis=1, kind="stable")
+    proba, size, size_true = (np.take_along_axis(matrix, order, axis=1) for matrix in matrices)
+
+    nothing = np.zeros((len(proba), 1))
+    predicted = np.hstack((nothing, np.cumsum(size, axis=1)))
+    both = np.hstack((nothing, np.cumsum(size_true, axis=1)))
+    values = measure.value(both[:, -1:], predicted, both)
+    values *= measure.group_shares(data).reshape(-1, 1)
+    known = size > 0
+    cuts = Cuts.of(proba[known])
+    scores = values[:, 0].sum() + cuts.sums(np.diff(values, axis=1)[known])
+    return _choose(cuts.thresholds, scores, near=0.5)
+
+
+def _ascend(
+    data: ValidationData, measure: Measure, common: float, labels: NDArray[np.intp]
+) -> Floats:
+    """Improve the thresholds of `labels`, one at a time, until none can be improved."""
+    thresholds = np.full(data.proba.shape[1], common)
+    columns = {label: _Column(data, label) for label in labels}
+    state = _State(data, measure, common)
+    improved = True
+    while improved:
+        improved = False
+        for label, column in columns.items():
+            scores = state.scores(label, column)
+            now = scores[np.searchsorted(column.cuts.sizes, state.n_predicted(label))]
+            if scores.max() > now + _TOLERANCE:
+                thresholds[label] = _choose(column.cuts.thresholds, scores, near=common)
+                at_least = data.proba[:, label] >= thresholds[label]
+                state.predict(label, at_least & data.known[:, label])
+                improved = True
+    return thresholds
+
+
+class _Column:
+    """The rows in which a label is known, and the cuts of its probabilities there."""
+
+    def __init__(self, data: ValidationData, label: int) -> None:
+        self.rows = np.flatnonzero(data.known[:, label])
+        self.cuts = Cuts.of(data.proba[self.rows, label])
+
+
+class _State:
+    """What is predicted now, and the counts of every group that follow from it."""
+
+    def __init__(self, data: ValidationData, measure: Measure, threshold: float) -> None:
+        self._measure = measure
+        self._size = measure.entry_sizes(data)
+        self._size_true = self._size * data.truth
+        self._share = measure.group_shares(data)
+        self._labels = (data.proba >= threshold) & data.known
+        self._true = self._size_true.sum(axis=measure.axis, keepdims=True)
+        self._predicted = (self._size * self._labels).sum(axis=measure.axis, keepdims=True)
+        self._both = (self._size_true * self._labels).sum(axis=measure.axis, keepdims=True)
+
+    def n_predicted(self, label: int) -> int:
+        """Count the rows for which a label is predicted."""
+        return int(self._labels[:, label].sum())
+
+    def scores(self, label: int, column: _Column) -> Floats:
+        """Compute the measure, up to a constant, for every cut of a label."""
+        rows, cuts, groups = column.rows, column.cuts, self._groups(label)
+        size, size_true = self._size[rows, label], self._size_true[rows, label]
+        true, share = self._true[groups], self._share[groups]
+        predicted, both = self._predicted[groups], self._both[groups]
+        now = self._labels[rows, label]
+        if self._measure.axis == 1:
+            # Every row is a group of its own.
+            true, share = true[rows], share[rows]
+            predicted, both = predicted[rows] - size * now, both[rows] - size_true * now
+            without = self._measure.value(true, predicted, both)
+            gain = self._measure.value(true, predicted + size, both + size_true) - without
+            return share @ without + cuts.sums(share * gain)
+        predicted = predicted - size @ now + cuts.sums(size)
+        both = both - size_true @ now + cuts.sums(size_true)
+        return share * self._measure.value(true, predicted, both)
+
+    def predict(self, label: int, present: NDArray[np.bool_]) -> None:
+        """Change the predictions of a label, shape (n_samples,), False where unknown."""
+        groups = self._groups(label)
+        change = present.astype(np.float64) - self._labels[:, label]
+        if self._measure.axis == 1:
+            self._predicted[groups] += self._size[:, label] * change
+            self._both[groups] += self._size_true[:, label] * change
+        else:
+            self._predicted[groups] += self._size[:, label] @ change
+            self._both[groups] += self._size_true[:, label] @ change
+        self._labels[:, label] = present
+
+    def _groups(self, label: int) -> tuple[slice | int, int]:
+        """Where the counts of a label's groups stand: of all rows, of its own, or of all."""
+        if self._measure.axis == 1:
+            return slice(None), 0
+        return 0, label if self._measure.axis == 0 else 0
