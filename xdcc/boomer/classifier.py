@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from tqdm import tqdm
 
-from xdcc.boomer._rules import RuleLearner, n_threads
+from xdcc.boomer._rules import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (
@@ -32,6 +32,7 @@ from xdcc.boomer.prediction import (
 from xdcc.boomer.rule import LearnedRule, RuleList
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
 from xdcc.categories import categorical_mask
+from xdcc.kernels.threads import n_threads
 from xdcc.labelsets import KnownLabelsets
 from xdcc.validation import (
     Features,

@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
 from xdcc.categories import categorical_mask
-from xdcc.kernel_features import kernel_rows
+from xdcc.kernels.threads import n_threads
 from xdcc.lacovac import _reading
-from xdcc.lacovac._splits import n_threads
 from xdcc.lacovac.tree import (
     Clustering,
     Criterion,
@@ -276,7 +275,7 @@ class LaCovaCClassifier(BaseLabelTrees):
             of features than in `fit`.
         """
         checked = self._check_predict(X)
-        predicted = _reading.predict(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+        predicted = _reading.predict(self.tree_, 0, checked, self._n_threads())
         return predicted.astype(np.int64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -301,9 +300,7 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_predict(X)
-        return _reading.mean_proba(
-            self.tree_, self.smoothing, *kernel_rows(checked), self._n_threads()
-        )
+        return _reading.mean_proba(self.tree_, self.smoothing, checked, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
@@ -326,7 +323,7 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_predict(X)
-        return _reading.apply(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+        return _reading.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.

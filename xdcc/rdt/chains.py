@@ -12,7 +12,6 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.kernel_features import kernel_rows
 from xdcc.rdt import _tree
 from xdcc.rdt.forest import Forest, Weighting, read_forest
 from xdcc.validation import Features
@@ -157,7 +156,7 @@ def run_chain(
     return ChainTrace(
         *_tree.chain(
             forest,
-            *kernel_rows(X),
+            X,
             rule.order,
             rule.threshold == "label",
             rule.candidates == "positive",

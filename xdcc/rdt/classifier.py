@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.boosting.domains import Choice, Domain, Number, check_domain
 from xdcc.categories import categorical_mask
+from xdcc.kernels.threads import n_threads
 from xdcc.labelsets import number_labelsets
-from xdcc.rdt._tree import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
     THRESHOLDS,
