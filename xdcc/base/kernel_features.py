@@ -1,50 +1,10 @@
-"""Checked features in the form that the Cython kernels take.
-
-A kernel reads X as a dense array or as the three arrays of a sparse one, and discrete features by
-the sorted list of their values.
-"""
+"""The values of discrete features, as the Cython kernels take them."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-
-from xdcc.base.features import Features
-
-
-def kernel_rows(X: Features) -> tuple[Any, Any, int, int]:
-    """Put X into the form that the kernels take.
-
-    Parameters
-    ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-
-    Returns
-    -------
-    tuple
-        The dense array or None, the parts of the sparse one or None, numbers of rows and columns.
-    """
-    return None if sparse.issparse(X) else X, sparse_parts(X), *X.shape
-
-
-def sparse_parts(X: Any) -> Any:
-    """Take a compressed sparse matrix apart, with the kernels' integer types.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        Checked features.
-
-    Returns
-    -------
-    tuple of (data, int32 indices, int64 indptr) or None
-        None if X is not sparse.
-    """
-    if not sparse.issparse(X):
-        return None
-    return X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64)
 
 
 def category_values(

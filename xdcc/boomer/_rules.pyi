@@ -1,9 +1,8 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.boomer.columns import SortedColumns
+from xdcc.validation import Features
 
 LOSSES: dict[str, int]
 """Numbers of the losses."""
@@ -63,9 +62,7 @@ class RuleLearner:
         """
 
 def add_scores(
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any, int] | None,
-    n_rows: int,
+    X: Features,
     condition_start: NDArray[np.int64],
     feature: NDArray[np.int32],
     relation: NDArray[np.int8],
@@ -80,9 +77,5 @@ def add_scores(
 ) -> None:
     """Add the scores of the rules `first` to `last` (excluded) to `scores` [n_rows, n_labels].
 
-    X is in C order, or None and `X_parts` are the data, indices, indptr of a CSR matrix and its
-    number of columns.
+    X is in C order or CSR.
     """
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return `n_jobs`, or the number of threads that OpenMP offers if it is None."""

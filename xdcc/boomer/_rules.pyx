@@ -1,6 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: initializedcheck=False
 """Kernels of BOOMER: learning one rule after the other, and adding rules' scores.
 
 ``RuleLearner`` keeps the scores, gradients and Hessians of the training rows. ``learn`` draws a
@@ -14,13 +11,17 @@ the rules before it were asked for. ``add_scores`` adds rules to the scores of a
 
 import numpy as np
 
-cimport openmp
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport exp, fabs, isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 from scipy.linalg.cython_lapack cimport dppsv, dspsv
+
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.random cimport draw_below
+from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.threads cimport threads_worth
 
 cdef extern from "search.h" namespace "xdcc_boomer" nogil:
     cdef enum Relation:
@@ -96,24 +97,10 @@ LOSSES = {
 
 RELATIONS = ("<=", ">", "=", "!=")
 
-# Additions of a search that threads are worth: a millisecond or more. Waiting for each other costs
-# them microseconds on an idle machine, but many milliseconds on a busy one.
+# Additions of a search that threads are worth: a millisecond or more.
 cdef int64_t _WORK_FOR_THREADS = 3000000
 # The same in prediction, in rules times rows.
 cdef int64_t _CHECKS_FOR_THREADS = 100000
-
-
-cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
-    """Step of the generator splitmix64."""
-    state[0] += 0x9E3779B97F4A7C15ULL
-    cdef uint64_t z = state[0]
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-    return z ^ (z >> 31)
-
-
-cdef inline int64_t _below(uint64_t* state, int64_t n) noexcept nogil:
-    return <int64_t>(<double>(_draw(state) >> 11) * (1.0 / 9007199254740992.0) * <double>n)
 
 
 cdef inline bint _holds(float value, int8_t relation, float threshold) noexcept nogil:
@@ -377,7 +364,7 @@ cdef class RuleLearner:
             self.weight[i] = not bootstrap
         if bootstrap:
             for i in range(n):
-                self.weight[_below(state, n)] += 1
+                self.weight[draw_below(state, n)] += 1
         self.covered.resize(n)
         self.sampled.resize(n)
         for i in range(n):
@@ -396,7 +383,7 @@ cdef class RuleLearner:
                 self.attributes.push_back(<int32_t>j)
             return
         for j in range(self.n_features - n, self.n_features):
-            i = _below(state, j + 1)
+            i = draw_below(state, j + 1)
             if self.drawn[i]:
                 i = j
             self.drawn[i] = 1
@@ -408,7 +395,7 @@ cdef class RuleLearner:
     cdef int32_t _best_condition(self, const Node* node, Candidate* best) noexcept nogil:
         """Search all drawn attributes; -1 if no condition makes the rule better."""
         cdef int64_t a, n = <int64_t>self.attributes.size(), work = 0
-        cdef int threads = self.threads
+        cdef int threads
         cdef Candidate none
         cdef Scratch* own = self.scratch.data()
         cdef Candidate* found
@@ -420,8 +407,7 @@ cdef class RuleLearner:
         found = self.found.data()
         for a in range(n):
             work += self._work(node, self.attributes[a])
-        if work < _WORK_FOR_THREADS:
-            threads = 1
+        threads = threads_worth(self.threads, <double>work, <double>_WORK_FOR_THREADS)
         with nogil, parallel(num_threads=threads):
             begin(node[0], own[threadid()], best.gain)
             for a in prange(n, schedule="dynamic", chunksize=1):
@@ -547,13 +533,11 @@ cdef class RuleLearner:
             self._differentiate(r, label)
 
 
-def add_scores(X, X_parts, n_rows, condition_start, feature, relation, threshold, head_start,
+def add_scores(X, condition_start, feature, relation, threshold, head_start,
                head_label, head_score, first, last, scores, n_threads):
     """Add the scores of the rules `first` to `last`; see ``_rules.pyi``."""
-    cdef const float[:, ::1] dense
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef const Matrix* matrix = &held.matrix
     cdef const int64_t[::1] c_start = condition_start
     cdef const int32_t[::1] c_feature = feature
     cdef const int8_t[::1] c_relation = relation
@@ -562,36 +546,20 @@ def add_scores(X, X_parts, n_rows, condition_start, feature, relation, threshold
     cdef const int32_t[::1] h_label = head_label
     cdef const double[::1] h_score = head_score
     cdef double[:, ::1] out = scores
-    cdef int64_t i, n = n_rows, k, begin_rule = first, end_rule = last
-    cdef bint is_dense = X is not None
-    cdef int threads = n_threads
+    cdef int64_t i, n = matrix.n_rows, begin_rule = first, end_rule = last
+    cdef int threads = threads_worth(
+        n_threads, <double>(n * (end_rule - begin_rule)), <double>_CHECKS_FOR_THREADS
+    )
     cdef vector[vector[float]] memory
+    memory.resize(threads)
+    cdef vector[float]* own = memory.data()
     cdef const float* x
-    cdef float* own
-    if n * (end_rule - begin_rule) < _CHECKS_FOR_THREADS:
-        threads = 1
-    if is_dense:
-        dense = X
-    else:
-        data, indices, indptr = X_parts[:3]
-        memory.resize(threads)
-        for i in range(threads):
-            memory[i].assign(<int64_t>X_parts[3], 0)
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
-            if is_dense:
-                x = &dense[i, 0]
-            else:
-                own = memory[threadid()].data()
-                for k in range(indptr[i], indptr[i + 1]):
-                    own[indices[k]] = data[k]
-                x = own
+            x = load_row(matrix, own + threadid(), i)
             _add_row(x, &c_start[0], &c_feature[0], &c_relation[0], &c_threshold[0], &h_start[0],
                      &h_label[0], &h_score[0], begin_rule, end_rule, &out[i, 0])
-            if not is_dense:
-                own = memory[threadid()].data()
-                for k in range(indptr[i], indptr[i + 1]):
-                    own[indices[k]] = 0
+            unload_row(matrix, own + threadid(), i)
 
 
 cdef void _add_row(const float* x, const int64_t* c_start, const int32_t* feature,
@@ -609,6 +577,3 @@ cdef void _add_row(const float* x, const int64_t* c_start, const int32_t* featur
         if covered:
             for e in range(h_start[t], h_start[t + 1]):
                 out[label[e]] += score[e]
-
-
-include "../_threads.pxi"

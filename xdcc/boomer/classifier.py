@@ -34,7 +34,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.boomer._rules import RuleLearner, n_threads
+from xdcc.boomer._rules import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (
@@ -46,6 +46,7 @@ from xdcc.boomer.prediction import (
 )
 from xdcc.boomer.rule import LearnedRule, RuleList
 from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.kernels.threads import n_threads
 
 LossName = Literal[
     "logistic_label_wise", "logistic_example_wise", "squared_label_wise", "squared_hinge_label_wise"
@@ -535,7 +536,7 @@ class BoomerClassifier(MultiLabelEstimator):
             )
 
     def _n_threads(self) -> int:
-        return n_threads(None if self.n_jobs == -1 else self.n_jobs)
+        return n_threads(self.n_jobs)
 
     def _n_attributes(self) -> int:
         n_features = self.n_features_in_

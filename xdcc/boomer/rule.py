@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from xdcc.boomer import _rules
 from xdcc.boomer._rules import RELATIONS
@@ -264,13 +263,8 @@ class RuleList(Sequence[Rule]):
         scores: NDArray[np.float64],
         n_threads: int,
     ) -> None:
-        parts = None
-        if sparse.issparse(X):
-            parts = (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int64), X.shape[1])
         _rules.add_scores(
-            X if parts is None else None,
-            parts,
-            X.shape[0],
+            X,
             self.condition_start,
             self.feature,
             self.relation,

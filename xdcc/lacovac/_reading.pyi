@@ -4,28 +4,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.validation import Features
 
 def apply(
     trees: LabelTrees,
     tree: int,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_rows: int,
-    n_features: int,
+    X: Features,
     n_threads: int,
 ) -> NDArray[np.int32]:
     """Leaf that decides each label, [n_rows, n_labels], as a number of a node.
 
-    X is in C order, or None and `X_parts` are those of a CSR matrix.
+    X is in C order or CSR.
     """
 
 def predict(
     trees: LabelTrees,
     tree: int,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_rows: int,
-    n_features: int,
+    X: Features,
     n_threads: int,
 ) -> NDArray[np.int8]:
     """Labelset that a tree predicts for each row, [n_rows, n_labels]."""
@@ -33,10 +28,7 @@ def predict(
 def mean_proba(
     trees: LabelTrees,
     smoothing: float,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_rows: int,
-    n_features: int,
+    X: Features,
     n_threads: int,
 ) -> NDArray[np.float64]:
     """Average the labels' marginal probabilities over the trees, [n_rows, n_labels].
@@ -46,9 +38,7 @@ def mean_proba(
 
 def fill(
     trees: LabelTrees,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_features: int,
+    X: Features,
     label_start: NDArray[np.int64],
     label: NDArray[np.int32],
     rows: NDArray[np.int32],

@@ -1,6 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: initializedcheck=False
 """Kernels that walk grown label trees: contents of leaves, reached leaves, probabilities.
 
 A walk follows one child of a horizontal split and all children of a vertical one, so it ends in
@@ -17,9 +14,11 @@ from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from xdcc.lacovac._splits import KINDS
+from xdcc.kernels.arrays cimport as_array
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.rows cimport load_row, unload_row
 
-include "_arrays.pxi"
+from xdcc.lacovac._splits import KINDS
 
 cdef extern from *:
     """
@@ -99,9 +98,6 @@ cdef View _view(trees):
     return v
 
 
-include "../_rows.pxi"
-
-
 cdef cppclass Walker:
     """A thread's memory: a sparse row made dense, and nodes still to be visited."""
     vector[float] x
@@ -137,13 +133,13 @@ cdef void _walk(const View* v, Walker* w, const float* x, int64_t tree) noexcept
                 w.stack.push_back(v.child[node] + i)
 
 
-def apply(trees, tree, X, X_parts, n_rows, n_features, n_threads):
+def apply(trees, tree, X, n_threads):
     """Leaf of each label for every row; see ``_reading.pyi``."""
     cdef View view = _view(trees)
-    cdef Rows rows = _rows(X, X_parts, n_features)
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const View* v = &view
-    cdef const Rows* x = &rows
-    cdef int64_t i, j, n = n_rows, which = tree
+    cdef const Matrix* x = &held.matrix
+    cdef int64_t i, j, n = held.matrix.n_rows, which = tree
     cdef int32_t leaf, a
     cdef int threads = n_threads
     reached = np.empty((n, view.n_labels), np.int32)
@@ -155,8 +151,8 @@ def apply(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            _walk(v, w, _load(x, &w.x, i), which)
-            _unload(x, &w.x, i)
+            _walk(v, w, load_row(x, &w.x, i), which)
+            unload_row(x, &w.x, i)
             for a in range(<int32_t>w.leaves.size()):
                 leaf = w.leaves[a]
                 for j in range(v.list_start[v.label_list[leaf]],
@@ -180,13 +176,13 @@ cdef void _add_proba(const View* v, const Walker* w, double smoothing, double* p
             )
 
 
-def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
+def predict(trees, tree, X, n_threads):
     """Most frequent labelsets of the leaves that rows reach; see ``_reading.pyi``."""
     cdef View view = _view(trees)
-    cdef Rows rows = _rows(X, X_parts, n_features)
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const View* v = &view
-    cdef const Rows* x = &rows
-    cdef int64_t i, j, begin, n = n_rows, which = tree
+    cdef const Matrix* x = &held.matrix
+    cdef int64_t i, j, begin, n = held.matrix.n_rows, which = tree
     cdef int32_t leaf, a
     cdef int threads = n_threads
     predicted = np.empty((n, view.n_labels), np.int8)
@@ -198,8 +194,8 @@ def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            _walk(v, w, _load(x, &w.x, i), which)
-            _unload(x, &w.x, i)
+            _walk(v, w, load_row(x, &w.x, i), which)
+            unload_row(x, &w.x, i)
             for a in range(<int32_t>w.leaves.size()):
                 leaf = w.leaves[a]
                 begin = v.list_start[v.label_list[leaf]]
@@ -208,13 +204,13 @@ def predict(trees, tree, X, X_parts, n_rows, n_features, n_threads):
     return predicted
 
 
-def mean_proba(trees, smoothing, X, X_parts, n_rows, n_features, n_threads):
+def mean_proba(trees, smoothing, X, n_threads):
     """Labels' marginal probabilities, averaged over trees; see ``_reading.pyi``."""
     cdef View view = _view(trees)
-    cdef Rows rows = _rows(X, X_parts, n_features)
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const View* v = &view
-    cdef const Rows* x = &rows
-    cdef int64_t i, j, tree, n = n_rows
+    cdef const Matrix* x = &held.matrix
+    cdef int64_t i, j, tree, n = held.matrix.n_rows
     cdef int threads = n_threads
     cdef double added = smoothing
     cdef const float* values
@@ -227,11 +223,11 @@ def mean_proba(trees, smoothing, X, X_parts, n_rows, n_features, n_threads):
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="static"):
             w = own + threadid()
-            values = _load(x, &w.x, i)
+            values = load_row(x, &w.x, i)
             for tree in range(v.n_trees):
                 _walk(v, w, values, tree)
                 _add_proba(v, w, added, &out[i, 0])
-            _unload(x, &w.x, i)
+            unload_row(x, &w.x, i)
             for j in range(v.n_labels):
                 out[i, j] /= v.n_trees
     return proba
@@ -335,7 +331,7 @@ cdef void _fill_leaf(const View* v, const LabelRows* Y, int32_t leaf, vector[int
         here[v.list_label[j]] = 0
 
 
-cdef void _fill_tree(const View* v, const Rows* X, const LabelRows* Y, int64_t tree,
+cdef void _fill_tree(const View* v, const Matrix* X, const LabelRows* Y, int64_t tree,
                      const int32_t* rows, int64_t n_rows, Contents* out) noexcept nogil:
     cdef Walker w
     cdef vector[vector[int32_t]] of_node
@@ -344,8 +340,8 @@ cdef void _fill_tree(const View* v, const Rows* X, const LabelRows* Y, int64_t t
     of_node.resize(n_nodes)
     here.assign(v.n_labels, 0)
     for i in range(n_rows):
-        _walk(v, &w, _load(X, &w.x, rows[i]), tree)
-        _unload(X, &w.x, rows[i])
+        _walk(v, &w, load_row(X, &w.x, rows[i]), tree)
+        unload_row(X, &w.x, rows[i])
         for a in range(<int64_t>w.leaves.size()):
             of_node[w.leaves[a] - first].push_back(rows[i])
     for i in range(n_nodes):
@@ -355,10 +351,10 @@ cdef void _fill_tree(const View* v, const Rows* X, const LabelRows* Y, int64_t t
         out.labelset_end.push_back(<int64_t>out.labelset_count.size())
 
 
-def fill(trees, X, X_parts, n_features, label_start, label, rows, n_threads):
+def fill(trees, X, label_start, label, rows, n_threads):
     """Count labels and labelsets in the leaves of every tree; see ``_reading.pyi``."""
     cdef View view = _view(trees)
-    cdef Rows x_rows = _rows(X, X_parts, n_features)
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const int64_t[::1] y_start = label_start
     cdef const int32_t[::1] y_label = label
     cdef const int32_t[:, ::1] of_tree = rows
@@ -367,7 +363,7 @@ def fill(trees, X, X_parts, n_features, label_start, label, rows, n_threads):
     y_rows.start = &y_start[0]
     y_rows.label = &y_label[0] if y_label.shape[0] else NULL
     cdef const View* v = &view
-    cdef const Rows* x = &x_rows
+    cdef const Matrix* x = &held.matrix
     cdef const LabelRows* y = &y_rows
     cdef int64_t tree, n_trees = view.n_trees, n = of_tree.shape[1]
     cdef vector[Contents] contents
@@ -378,15 +374,15 @@ def fill(trees, X, X_parts, n_features, label_start, label, rows, n_threads):
         _fill_tree(v, x, y, tree, &of_tree[tree, 0], n, out + tree)
     return [
         {
-            "count_end": _array(contents[tree].count_end.data(), contents[tree].count_end.size()),
-            "label_predicted": _array(
+            "count_end": as_array(contents[tree].count_end.data(), contents[tree].count_end.size()),
+            "label_predicted": as_array(
                 contents[tree].label_predicted.data(), contents[tree].label_predicted.size()
             ),
-            "label_count": _array(contents[tree].label_count.data(), contents[tree].label_count.size()),
-            "labelset_end": _array(contents[tree].labelset_end.data(), contents[tree].labelset_end.size()),
-            "labelset_count": _array(contents[tree].labelset_count.data(), contents[tree].labelset_count.size()),
-            "member_end": _array(contents[tree].member_end.data(), contents[tree].member_end.size()),
-            "member": _array(contents[tree].member.data(), contents[tree].member.size()),
+            "label_count": as_array(contents[tree].label_count.data(), contents[tree].label_count.size()),
+            "labelset_end": as_array(contents[tree].labelset_end.data(), contents[tree].labelset_end.size()),
+            "labelset_count": as_array(contents[tree].labelset_count.data(), contents[tree].labelset_count.size()),
+            "member_end": as_array(contents[tree].member_end.data(), contents[tree].member_end.size()),
+            "member": as_array(contents[tree].member.data(), contents[tree].member.size()),
         }
         for tree in range(n_trees)
     ]

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.lacovac.tree import GrowthRules
+from xdcc.validation import Features
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""
@@ -15,14 +16,12 @@ CLUSTERINGS: dict[str | None, int]
 """Numbers of the ways to separate labels."""
 
 def grow(
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
+    X: Features,
     category: NDArray[np.float32],
     category_start: NDArray[np.int32],
     label_start: NDArray[np.int64],
     label: NDArray[np.int32],
     nlogn: NDArray[np.float64],
-    n_features: int,
     n_labels: int,
     rows: NDArray[np.int32],
     seeds: NDArray[np.uint64],
@@ -31,13 +30,10 @@ def grow(
 ) -> list[dict[str, NDArray[Any]]]:
     """Grow one tree per seed.
 
-    X is [n_samples, n_features] in Fortran order, or None and `X_parts` are the data, indices and
-    indptr of a CSR matrix. `category` holds the sorted values of the nominal features one after
-    the other, those of feature f from ``category_start[f]`` on; a feature without is a number.
+    X is [n_samples, n_features] in Fortran order or CSR. `category` holds the sorted values of the
+    nominal features one after the other, those of feature f from ``category_start[f]`` on; a
+    feature without is a number.
     Row i has the labels ``label[label_start[i]:label_start[i + 1]]``, sorted. `nlogn` is
     n log2(n) for n up to the number of a tree's rows; `rows` is [n_trees, n_rows]. Returns the
     arrays of each tree.
     """
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return `n_jobs`, or the number of threads that OpenMP offers if it is None."""

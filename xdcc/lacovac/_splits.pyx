@@ -1,6 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: initializedcheck=False
 """Kernel that grows label trees: counts, clusters, and the search for horizontal splits.
 
 A node's rows lie next to each other in one array of row indices, which horizontal splits
@@ -26,14 +23,17 @@ Nothing depends on the order of rows or the number of threads. (More than 300 li
 node's counts, is what every function here works on.)
 """
 
-import numpy as np
-
-cimport openmp
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport fabs, isnan, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
+
+from xdcc.kernels.arrays cimport as_array
+from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.random cimport draw
+from xdcc.kernels.threads cimport threads_worth
 
 cdef extern from *:
     """
@@ -92,8 +92,6 @@ cdef extern from *:
     double _rest_row "xdcc_rest"(double n, double c, const int32_t* all, const int32_t* moving,
                                  const double* count, int64_t size) noexcept nogil
 
-include "_arrays.pxi"
-
 cdef enum:
     LEAF = 0
     VERTICAL = 1
@@ -126,12 +124,8 @@ cdef cppclass Training:
     int64_t n_rows
     int64_t n_features
     int64_t n_labels
-    const float* dense             # [n_features, n_rows], NULL if X is sparse
-    const float* data              # CSR otherwise
-    const int32_t* indices
-    const int64_t* indptr
-    const float* category          # values of feature f: category[category_start[f] : ...[f + 1]]
-    const int32_t* category_start  # no value: the feature is a number
+    const Matrix* X                # in Fortran order or CSR
+    Categories categories
     const int64_t* label_start     # row i has label[label_start[i] : label_start[i + 1]]
     const int32_t* label
     const double* nlogn            # [n_rows + 1]: n log2(n)
@@ -528,9 +522,9 @@ cdef void _collect(Scratch* s, const Node* d, const Training* t, int64_t i) noex
     cdef Entry entry
     s.entries.clear()
     s.missing.clear()
-    if t.dense != NULL:
+    if t.X.dense != NULL:
         for p in range(d.n):
-            entry.value = t.dense[feature * t.n_rows + d.rows[p]]
+            entry.value = t.X.dense[feature * t.n_rows + d.rows[p]]
             entry.position = <int32_t>p
             if isnan(entry.value):
                 s.missing.push_back(<int32_t>p)
@@ -628,29 +622,18 @@ cdef void _search_numeric(Split* best, Scratch* s, const Node* d, const Training
             _scan(best, s, d, t, 0, n_negative, 1, with_zero, with_missing)
 
 
-cdef inline int32_t _category(const Training* t, int64_t feature, float value) noexcept nogil:
-    cdef int32_t low = t.category_start[feature], high = t.category_start[feature + 1], middle
-    while low < high:
-        middle = (low + high) // 2
-        if t.category[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - t.category_start[feature]
-
-
 cdef int32_t _largest_category(Scratch* s, const Node* d, const Training* t, int64_t feature
                                ) noexcept nogil:
     """Order the rows by category; return the one with the most rows (ties: the first).
 
     Rows of categories that are too rare for a branch, and rows without a value, belong to it.
     """
-    cdef int64_t i, n_codes = t.category_start[feature + 1] - t.category_start[feature]
+    cdef int64_t i, n_codes = n_categories(&t.categories, feature)
     cdef int32_t largest = 0
-    cdef int32_t of_zero = _category(t, feature, 0) if s.entries.size() < <size_t>d.n else 0
+    cdef int32_t of_zero = category_number(&t.categories, feature, 0) if s.entries.size() < <size_t>d.n else 0
     s.code.assign(d.n, of_zero)
     for i in range(<int64_t>s.entries.size()):
-        s.code[s.entries[i].position] = _category(t, feature, s.entries[i].value)
+        s.code[s.entries[i].position] = category_number(&t.categories, feature, s.entries[i].value)
     for i in range(<int64_t>s.missing.size()):
         s.code[s.missing[i]] = -1
     s.code_start.assign(n_codes + 1, 0)
@@ -732,7 +715,7 @@ cdef bint _search_feature(Split* best, Scratch* s, const Node* d, const Training
     _collect(s, d, t, i)
     if _is_constant(s, d):
         return False
-    if t.category_start[feature + 1] > t.category_start[feature]:
+    if n_categories(&t.categories, feature) > 0:
         _search_nominal(best, s, d, t, feature)
     else:
         _search_numeric(best, s, d, t)
@@ -744,14 +727,14 @@ cdef void _gather(Node* d, const Training* t) noexcept nogil:
     cdef int64_t i, k, row, feature, at
     cdef Entry entry
     d.features.clear()
-    if t.dense != NULL:
+    if t.X.dense != NULL:
         for feature in range(t.n_features):
             d.features.push_back(<int32_t>feature)
         return
     for i in range(d.n):
         row = d.rows[i]
-        for k in range(t.indptr[row], t.indptr[row + 1]):
-            feature = t.indices[k]
+        for k in range(t.X.indptr[row], t.X.indptr[row + 1]):
+            feature = t.X.indices[k]
             if d.feature_size[feature] == 0:
                 d.features.push_back(<int32_t>feature)
             d.feature_size[feature] += 1
@@ -766,23 +749,14 @@ cdef void _gather(Node* d, const Training* t) noexcept nogil:
     d.entries.resize(at)
     for i in range(d.n):
         row = d.rows[i]
-        for k in range(t.indptr[row], t.indptr[row + 1]):
-            feature = t.indices[k]
-            entry.value = t.data[k]
+        for k in range(t.X.indptr[row], t.X.indptr[row + 1]):
+            feature = t.X.indices[k]
+            entry.value = t.X.data[k]
             entry.position = <int32_t>i
             d.entries[d.feature_size[feature]] = entry
             d.feature_size[feature] += 1
     for i in range(<int64_t>d.features.size()):
         d.feature_size[d.features[i]] = 0
-
-
-cdef uint64_t _draw(uint64_t* state) noexcept nogil:
-    """Step of the generator splitmix64."""
-    state[0] += 0x9E3779B97F4A7C15ULL
-    cdef uint64_t z = state[0]
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-    return z ^ (z >> 31)
 
 
 cdef void _search_drawn(Node* d, const Training* t, Scratch* s, uint64_t* state) noexcept nogil:
@@ -796,7 +770,7 @@ cdef void _search_drawn(Node* d, const Training* t, Scratch* s, uint64_t* state)
         order[i] = <int32_t>i
         d.splits[i].valid = False
     for i in range(n):
-        k = i + <int64_t>(_draw(state) % <uint64_t>(n - i))
+        k = i + <int64_t>(draw(state) % <uint64_t>(n - i))
         feature = order[k]
         order[k] = order[i]
         n_varying += _search_feature(&d.splits[feature], s, d, t, feature)
@@ -817,7 +791,7 @@ cdef int64_t _search(Node* d, const Training* t, Scratch* scratch, int n_threads
     _gather(d, t)
     n = <int64_t>d.features.size()
     # Every value moves a row, and every label and pair of labels of it is counted.
-    steps = <double>(n * d.n if t.dense != NULL else <int64_t>d.entries.size())
+    steps = <double>(n * d.n if t.X.dense != NULL else <int64_t>d.entries.size())
     steps *= 1 + (d.sum_count + d.sum_pairs) / <double>d.n
     d.splits.resize(n)
     for i in range(n_threads):
@@ -828,7 +802,7 @@ cdef int64_t _search(Node* d, const Training* t, Scratch* scratch, int n_threads
             s.pairs.resize(d.k * d.k, 0)
     if t.max_features > 0:
         _search_drawn(d, t, scratch, state)
-    elif n_threads > 1 and steps > WORTH_THREADS:
+    elif threads_worth(n_threads, steps, WORTH_THREADS) > 1:
         with parallel(num_threads=n_threads):
             for i in prange(n, schedule="dynamic", chunksize=8):
                 s = scratch + threadid()
@@ -956,7 +930,7 @@ cdef void _split_rows(Tree* tree, Node* d, const Training* t, Scratch* s, Part p
             tree.default_child[part.node] = tree.n_children[part.node]
         value = 0
         if split.kind == NOMINAL:
-            value = t.category[t.category_start[split.feature] + code]
+            value = t.categories.value[t.categories.start[split.feature] + code]
         below.node = <int32_t>tree.kind.size()
         below.clustered = False
         _new_node(tree, at - below.start, tree.depth[part.node] + 1,
@@ -1033,38 +1007,19 @@ cdef void _grow(Tree* tree, const Training* t, vector[int32_t]& rows, uint64_t s
             _split_rows(tree, &d, t, scratch.data(), part, best, rows, moved, &stack)
 
 
-cdef Training _training(X, X_parts, category, category_start, label_start, label, nlogn,
-                        n_features, n_labels, how):
+cdef Training _training(HeldMatrix held, category, category_start, label_start, label, nlogn,
+                        n_labels, how):
     cdef Training t
-    cdef const float[::1, :] dense
-    cdef const float[::1] data
-    cdef const int32_t[::1] indices
-    cdef const int64_t[::1] indptr
-    cdef const float[::1] values = category
-    cdef const int32_t[::1] value_start = category_start
     cdef const int64_t[::1] rows = label_start
     cdef const int32_t[::1] labels = label
     cdef const double[::1] table = nlogn
-    t.dense = NULL
-    t.data = NULL
-    t.indices = NULL
-    t.indptr = NULL
-    if X is not None:
-        dense = X
-        t.dense = &dense[0, 0]
-    else:
-        data, indices, indptr = X_parts
-        if data.shape[0]:
-            t.data = &data[0]
-            t.indices = &indices[0]
-        t.indptr = &indptr[0]
-    t.category = &values[0] if values.shape[0] else NULL
-    t.category_start = &value_start[0]
+    t.X = &held.matrix
+    t.categories = categories_of(category, category_start)
     t.label_start = &rows[0]
     t.label = &labels[0] if labels.shape[0] else NULL
     t.nlogn = &table[0]
-    t.n_rows = rows.shape[0] - 1
-    t.n_features = n_features
+    t.n_rows = held.matrix.n_rows
+    t.n_features = held.matrix.n_features
     t.n_labels = n_labels
     t.criterion = CRITERIA[how.criterion]
     t.clustering = CLUSTERINGS[how.clustering]
@@ -1076,11 +1031,12 @@ cdef Training _training(X, X_parts, category, category_start, label_start, label
     return t
 
 
-def grow(X, X_parts, category, category_start, label_start, label, nlogn, n_features, n_labels,
-         rows, seeds, how, n_threads):
+def grow(X, category, category_start, label_start, label, nlogn, n_labels, rows, seeds, how,
+         n_threads):
     """Grow one tree per seed; see ``_splits.pyi``."""
-    cdef Training training = _training(X, X_parts, category, category_start, label_start, label,
-                                       nlogn, n_features, n_labels, how)
+    cdef HeldMatrix held = HeldMatrix(X, "F", "csr")
+    cdef Training training = _training(held, category, category_start, label_start, label, nlogn,
+                                       n_labels, how)
     cdef const Training* t = &training
     cdef const uint64_t[::1] seed = seeds
     cdef const int32_t[:, ::1] of_tree = rows
@@ -1107,20 +1063,17 @@ def grow(X, X_parts, category, category_start, label_start, label, nlogn, n_feat
 
 cdef _arrays(Tree* tree):
     return {
-        "kind": _array(tree.kind.data(), tree.kind.size()),
-        "feature": _array(tree.feature.data(), tree.feature.size()),
-        "threshold": _array(tree.threshold.data(), tree.threshold.size()),
-        "value": _array(tree.value.data(), tree.value.size()),
-        "child": _array(tree.child.data(), tree.child.size()),
-        "n_children": _array(tree.n_children.data(), tree.n_children.size()),
-        "default_child": _array(tree.default_child.data(), tree.default_child.size()),
-        "n_samples": _array(tree.n_samples.data(), tree.n_samples.size()),
-        "depth": _array(tree.depth.data(), tree.depth.size()),
-        "impurity": _array(tree.impurity.data(), tree.impurity.size()),
-        "label_list": _array(tree.label_list.data(), tree.label_list.size()),
-        "list_start": _array(tree.list_end.data(), tree.list_end.size()),
-        "list_label": _array(tree.list_label.data(), tree.list_label.size()),
+        "kind": as_array(tree.kind.data(), tree.kind.size()),
+        "feature": as_array(tree.feature.data(), tree.feature.size()),
+        "threshold": as_array(tree.threshold.data(), tree.threshold.size()),
+        "value": as_array(tree.value.data(), tree.value.size()),
+        "child": as_array(tree.child.data(), tree.child.size()),
+        "n_children": as_array(tree.n_children.data(), tree.n_children.size()),
+        "default_child": as_array(tree.default_child.data(), tree.default_child.size()),
+        "n_samples": as_array(tree.n_samples.data(), tree.n_samples.size()),
+        "depth": as_array(tree.depth.data(), tree.depth.size()),
+        "impurity": as_array(tree.impurity.data(), tree.impurity.size()),
+        "label_list": as_array(tree.label_list.data(), tree.label_list.size()),
+        "list_start": as_array(tree.list_end.data(), tree.list_end.size()),
+        "list_label": as_array(tree.list_label.data(), tree.list_label.size()),
     }
-
-
-include "../_threads.pxi"

@@ -18,9 +18,8 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Threads, check_d
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.base.kernel_features import kernel_rows
+from xdcc.kernels.threads import n_threads
 from xdcc.lacovac import _reading
-from xdcc.lacovac._splits import n_threads
 from xdcc.lacovac.tree import (
     Clustering,
     Criterion,
@@ -85,7 +84,7 @@ class BaseLabelTrees(MultiLabelEstimator):
         )
 
     def _n_threads(self) -> int:
-        return n_threads(None if self.n_jobs == -1 else self.n_jobs)
+        return n_threads(self.n_jobs)
 
 
 class LaCovaCClassifier(BaseLabelTrees):
@@ -224,11 +223,11 @@ class LaCovaCClassifier(BaseLabelTrees):
         return self
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        predicted = _reading.predict(self.tree_, 0, *kernel_rows(X), self._n_threads())
+        predicted = _reading.predict(self.tree_, 0, X, self._n_threads())
         return predicted.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _reading.mean_proba(self.tree_, self.smoothing, *kernel_rows(X), self._n_threads())
+        return _reading.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
@@ -251,7 +250,7 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_X(X)
-        return _reading.apply(self.tree_, 0, *kernel_rows(checked), self._n_threads())
+        return _reading.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
-from xdcc.base.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.lacovac import _reading, _splits
 from xdcc.lacovac._splits import KINDS
@@ -273,13 +273,12 @@ def grow_trees(
     label_start, label = label_rows.indptr.astype(np.int64), label_rows.indices.astype(np.int32)
     n = np.arange(rows.shape[1] + 1, dtype=np.float64)
     grown = _splits.grow(
-        *_searched(X),
+        _searched(X),
         values,
         start,
         label_start,
         label,
         n * np.log2(np.maximum(n, 1)),
-        X.shape[1],
         Y.shape[1],
         rows,
         seeds,
@@ -291,17 +290,16 @@ def grow_trees(
     if rules.ccp_alpha or rules.max_leaf_nodes is not None:
         grown = [prune(tree, rules.ccp_alpha, rules.max_leaf_nodes) for tree in grown]
     trees = _joined(grown, Y.shape[1], X.shape[1])
-    dense, parts, _, n_features = kernel_rows(X)
-    contents = _reading.fill(trees, dense, parts, n_features, label_start, label, rows, n_threads)
+    contents = _reading.fill(trees, X, label_start, label, rows, n_threads)
     return _filled(trees, contents)
 
 
-def _searched(X: Any) -> tuple[Any, Any]:
-    """X as a dense array by columns, or as the parts of a CSR matrix."""
+def _searched(X: Any) -> Features:
+    """X as a dense array by columns or as a CSR matrix."""
     n_entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     if n_entries <= _DENSE_ABOVE * X.shape[0] * X.shape[1]:
-        return None, sparse_parts(sparse.csr_matrix(X))
-    return np.asfortranarray(X.toarray() if sparse.issparse(X) else X), None
+        return sparse.csr_matrix(X)
+    return np.asfortranarray(X.toarray() if sparse.issparse(X) else X)
 
 
 def _name_categories(

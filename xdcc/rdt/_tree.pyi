@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.rdt.forest import Forest
+from xdcc.validation import Features
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""
 
 def build(
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
+    X: Features,
     category: NDArray[np.float32],
     category_start: NDArray[np.int32],
     sparse_feature: NDArray[np.int32],
@@ -27,18 +27,15 @@ def build(
 ) -> dict[str, NDArray[Any]]:
     """Grow one tree per seed.
 
-    X is [n_samples, n_features] in Fortran order, or None and `X_parts` are the data, indices and
-    indptr of a CSC matrix. `category` holds the sorted values of the discrete features one after
-    the other, those of feature f from ``category_start[f]`` on; a feature without is a number.
+    X is [n_samples, n_features] in Fortran order or CSC. `category` holds the sorted values of the
+    discrete features one after the other, those of feature f from ``category_start[f]`` on; a
+    feature without is a number.
     Y is [n_samples, n_labels] in Fortran order. Returns the arrays of a `Forest`.
     """
 
 def posteriors(
     forest: Forest,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_rows: int,
-    n_features: int,
+    X: Features,
     known: NDArray[np.int8] | None,
     labelsets: bool,
     sigma: float,
@@ -48,15 +45,12 @@ def posteriors(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posteriors of labels (labelsets) [n_rows, n_labels (n_labelsets)], and R [n_rows].
 
-    X is in C order, or None and `X_parts` are those of a CSR matrix.
+    X is in C order or CSR.
     """
 
 def chain(
     forest: Forest,
-    X: NDArray[np.float32] | None,
-    X_parts: tuple[Any, Any, Any] | None,
-    n_rows: int,
-    n_features: int,
+    X: Features,
     order: NDArray[np.int64] | None,
     by_number: bool,
     positive_only: bool,
@@ -71,6 +65,3 @@ def chain(
     Returns decisions and their probabilities by label, and the labels and R by iteration, -1 and
     NaN where the chain had ended; all are [n_rows, n_labels].
     """
-
-def n_threads(n_jobs: int | None) -> int:
-    """Return `n_jobs`, or the number of threads that OpenMP offers if it is None."""

@@ -1,6 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: initializedcheck=False
 """Kernels of random decision trees: building, posteriors, and chains over shrinking leaf sets.
 
 ``build`` grows one tree per seed, threads over trees. A node's rows lie next to each other in an
@@ -21,11 +18,16 @@ kernels share, the kinds of nodes and the arrays, is used in every function.)
 
 import numpy as np
 
-cimport openmp
 from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport fabs, floor, isnan, pow
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
+
+from xdcc.kernels.arrays cimport as_array
+from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.random cimport draw_below, draw_uniform
+from xdcc.kernels.rows cimport load_row, unload_row
 
 cdef enum:
     LEAF = 0
@@ -41,23 +43,6 @@ KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,
          "disjunction": DISJUNCTION}
 
 
-cdef inline uint64_t _draw(uint64_t* state) noexcept nogil:
-    """Step of the generator splitmix64."""
-    state[0] += 0x9E3779B97F4A7C15ULL
-    cdef uint64_t z = state[0]
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL
-    return z ^ (z >> 31)
-
-
-cdef inline double _uniform(uint64_t* state) noexcept nogil:
-    return <double>(_draw(state) >> 11) * (1.0 / 9007199254740992.0)
-
-
-cdef inline int64_t _below(uint64_t* state, int64_t n) noexcept nogil:
-    return <int64_t>(_uniform(state) * <double>n)
-
-
 # ------------------------------------------------------------------------------------ building
 
 
@@ -66,12 +51,8 @@ cdef cppclass Training:
     int64_t n_rows
     int64_t n_features
     int64_t n_labels
-    const float* dense             # [n_features, n_rows], NULL if X is sparse
-    const float* data              # CSC otherwise
-    const int32_t* indices
-    const int64_t* indptr
-    const float* category          # values of feature f: category[category_start[f] : ...[f + 1]]
-    const int32_t* category_start  # no value: the feature is a number
+    const Matrix* X                # by columns: in Fortran order or CSC
+    Categories categories
     const int32_t* sparse_feature  # features that take part in disjunctions
     const uint8_t* is_sparse       # [n_features]
     int64_t n_sparse
@@ -131,33 +112,21 @@ cdef cppclass Scratch:
 
 
 cdef inline float _value(const Training* data, int64_t feature, int64_t row) noexcept nogil:
+    cdef const Matrix* X = data.X
     cdef int64_t low, high, middle
-    if data.dense != NULL:
-        return data.dense[feature * data.n_rows + row]
-    low = data.indptr[feature]
-    high = data.indptr[feature + 1]
+    if X.dense != NULL:
+        return X.dense[feature * X.n_rows + row]
+    low = X.indptr[feature]
+    high = X.indptr[feature + 1]
     while low < high:
         middle = (low + high) // 2
-        if data.indices[middle] < row:
+        if X.indices[middle] < row:
             low = middle + 1
         else:
             high = middle
-    if low < data.indptr[feature + 1] and data.indices[low] == row:
-        return data.data[low]
+    if low < X.indptr[feature + 1] and X.indices[low] == row:
+        return X.data[low]
     return 0
-
-
-cdef inline int32_t _category(const Training* data, int64_t feature, float value) noexcept nogil:
-    cdef int32_t low = data.category_start[feature]
-    cdef int32_t high = data.category_start[feature + 1]
-    cdef int32_t middle
-    while low < high:
-        middle = (low + high) // 2
-        if data.category[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - data.category_start[feature]
 
 
 cdef int64_t _pick_open(
@@ -167,10 +136,10 @@ cdef int64_t _pick_open(
     cdef int64_t i, k
     if 2 * n_open >= n:
         while True:
-            i = _below(state, n)
+            i = draw_below(state, n)
             if not used[i]:
                 return i
-    k = _below(state, n_open)
+    k = draw_below(state, n_open)
     for i in range(n):
         if not used[i]:
             if k == 0:
@@ -207,7 +176,7 @@ cdef void _send_missing(Scratch* s, uint64_t* state, int64_t n, int64_t n_known)
     cdef vector[int64_t] known = s.sizes
     for i in range(n):
         if s.branch[i] == MISSING:
-            k = _below(state, n_known)
+            k = draw_below(state, n_known)
             b = 0
             while k >= known[b]:
                 k -= known[b]
@@ -252,7 +221,7 @@ cdef bint _split(
             if isnan(x):
                 s.branch[i] = MISSING
             elif kind == DISCRETE:
-                s.branch[i] = _category(data, test, x)
+                s.branch[i] = category_number(&data.categories, test, x)
             else:
                 s.values[i] = x
                 s.branch[i] = 0
@@ -263,12 +232,12 @@ cdef bint _split(
         if s.branch[i] != MISSING:
             n_known += 1
     if kind == DISCRETE:
-        n_branches = data.category_start[test + 1] - data.category_start[test]
+        n_branches = n_categories(&data.categories, test)
     elif kind == NUMERIC:
         if n_known == 0 or least == most:
             constant[0] = True
             return False
-        k = _below(state, n_known)
+        k = draw_below(state, n_known)
         for i in range(n):
             if s.branch[i] != MISSING:
                 if k == 0:
@@ -341,7 +310,7 @@ cdef int8_t _draw_test(
     cdef int64_t tries
     if not labels and not features:
         return LEAF
-    if labels and (_uniform(state) < data.label_test_fraction or not features):
+    if labels and (draw_uniform(state) < data.label_test_fraction or not features):
         test[0] = data.n_features + _pick_open(
             state, s.used.data() + data.n_features, data.n_labels, s.open_labels
         )
@@ -352,10 +321,10 @@ cdef int8_t _draw_test(
         s.joined.push_back(<int32_t>test[0])
         for tries in range(data.disjunction_size - 1):
             # A feature that is drawn twice changes nothing.
-            feature = data.sparse_feature[_below(state, data.n_sparse)]
+            feature = data.sparse_feature[draw_below(state, data.n_sparse)]
             s.joined.push_back(<int32_t>feature)
         return DISJUNCTION
-    if data.category_start[test[0] + 1] > data.category_start[test[0]]:
+    if n_categories(&data.categories, test[0]) > 0:
         return DISCRETE
     return NUMERIC
 
@@ -378,7 +347,7 @@ cdef void _add_children(
     elif kind == LABEL:
         tree.index[part.node] = <int32_t>(test - data.n_features)
         # The test is active where sigma is larger.
-        tree.threshold[part.node] = <float>_uniform(state)
+        tree.threshold[part.node] = <float>draw_uniform(state)
         if tree.threshold[part.node] >= 1:  # rounded up
             tree.threshold[part.node] = 0
     elif kind == DISJUNCTION:
@@ -392,7 +361,7 @@ cdef void _add_children(
         if s.sizes[b] == 0:
             continue
         if kind == DISCRETE:
-            value = data.category[data.category_start[test] + <int64_t>b]
+            value = data.categories.value[data.categories.start[test] + <int64_t>b]
         else:
             value = <float>b
         below.node = <int32_t>tree.kind.size()
@@ -460,17 +429,12 @@ cdef void _grow(Tree* tree, const Training* data, uint64_t seed) noexcept nogil:
         _add_children(tree, &s, data, part, kind, test, &state)
 
 
-def build(X, X_parts, category, category_start, sparse_feature, is_sparse, Y, labelset,
+def build(X, category, category_start, sparse_feature, is_sparse, Y, labelset,
           seeds, max_depth, min_samples_split, label_test_fraction, disjunction_size, retry,
           n_threads):
     """Grow one tree per seed; see ``_tree.pyi``."""
     cdef Training data
-    cdef const float[::1, :] dense
-    cdef const float[::1] csc_data
-    cdef const int32_t[::1] csc_indices
-    cdef const int64_t[::1] csc_indptr
-    cdef const float[::1] category_view = category
-    cdef const int32_t[::1] category_start_view = category_start
+    cdef HeldMatrix held = HeldMatrix(X, "F", "csc")
     cdef const int32_t[::1] sparse_view = sparse_feature
     cdef const uint8_t[::1] is_sparse_view = is_sparse
     cdef const uint8_t[::1, :] Y_view = Y
@@ -481,21 +445,8 @@ def build(X, X_parts, category, category_start, sparse_feature, is_sparse, Y, la
     data.n_rows = Y_view.shape[0]
     data.n_labels = Y_view.shape[1]
     data.n_features = is_sparse_view.shape[0]
-    data.dense = NULL
-    data.data = NULL
-    data.indices = NULL
-    data.indptr = NULL
-    if X is not None:
-        dense = X
-        data.dense = &dense[0, 0]
-    else:
-        csc_data, csc_indices, csc_indptr = X_parts
-        if csc_data.shape[0]:
-            data.data = &csc_data[0]
-            data.indices = &csc_indices[0]
-        data.indptr = &csc_indptr[0]
-    data.category = &category_view[0] if category_view.shape[0] else NULL
-    data.category_start = &category_start_view[0]
+    data.X = &held.matrix
+    data.categories = categories_of(category, category_start)
     data.sparse_feature = &sparse_view[0] if sparse_view.shape[0] else NULL
     data.n_sparse = sparse_view.shape[0]
     data.is_sparse = &is_sparse_view[0]
@@ -514,16 +465,6 @@ def build(X, X_parts, category, category_start, sparse_feature, is_sparse, Y, la
     for t in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1, num_threads=threads):
         _grow(&grown[t], source, seed[t])
     return _joined(grown, n_trees)
-
-
-cdef object _floats(vector[float]& values):
-    cdef float[::1] view = <float[:values.size()]>values.data() if values.size() else None
-    return np.array(view) if values.size() else np.empty(0, np.float32)
-
-
-cdef object _ints(vector[int32_t]& values):
-    cdef int32_t[::1] view = <int32_t[:values.size()]>values.data() if values.size() else None
-    return np.array(view) if values.size() else np.empty(0, np.int32)
 
 
 cdef object _joined(Tree* trees, int64_t n_trees):
@@ -574,26 +515,26 @@ cdef object _joined(Tree* trees, int64_t n_trees):
             elif trees[t].kind[i] == DISJUNCTION:
                 v_index[node + i] += join
             v_child[node + i] = trees[t].child[i] + node
-        threshold[node:node + n] = _floats(trees[t].threshold)
-        value[node:node + n] = _floats(trees[t].value)
-        branches[node:node + n] = _ints(trees[t].branches)
+        threshold[node:node + n] = as_array(trees[t].threshold.data(), trees[t].threshold.size())
+        value[node:node + n] = as_array(trees[t].value.data(), trees[t].value.size())
+        branches[node:node + n] = as_array(trees[t].branches.data(), trees[t].branches.size())
         node += n
         n = trees[t].leaf_size.size()
-        leaf_size[leaf:leaf + n] = _ints(trees[t].leaf_size)
+        leaf_size[leaf:leaf + n] = as_array(trees[t].leaf_size.data(), trees[t].leaf_size.size())
         for i in range(n):
             v_label_start[leaf + i + 1] = at_label + trees[t].label_end[i]
             v_labelset_start[leaf + i + 1] = at_labelset + trees[t].labelset_end[i]
         leaf += n
         n = trees[t].label.size()
-        label[at_label:at_label + n] = _ints(trees[t].label)
-        label_count[at_label:at_label + n] = _ints(trees[t].label_count)
+        label[at_label:at_label + n] = as_array(trees[t].label.data(), trees[t].label.size())
+        label_count[at_label:at_label + n] = as_array(trees[t].label_count.data(), trees[t].label_count.size())
         at_label += n
         n = trees[t].labelset.size()
-        labelset[at_labelset:at_labelset + n] = _ints(trees[t].labelset)
-        labelset_count[at_labelset:at_labelset + n] = _ints(trees[t].labelset_count)
+        labelset[at_labelset:at_labelset + n] = as_array(trees[t].labelset.data(), trees[t].labelset.size())
+        labelset_count[at_labelset:at_labelset + n] = as_array(trees[t].labelset_count.data(), trees[t].labelset_count.size())
         at_labelset += n
         n = trees[t].disjunction.size()
-        disjunction[join:join + n] = _ints(trees[t].disjunction)
+        disjunction[join:join + n] = as_array(trees[t].disjunction.data(), trees[t].disjunction.size())
         join += n
     v_start[n_trees] = node
     return {
@@ -968,15 +909,12 @@ cdef View _view(forest, bint labelsets, double sigma, bint gini, double size_exp
     return view
 
 
-include "../_rows.pxi"
-
-
-def posteriors(forest, X, X_parts, n_rows, n_features, known, labelsets, sigma, gini,
+def posteriors(forest, X, known, labelsets, sigma, gini,
                size_exponent, n_threads):
     """Weighted mean posteriors and R of every instance; see ``_tree.pyi``."""
     cdef View view = _view(forest, labelsets, sigma, gini, size_exponent)
-    cdef Rows rows = _rows(X, X_parts, n_features)
-    cdef int64_t i, j, n = n_rows, n_targets = view.n_targets
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef int64_t i, j, n = held.matrix.n_rows, n_targets = view.n_targets
     cdef int threads = n_threads
     cdef const int8_t[:, ::1] known_view
     cdef const int8_t* known_data = NULL
@@ -992,28 +930,28 @@ def posteriors(forest, X, X_parts, n_rows, n_features, known, labelsets, sigma, 
     cdef Instance* own = memory.data()
     cdef Instance* s
     cdef const View* f = &view
-    cdef const Rows* x = &rows
+    cdef const Matrix* x = &held.matrix
     cdef int64_t n_labels = forest.n_labels
     cdef vector[int8_t] none
     none.assign(n_labels, -1)
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="dynamic", chunksize=8):
             s = own + threadid()
-            _start(f, s, _load(x, &s.x, i),
+            _start(f, s, load_row(x, &s.x, i),
                    known_data + i * n_labels if known_data != NULL else none.data())
             for j in range(n_targets):
                 v_proba[i, j] = s.mean[j]
             v_numbers[i] = s.R
-            _unload(x, &s.x, i)
+            unload_row(x, &s.x, i)
     return proba, numbers
 
 
-def chain(forest, X, X_parts, n_rows, n_features, order, by_number, positive_only, early_stop,
+def chain(forest, X, order, by_number, positive_only, early_stop,
           sigma, gini, size_exponent, n_threads):
     """Decide the labels of every instance one after the other; see ``_tree.pyi``."""
     cdef View view = _view(forest, False, sigma, gini, size_exponent)
-    cdef Rows rows = _rows(X, X_parts, n_features)
-    cdef int64_t i, n = n_rows, n_labels = view.n_targets
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef int64_t i, n = held.matrix.n_rows, n_labels = view.n_targets
     cdef int threads = n_threads
     cdef Chain how
     cdef const int64_t[::1] order_view
@@ -1037,16 +975,13 @@ def chain(forest, X, X_parts, n_rows, n_features, order, by_number, positive_onl
     cdef Instance* own = memory.data()
     cdef Instance* s
     cdef const View* f = &view
-    cdef const Rows* x = &rows
+    cdef const Matrix* x = &held.matrix
     cdef const Chain* c = &how
     with nogil, parallel(num_threads=threads):
         for i in prange(n, schedule="dynamic", chunksize=8):
             s = own + threadid()
-            _start(f, s, _load(x, &s.x, i), NULL)
+            _start(f, s, load_row(x, &s.x, i), NULL)
             _run_chain(f, s, c, &v_decided[i, 0], &v_proba[i, 0], &v_labels[i, 0],
                        &v_numbers[i, 0])
-            _unload(x, &s.x, i)
+            unload_row(x, &s.x, i)
     return decided, proba, labels, numbers
-
-
-include "../_threads.pxi"

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.base.kernel_features import kernel_rows
 from xdcc.rdt import _tree
 from xdcc.rdt.forest import Forest, Weighting, read_forest
 
@@ -157,7 +156,7 @@ def run_chain(
     return ChainTrace(
         *_tree.chain(
             forest,
-            *kernel_rows(X),
+            X,
             rule.order,
             rule.threshold == "label",
             rule.candidates == "positive",

@@ -19,7 +19,7 @@ from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known
 from xdcc.decision.labelsets import number_labelsets
-from xdcc.rdt._tree import n_threads
+from xdcc.kernels.threads import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
     THRESHOLDS,
@@ -301,7 +301,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             )
 
     def _n_threads(self) -> int:
-        return n_threads(None if self.n_jobs == -1 else self.n_jobs)
+        return n_threads(self.n_jobs)
 
     def _weighting(self) -> Weighting:
         return Weighting(self.tree_weight == "gini", float(self.size_exponent))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.features import Features
-from xdcc.base.kernel_features import category_values, kernel_rows, sparse_parts
+from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.rdt import _tree
 
@@ -149,8 +149,7 @@ def grow_forest(
     category, category_start = category_values(columns, categorical)
     is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
     arrays = _tree.build(
-        None if sparse.issparse(columns) else columns,
-        sparse_parts(columns),
+        columns,
         category,
         category_start,
         np.flatnonzero(is_sparse).astype(np.int32),
@@ -204,9 +203,7 @@ def read_forest(
     number : float64 array of shape (n_samples,)
         R, the estimated number of positive labels, not rounded.
     """
-    proba, number = _tree.posteriors(
-        forest, *kernel_rows(X), known, labelsets, sigma, *weighting, n_threads
-    )
+    proba, number = _tree.posteriors(forest, X, known, labelsets, sigma, *weighting, n_threads)
     return proba, number
 
 

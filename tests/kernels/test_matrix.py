@@ -1,0 +1,56 @@
+"""X as kernels hold it: what they refuse, and that dense and sparse rows read the same."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from xdcc.kernels.matrix import HeldMatrix
+from xdcc.rdt import RandomDecisionTreeClassifier
+
+X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("given", "order", "sparse_format"),
+    [
+        (X, "C", "csr"),
+        (np.asfortranarray(X), "F", "csr"),
+        (sparse.csr_matrix(X), "C", "csr"),
+        (sparse.csr_array(X), "F", "csr"),
+        (sparse.csc_array(X), "F", "csc"),
+        (sparse.csr_array((4, 2), dtype=np.float32), "C", "csr"),
+    ],
+)
+def test_what_kernels_hold(given, order, sparse_format):
+    HeldMatrix(given, order, sparse_format)
+
+
+@pytest.mark.parametrize(
+    ("given", "order", "message"),
+    [
+        (X.astype(np.float64), "C", "dtype"),
+        (X, "F", "contiguous"),
+        (np.asfortranarray(X), "C", "contiguous"),
+        (X[0], "C", "."),
+        (sparse.csr_array(X.astype(np.float64)), "C", "dtype"),
+        (sparse.csc_array(X), "C", "X is a csc matrix; this kernel reads csr."),
+    ],
+)
+def test_what_kernels_do_not_hold(given, order, message):
+    with pytest.raises(ValueError, match=message):
+        HeldMatrix(given, order, "csr")
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_indices_of_any_size(index):
+    """The kernels read indices in 32 bits, SciPy has them in 64 where a matrix is large."""
+    random = np.random.default_rng(0)
+    dense = random.integers(-1, 2, (60, 5)).astype(np.float32)
+    Y = random.integers(0, 2, (60, 3))
+    thin = sparse.csr_array(dense)
+    thin.indices, thin.indptr = thin.indices.astype(index), thin.indptr.astype(index)
+    model = RandomDecisionTreeClassifier(n_estimators=5, random_state=0).fit(dense, Y)
+    again = RandomDecisionTreeClassifier(n_estimators=5, random_state=0).fit(thin, Y)
+    expected = model.predict_proba(dense)
+    np.testing.assert_array_equal(model.predict_proba(thin), expected)
+    np.testing.assert_array_equal(again.predict_proba(thin), expected)

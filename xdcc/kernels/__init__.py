@@ -1,0 +1,6 @@
+"""What the Cython kernels share; the `.pxd` files are ``cimport``ed.
+
+``random`` is the generator of random numbers. ``matrix`` holds X while a kernel reads it, ``rows``
+makes sparse rows dense one at a time, ``categories`` numbers discrete values. ``threads`` decides
+how many threads run, ``arrays`` makes NumPy arrays of C++ vectors.
+"""

@@ -1,0 +1,31 @@
+"""NumPy arrays of what a kernel has gathered in C++ vectors."""
+
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.string cimport memcpy
+
+ctypedef fused element:
+    int8_t
+    int32_t
+    int64_t
+    float
+    double
+
+
+cdef inline object as_array(const element* values, size_t size):
+    """Copy `size` elements into an array of their type."""
+    import numpy as np
+
+    if element is int8_t:
+        result = np.empty(size, np.int8)
+    elif element is int32_t:
+        result = np.empty(size, np.int32)
+    elif element is int64_t:
+        result = np.empty(size, np.int64)
+    elif element is float:
+        result = np.empty(size, np.float32)
+    else:
+        result = np.empty(size, np.float64)
+    cdef element[::1] view = result
+    if size:
+        memcpy(&view[0], values, size * sizeof(element))
+    return result

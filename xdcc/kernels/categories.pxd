@@ -1,0 +1,37 @@
+"""Discrete features: the sorted values of each, one feature after the other."""
+
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef struct Categories:
+    const float* value             # of feature f: value[start[f] : start[f + 1]]
+    const int32_t* start           # [n_features + 1]
+
+
+cdef inline Categories categories_of(
+    const float[::1] values, const int32_t[::1] start
+) noexcept:
+    """Point at what ``xdcc.kernel_features.category_values`` returns, which has to stay alive."""
+    cdef Categories categories
+    categories.value = &values[0] if values.shape[0] else NULL
+    categories.start = &start[0]
+    return categories
+
+
+cdef inline int32_t n_categories(const Categories* categories, int64_t feature) noexcept nogil:
+    """Count the values of a feature; 0 if it is a number."""
+    return categories.start[feature + 1] - categories.start[feature]
+
+
+cdef inline int32_t category_number(
+    const Categories* categories, int64_t feature, float value
+) noexcept nogil:
+    """Position of a value among those of its feature."""
+    cdef int32_t low = categories.start[feature], high = categories.start[feature + 1], middle
+    while low < high:
+        middle = (low + high) // 2
+        if categories.value[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - categories.start[feature]
