@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from experiments import ROOT, plan, registry
+from experiments import plan, registry
 from experiments.configuration import (
     CONFIGS,
     Configuration,
@@ -18,12 +18,10 @@ from experiments.configuration import (
     load_configuration,
 )
 from experiments.progress import Display
-from experiments.records import RecordStore
+from experiments.records import RESULTS, RecordStore
 from experiments.runner import RunInterruptedError, Runner
 from experiments.storage import StorageError
 from experiments.task import check_loads
-
-RESULTS = ROOT / "experiments" / "results"
 
 
 class DataMissingError(RuntimeError):

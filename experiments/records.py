@@ -15,9 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments import ROOT
 from experiments.packs import ENDING, Pack, read_pack, write_pack
 from experiments.storage import StorageError, atomic, flush_folder, only_writer
 from experiments.task import Arrays, Record, Task, parse_record
+
+RESULTS = ROOT / "experiments" / "results"
+"""Folder of the records, in its folder `records`, and of reports."""
 
 
 class RecordStore:

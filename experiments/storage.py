@@ -79,9 +79,18 @@ def remove_leftovers(folder: Path) -> int:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until the files that were put into a folder are found there after a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Wait until the files that were put into a folder are found there after a loss of power.
+
+    Raises
+    ------
+    StorageError
+        If the disk does not confirm it.
+    """
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise StorageError(error.errno, f"cannot write {folder}: {error.strerror}") from error

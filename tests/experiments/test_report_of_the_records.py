@@ -7,12 +7,12 @@ from statistics import geometric_mean, mean
 
 import pytest
 
-from experiments.__main__ import RESULTS, main
-from experiments.__main__ import ROOT as REPOSITORY
+from experiments import ROOT as REPOSITORY
+from experiments.__main__ import main
 from experiments.configuration import CONFIGS, load_configuration
 from experiments.packs import ENDING, read_pack
 from experiments.plan import records_of_studies
-from experiments.records import RecordStore
+from experiments.records import RESULTS, RecordStore
 from experiments.results import load_finished
 
 SPEED = REPOSITORY / "experiments" / "benchmarks" / "RESULTS.md"
