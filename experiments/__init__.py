@@ -3,6 +3,7 @@
     python -m experiments list
     python -m experiments run xdcc-2020-quick
     python -m experiments report xdcc-2020-quick
+    python -m experiments pack
 
 Three kinds of small file say what there is to compare, and nothing else has to change when one is
 added:
@@ -12,7 +13,8 @@ added:
 
 The way of an experiment: `configuration` reads and checks a file, `plan` lists the tasks that it
 needs, `runner` executes those that the `records` do not hold yet, each in a process of its own,
-`results` reads the records, and `report` makes tables, sentences and figures of them.
+`results` reads the records, and `report` makes tables, sentences and figures of them. Records are
+loose files while a run goes on; `pack` makes one compressed file per study of them, to be kept.
 
 `python -m` puts the working directory, with the package's sources without their compiled modules,
 before what is installed; the installed package has to win.

@@ -1,4 +1,4 @@
-"""The command line: `python -m experiments list | run | report | notebooks`."""
+"""The command line: `python -m experiments list | run | report | notebooks | pack`."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from experiments import ROOT, plan, registry
+from experiments import plan, registry
 from experiments.configuration import (
     CONFIGS,
     Configuration,
@@ -18,11 +18,10 @@ from experiments.configuration import (
     load_configuration,
 )
 from experiments.progress import Display
-from experiments.records import RecordStore, StorageError
+from experiments.records import RESULTS, RecordStore
 from experiments.runner import RunInterruptedError, Runner
+from experiments.storage import StorageError
 from experiments.task import check_loads
-
-RESULTS = ROOT / "experiments" / "results"
 
 
 class DataMissingError(RuntimeError):
@@ -96,6 +95,12 @@ def _parser() -> argparse.ArgumentParser:
         "notebooks", help="execute the notebooks whose results are there, and store the outputs"
     )
     notebooks.set_defaults(command=_notebooks)
+
+    pack = commands.add_parser("pack", help="move records into one compressed file per study")
+    pack.add_argument("config", nargs="*",
+        help="name of a configuration, or a YAML file, whose records are packed (default: all of "
+        "the package)")  # fmt: skip
+    pack.set_defaults(command=_pack)
     return parser
 
 
@@ -210,6 +215,17 @@ def _notebooks(options: argparse.Namespace, console: Console) -> None:
             continue
         execute_in_place(file)
         console.print(f"executed: {file.name}", highlight=False)
+
+
+def _pack(options: argparse.Namespace, console: Console) -> None:
+    names = options.config or configuration_names()
+    configs = [load_configuration(find_configuration(name)) for name in names]
+    store = _store(options, console)
+    for file, number in store.pack(plan.records_of_studies(configs)).items():
+        console.print(f"written: {file} ({number} records)", highlight=False)
+    left = len(store.loose_names())
+    if left:
+        console.print(f"{left} loose records stay: broken, or not asked for", highlight=False)
 
 
 def _store(options: argparse.Namespace, console: Console) -> RecordStore:

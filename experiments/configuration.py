@@ -449,6 +449,12 @@ class Configuration(_Part):
                 raise ValueError(f"report.{number}.published needs the key published of the file")
         return self
 
+    @property
+    def study(self) -> str:
+        """Name of what it belongs to: that of the file without `-figures` and the size."""
+        name = self.name.removesuffix("-full").removesuffix("-quick")
+        return name.removesuffix("-figures")
+
     def evaluation_of(self, dataset: str) -> Evaluation:
         """Return how a data set is divided."""
         parts = [self.evaluation]

@@ -7,15 +7,12 @@ from IPython.display import Image, Markdown
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments import ROOT
 from experiments.configuration import Section
-from experiments.records import RecordStore
+from experiments.records import RESULTS, RecordStore
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
 from experiments.report.tables import ranks_table, scores_table
 from experiments.results import load_finished
-
-RESULTS = ROOT / "experiments" / "results"
 
 
 class Experiment:

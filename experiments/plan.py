@@ -5,7 +5,7 @@ has a trial per draw and inner fold; the draw and reading that are best there ar
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,6 +77,13 @@ class Group:
             return []
         return [task for tasks in self.trials for task in tasks]
 
+    def tasks(self) -> list[Task]:
+        """Return every task that the group may ask for, whatever is chosen."""
+        finals = self.finals
+        if self.follows is not None:
+            finals = [self._following(task, self.follows.tuned) for task in self.follows.finals]
+        return [*self.tuning_tasks(), *finals]
+
     def choices(self, store: RecordStore) -> list[Choice] | None:
         """Return what is to be trained finally.
 
@@ -95,7 +102,8 @@ class Group:
             leading = self.follows.choices(store)
             if leading is None:
                 return None
-            return [self._following(choice, self.follows.tuned) for choice in leading]
+            finals = [self._following(choice.task, self.follows.tuned) for choice in leading]
+            return [Choice(task, self.readings[0], np.nan) for task in finals]
         if self.measure is None or not self.tuning_tasks():
             return [Choice(t, r, np.nan) for t in self.finals for r in self.readings]
         records = [[store.read(task) for task in tasks] for tasks in self.trials]
@@ -112,10 +120,9 @@ class Group:
         keys = measure.best_first(np.array([choice.score for choice in candidates]))
         return [candidates[int(np.argmin(keys))]]
 
-    def _following(self, choice: Choice, names: tuple[str, ...]) -> Choice:
-        task = self.finals[0]
-        chosen = {name: choice.task.params[name] for name in names}
-        return Choice(replace(task, params=chosen | task.params), self.readings[0], np.nan)
+    def _following(self, leading: Task, tuned: tuple[str, ...]) -> Task:
+        chosen = {name: leading.params[name] for name in tuned}
+        return replace(self.finals[0], params=chosen | self.finals[0].params)
 
 
 def measured(record: Record, reading: str, measure: str) -> float:
@@ -185,6 +192,15 @@ def groups(config: Configuration) -> Iterator[Group]:
             if not skipped and not alone:
                 made[line] = _group(config, evaluation, dataset, fold, seed, line, follows)
         yield from (made[line] for line in config.methods if line in made)
+
+
+def records_of_studies(configs: Iterable[Configuration]) -> dict[str, set[str]]:
+    """Return the names of the records that the configurations of each study may ask for."""
+    names: dict[str, set[str]] = {}
+    for config in configs:
+        asked = names.setdefault(config.study, set())
+        asked.update(task.name for group in groups(config) for task in group.tasks())
+    return names
 
 
 def installed_groups(config: Configuration) -> list[Group]:

@@ -8,6 +8,7 @@ J. Demšar: Statistical comparisons of classifiers over multiple data sets. Jour
 Learning Research 7, 2006.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -125,7 +126,7 @@ def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0
         Significance level.
     """
     n_data_sets, n_methods = ranked.shape
-    scikit_posthocs.critical_difference_diagram(
+    diagram = scikit_posthocs.critical_difference_diagram(
         ranked.mean(),
         nemenyi_test(ranked),
         ax=axes,
@@ -138,6 +139,9 @@ def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0
         marker_props={"color": "black", "s": 16},
         text_h_margin=0.04,
     )
+    # they come from sets of names, in an order that changes from process to process
+    for bar in itertools.chain.from_iterable(diagram["crossbars"]):
+        bar.set_xdata(np.sort(bar.get_xdata()))
     axes.set_xlim(0.8, n_methods + 0.2)
     axes.set_xticks(range(1, n_methods + 1))
     length = critical_difference(n_methods, n_data_sets, alpha)

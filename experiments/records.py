@@ -1,63 +1,79 @@
-"""The store of records: one JSON file per task, named by its content's key, whole or not there.
+"""The store of records: one for each task, named by its content's key, whole or not there.
 
-A record is written to a temporary file beside its place, flushed to the disk, and renamed; so a
-process that is killed at any moment leaves the old file or the new one. What is found broken
-nevertheless (cut off by a full disk or a copy) is named and counts as missing: it is made again.
+Records are loose while a run goes on: a JSON file for each, `<data set>/<name>.json`. They are
+packed to be kept: one file `<study>.jsonl.gz` beside those folders (`packs`). A loose record is
+the newer one, so it counts where there is a packed one, too. What is found broken (cut off by a
+full disk or a copy) is named and counts as missing: it is made again.
 """
 
 import json
 import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from experiments.task import Arrays, Record, Task, record_name
+from experiments import ROOT
+from experiments.packs import ENDING, Pack, read_pack, write_pack
+from experiments.storage import StorageError, atomic, flush_folder, only_writer
+from experiments.task import Arrays, Record, Task, parse_record
 
-
-class StorageError(OSError):
-    """A record could not be written: the disk is full, or the folder cannot be written to."""
+RESULTS = ROOT / "experiments" / "results"
+"""Folder of the records, in its folder `records`, and of reports."""
 
 
 class RecordStore:
     """Records in a folder.
+
+    Packed files are read when a record is not found elsewhere, and again when they have changed.
 
     Parameters
     ----------
     folder : Path
         Where they are; made when something is written.
     report_broken : callable
-        Called with a sentence about each file that is not a whole record.
+        Called with a sentence about each file that is not whole.
     """
 
     def __init__(self, folder: Path, report_broken: Callable[[str], None] = print) -> None:
         self.folder = folder
         self._report_broken = report_broken
+        self._packs: dict[Path, Pack] = {}
+        self._versions: dict[Path, tuple[int, ...]] = {}
 
     def path(self, task: Task) -> Path:
-        """Return where the record of a task is, or would be."""
-        return self.folder / f"{task.name}.json"
+        """Return where the loose record of a task is, or would be."""
+        return self._loose_path(task.name)
 
     def arrays_path(self, task: Task) -> Path:
         """Return where the predictions of a task are, or would be."""
         return self.folder / f"{task.name}.npz"
 
+    def pack_path(self, study: str) -> Path:
+        """Return where the packed records of a study are, or would be."""
+        return self.folder / f"{study}{ENDING}"
+
     def read(self, task: Task) -> Record | None:
         """Return the record of a task, or None if there is none, or none that is whole."""
-        return self._read(self.path(task))
+        return self._read(task.name)
 
     def read_all(self) -> Iterator[Record]:
-        """Read every whole record of the folder."""
-        for path in sorted(self.folder.glob("*/*.json")):
-            record = self._read(path)
+        """Read every whole record of the folder, in the order of their names."""
+        self._read_packs()
+        for name in sorted({*self.loose_names(), *self._packed()}):
+            record = self._read(name)
             if record is not None:
                 yield record
 
+    def loose_names(self) -> list[str]:
+        """Return the names of the loose records, sorted."""
+        found = self.folder.glob("*/*.json")
+        return sorted(f"{path.parent.name}/{path.stem}" for path in found)
+
     def write(self, task: Task, record: Record, arrays: Arrays | None = None) -> None:
-        """Write a record, and before it the predictions if there are some to keep.
+        """Write a loose record, and before it the predictions if there are some to keep.
 
         Raises
         ------
@@ -66,55 +82,130 @@ class RecordStore:
             is lost.
         """
         if arrays is not None:
-            with _atomic(self.arrays_path(task)) as file:
+            with atomic(self.arrays_path(task)) as file:
                 np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-        with _atomic(self.path(task)) as file:
-            file.write((json.dumps(record, default=_plain) + "\n").encode())
+        with atomic(self.path(task)) as file:
+            file.write(_line(record))
 
-    def _read(self, path: Path) -> Record | None:
+    def pack(self, studies: Mapping[str, Collection[str]]) -> dict[Path, int]:
+        """Move loose records into the packed files of the studies that ask for them.
+
+        A record that several studies ask for stands in the file of each, so that a file is all
+        that its study needs. What a file holds already stays in it, asked for or not; a loose
+        record takes the place of a packed one in every file. Loose records are deleted at the
+        end, when the packed ones are on the disk. A packed file that is not whole is kept with
+        the ending `.broken` before it is written again.
+
+        Parameters
+        ----------
+        studies : dict
+            For each study the names of the records that it asks for.
+
+        Returns
+        -------
+        dict
+            The files that have changed, with their numbers of records.
+
+        Raises
+        ------
+        StorageError
+            If the disk is full, the folder cannot be written to, or a run is writing to it.
+            Nothing that was there before is lost.
+        """
+        with only_writer(self.folder):
+            self._packs.clear()
+            self._versions.clear()
+            self._read_packs()
+            loose = self._loose_lines()
+            there = self._packed() | loose
+            asked = {self.pack_path(study): set(names) for study, names in studies.items()}
+            changed: dict[Path, int] = {}
+            for path in sorted({*asked, *self._packs}):
+                before = self._packs.get(path, Pack({}))
+                names = {*before.lines, *asked.get(path, ())}
+                after = {name: there[name] for name in names if name in there}
+                if after == before.lines:
+                    continue
+                if before.fault is not None:
+                    _keep_broken(path)
+                write_pack(path, after)
+                changed[path] = len(after)
+                self._packs[path] = Pack(after)
+            flush_folder(self.folder)
+            for name in loose.keys() & self._packed().keys():
+                path = self._loose_path(name)
+                path.unlink()
+                with suppress(OSError):  # it holds other records, or predictions
+                    path.parent.rmdir()
+            return changed
+
+    def _loose_path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _read(self, name: str) -> Record | None:
+        loose = self._read_loose(name)
+        if loose is not None:
+            return loose
+        line = self._packed_line(name)
+        if line is None:
+            self._read_packs()
+            line = self._packed_line(name)
+        return None if line is None else json.loads(line)
+
+    def _packed_line(self, name: str) -> bytes | None:
+        return next((p.lines[name] for p in self._packs.values() if name in p.lines), None)
+
+    def _read_loose(self, name: str) -> Record | None:
+        path = self._loose_path(name)
         try:
-            record = json.loads(path.read_bytes())
-            whole = f"{path.parent.name}/{path.stem}" == record_name(record["key"])
+            parsed = parse_record(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (ValueError, KeyError, TypeError):
-            whole = False
-        if not whole:
+        if parsed is None or parsed[0] != name:
             self._report_broken(f"{path} is not a whole record; it counts as missing.")
             return None
-        return record
+        return parsed[1]
+
+    def _loose_lines(self) -> dict[str, bytes]:
+        read = ((name, self._read_loose(name)) for name in self.loose_names())
+        return {name: _line(record) for name, record in read if record is not None}
+
+    def _packed(self) -> dict[str, bytes]:
+        """Return all packed lines by their records' names; of several the one that is read."""
+        packed: dict[str, bytes] = {}
+        for pack in self._packs.values():
+            packed = pack.lines | packed
+        return packed
+
+    def _read_packs(self) -> None:
+        """Read the packed files that are new or have changed."""
+        for path in sorted(self.folder.glob(f"*{ENDING}")):
+            status = path.stat()
+            version = status.st_mtime_ns, status.st_size, status.st_ino
+            if self._versions.get(path) == version:
+                continue
+            pack = read_pack(path)
+            if pack.fault is not None:
+                self._report_broken(pack.fault)
+            self._packs[path] = pack
+            self._versions[path] = version
 
 
-@contextmanager
-def _atomic(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which takes its place when all of it is on the disk."""
-    temporary: str | None = None
+def _keep_broken(path: Path) -> None:
+    """Give a packed file a second name, under which it stays when it is written again."""
+    kept = path.with_name(f"{path.name}.broken")
+    if kept.exists() and kept.samefile(path):
+        return  # an interrupted packing did so
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp's files are private
-        os.replace(temporary, path)
+        os.link(path, kept)
     except OSError as error:
-        raise StorageError(error.errno, f"cannot write {path}: {error.strerror}") from error
-    finally:
-        if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+        raise StorageError(
+            error.errno, f"cannot keep {path} as {kept}: {error.strerror}"
+        ) from error
 
 
-def remove_leftovers(folder: Path) -> int:
-    """Delete temporary files that killed processes left behind; return their number.
-
-    To be called when no other process writes to the folder.
-    """
-    leftovers = list(folder.glob("*/.*.part"))
-    for path in leftovers:
-        path.unlink(missing_ok=True)
-    return len(leftovers)
+def _line(record: Record) -> bytes:
+    return (json.dumps(record, default=_plain) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ forked from a server that has imported everything, so it starts in milliseconds;
 trained anything, which would make forking unsafe. Workers have one thread each.
 """
 
-import fcntl
 import multiprocessing
 import os
 import signal
@@ -17,11 +16,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 
 from experiments import ROOT
 from experiments.plan import Group
-from experiments.records import RecordStore, StorageError, remove_leftovers
+from experiments.records import RecordStore
+from experiments.storage import StorageError, only_writer
 from experiments.task import Record, Task, failure_of, make_record
 from experiments.worker import CANNOT_WRITE, DONE, work
 
@@ -88,7 +87,7 @@ class Runner:
         Raises
         ------
         StorageError
-            If a record cannot be written, or another run is writing here. Whatever is in the
+            If a record cannot be written, or another process is writing here. Whatever is in the
             folder stays.
         RunInterruptedError
             If workers were ended from outside.
@@ -102,7 +101,7 @@ class Runner:
             queue.extend(self._untried(trials))
             waiting.append((group, {task.name for task in trials}))
         workers: list[_Worker] = []
-        with _only_run(self.store.folder), _worker_environment():
+        with only_writer(self.store.folder), _worker_environment():
             context = _server()
             try:
                 while True:
@@ -237,20 +236,3 @@ def _worker_environment() -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-@contextmanager
-def _only_run(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which the system gives back however this process ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w", encoding="utf-8")  # noqa: SIM115
-    except OSError as error:
-        raise StorageError(error.errno, f"cannot write to {folder}: {error.strerror}") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise StorageError(error.errno, f"another run is writing to {folder}") from error
-        remove_leftovers(folder)
-        yield

@@ -96,6 +96,15 @@ def record_name(key: dict[str, Any]) -> str:
     return f"{key['dataset']}/{key['method']}-{digest}"
 
 
+def parse_record(text: bytes) -> tuple[str, Record] | None:
+    """Return the name of a record and the record; None if the text is not a whole one."""
+    try:
+        record = json.loads(text)
+        return record_name(record["key"]), record
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def execute(task: Task) -> tuple[Record, Arrays]:
     """Do a task.
 

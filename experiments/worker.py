@@ -13,7 +13,8 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from experiments.records import RecordStore, StorageError
+from experiments.records import RecordStore
+from experiments.storage import StorageError
 from experiments.task import Task, execute
 
 DONE = 0

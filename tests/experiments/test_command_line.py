@@ -1,5 +1,6 @@
 """`python -m experiments`: what it prints and returns."""
 
+import gzip
 import json
 import os
 import re
@@ -41,9 +42,33 @@ def test_run_and_report(tmp_path, capsys):
     assert (tmp_path / "R.md").is_file()
 
 
+def test_pack(tmp_path, write_config, capsys):
+    results, other = tmp_path / "results", write_config("other", seeds=[5])
+    assert call("--results", results, "run", "tiny", other) == 0
+    assert call("--results", results, "report", "tiny") == 0
+    loose = {file.name: file.read_bytes() for file in (results / "reports").rglob("*.*")}
+    capsys.readouterr()
+    assert call("--results", results, "pack") == 0
+    printed = capsys.readouterr().err
+    number = len(gzip.decompress((results / "records" / "tiny.jsonl.gz").read_bytes()).splitlines())
+    assert f"written: {results / 'records' / 'tiny.jsonl.gz'} ({number} records)" in printed
+    left = len(list((results / "records").glob("*/*.json")))
+    assert f"{left} loose records stay" in printed, "those of the other configuration"
+    assert call("--results", results, "pack", other) == 0
+    printed = capsys.readouterr().err
+    assert "other.jsonl.gz" in printed
+    assert "stay" not in printed
+    assert call("--results", results, "run", "tiny", other) == 0
+    assert capsys.readouterr().err.count(": 0 tasks to do") == 2
+    assert call("--results", results, "report", "tiny") == 0
+    packed = {file.name: file.read_bytes() for file in (results / "reports").rglob("*.*")}
+    assert packed == loose
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["pack", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
         (["run", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
         (["run", "no.yaml"], "There is no file no.yaml"),
         (["report", "no.yaml"], "There is no file no.yaml"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.configuration import Entry, load_configuration
-from experiments.plan import draws, groups
+from experiments.plan import draws, groups, records_of_studies
 from experiments.records import RecordStore
 from experiments.task import failure_of, make_record
 
@@ -184,3 +184,31 @@ def test_nothing_to_choose_needs_no_trial(write_config, tmp_path):
     group = next(groups(config))
     assert group.tuning_tasks() == []
     assert len(group.choices(RecordStore(tmp_path))) == 1
+
+
+def test_records_of_studies(write_config, tmp_path):
+    """All that a configuration may come to ask for, whichever parameters are chosen."""
+    methods = {
+        "CC": {"method": "cc", "grid": {"n_estimators": [2], "max_depth": [2, 3]}},
+        "like CC": {"method": "xdcc", "params": {"chain_length": 2}, "params_of": "CC"},
+    }
+    full = load_configuration(write_config("a-full", methods=methods, report=[]))
+    other = load_configuration(write_config("a-figures-quick", seeds=[7], report=[]))
+    alone = load_configuration(write_config("b", report=[]))
+    asked = records_of_studies([full, other, alone])
+    assert asked.keys() == {"a", "b"}
+    assert asked["a"] == set.union(*records_of_studies([full]).values()) | set.union(
+        *records_of_studies([other]).values()
+    )
+    found = records_of_studies([full])["a"]
+    per_fold = 2 + 2 + 2  # trials and final models of CC, models that follow either of them
+    assert len(found) == 2 * per_fold
+    store = RecordStore(tmp_path / "records")
+    for best in (0, 1):
+        for group in groups(full):
+            for k, task in enumerate(group.tuning_tasks()):
+                store.write(task, record(task, {"labels": {"example_f1": float(k == best)}}))
+        for group in groups(full):
+            (choice,) = group.choices(store)
+            assert choice.task.params["max_depth"] == (2, 3)[best]
+            assert choice.task.name in found

@@ -92,6 +92,9 @@ def test_diagram() -> None:
     texts = [text.get_text().strip() for text in axes.texts]
     assert {"C4.5+m+cf  1.96", "C4.5+m  2.00", "2.89  C4.5+cf", "3.14  C4.5"} <= set(texts)
     assert axes.get_title() == "critical difference 1.12 at α = 0.1"
+    bars = [line.get_xdata().tolist() for line in axes.lines if line.get_linewidth() == 3]
+    assert len(bars) == 2
+    assert bars == [sorted(bar) for bar in bars], "the same points in each process"
     plt.close(figure)
 
 

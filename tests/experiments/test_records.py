@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from experiments.evaluation import Evaluation, Inner
-from experiments.records import RecordStore, StorageError, remove_leftovers
+from experiments.records import RecordStore
+from experiments.storage import StorageError, remove_leftovers
 from experiments.task import Task, make_record
 
 

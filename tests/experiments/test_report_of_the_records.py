@@ -7,9 +7,12 @@ from statistics import geometric_mean, mean
 
 import pytest
 
-from experiments.__main__ import RESULTS, main
-from experiments.__main__ import ROOT as REPOSITORY
-from experiments.records import RecordStore
+from experiments import ROOT as REPOSITORY
+from experiments.__main__ import main
+from experiments.configuration import CONFIGS, load_configuration
+from experiments.packs import ENDING, read_pack
+from experiments.plan import records_of_studies
+from experiments.records import RESULTS, RecordStore
 from experiments.results import load_finished
 
 SPEED = REPOSITORY / "experiments" / "benchmarks" / "RESULTS.md"
@@ -35,6 +38,16 @@ def table_after(text, heading):
         [cell.replace("*", "").strip() for cell in row.strip("|").split("|")] for row in rows
     ]
     return {name: dict(zip(header[1:], cells, strict=True)) for name, *cells in body}
+
+
+def test_kept_records_are_whole_and_asked_for():
+    asked = records_of_studies(map(load_configuration, CONFIGS.glob("*.yaml")))
+    files = sorted((RESULTS / "records").glob(f"*{ENDING}"))
+    assert files
+    for file in files:
+        pack = read_pack(file)
+        assert pack.fault is None
+        assert pack.lines.keys() <= asked[file.name.removesuffix(ENDING)]
 
 
 def test_report_is_made_from_the_records(report):

@@ -16,9 +16,10 @@ import time
 import pytest
 
 from experiments.configuration import load_configuration
-from experiments.plan import groups
-from experiments.records import RecordStore, StorageError
+from experiments.plan import groups, records_of_studies
+from experiments.records import RecordStore
 from experiments.runner import RunInterruptedError, Runner
+from experiments.storage import StorageError
 
 N_TASKS = 12 + 8
 """Of `tiny`: three methods with two draws on two folds, and at most two final models each."""
@@ -63,6 +64,26 @@ def test_run_and_nothing_left_to_do(small, store):
     started.clear()
     runner.run(groups(small))
     assert started == []
+
+
+def test_packed_records_are_not_made_again(small, store):
+    Runner(store).run(groups(small))
+    store.pack(records_of_studies([small]))
+    assert store.loose_names() == []
+    started = []
+    again = Runner(RecordStore(store.folder), on_start=started.append)
+    assert again.missing(groups(small)) == []
+    again.run(groups(small))
+    assert started == []
+    assert store.loose_names() == []
+
+
+def test_failed_record_that_is_packed_is_tried_again(one_method, store):
+    Runner(store, time_limit=1e-3).run(groups(one_method))
+    store.pack(records_of_studies([one_method]))
+    Runner(store, retry_failed=True).run(groups(one_method))
+    assert all(record["error"] is None for record in store.read_all())
+    assert len(list(store.read_all())) == 6
 
 
 def test_order_is_that_of_the_configuration(write_config, store):
@@ -168,7 +189,7 @@ def test_one_run_at_a_time(one_method, store):
     def run_again(task):
         Runner(RecordStore(store.folder)).run(groups(one_method))
 
-    with pytest.raises(StorageError, match="another run is writing"):
+    with pytest.raises(StorageError, match="another process is writing"):
         Runner(store, on_start=run_again).run(groups(one_method))
 
 
