@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.boomer.columns import SortedColumns
-from xdcc.validation import Features
+from xdcc.base.validation import Features
 
 LOSSES: dict[str, int]
 """Numbers of the losses."""

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.lacovac.tree import LabelTrees
-from xdcc.validation import Features
+from xdcc.base.validation import Features
 
 def apply(
     trees: LabelTrees,

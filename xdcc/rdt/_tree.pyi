@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.rdt.forest import Forest
-from xdcc.validation import Features
+from xdcc.base.validation import Features
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""
