@@ -280,7 +280,7 @@ def test_rankings_agree_with_a_loop_over_known_entries(case):
         assert measure(Y_true, other) == measure(Y_true, Y_score), name
 
 
-def test_two_unknown_labels_of_the_lowest_score_are_no_tie():
+def test_an_unknown_label_of_the_same_score_is_no_tie():
     Y_true, Y_score = [[1, 0, np.nan, np.nan]], [[0.1, 0.9, 0.1, 0.1]]
     assert metrics.label_ranking_average_precision_score(Y_true, Y_score) == 1 / 2
     assert metrics.coverage_error(Y_true, Y_score) == 2

@@ -430,12 +430,11 @@ def label_ranking_average_precision_score(
     """
 
     def precision(ranked: KnownScores) -> Floats:
-        score = np.where(ranked.known, ranked.score, -np.inf)
-        order = np.argsort(-score, axis=1)
+        order = np.argsort(-ranked.score, axis=1)
+        last = _last_of_equal(np.take_along_axis(ranked.score, order, axis=1))
         is_true, is_known = (
             np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
         )
-        last = _last_of_equal(np.take_along_axis(score, order, axis=1))
         n_true, n_known = (
             np.take_along_axis(np.cumsum(part, axis=1, dtype=np.float64), last, axis=1)
             for part in (is_true, is_known)
