@@ -1,8 +1,12 @@
-"""Measures of multi-label predictions, each with its zero-division convention spelled out.
+"""Measures of multi-label predictions, each with its conventions spelled out.
 
-Every measure takes ``Y_true`` and ``Y_pred``, both ``(n_samples, n_labels)`` with entries 0 and 1
-(array-likes, DataFrames or scipy.sparse matrices), and returns a float between 0 and 1.
+Every measure takes ``Y_true``, ``(n_samples, n_labels)`` with entries 0 and 1, and returns a float.
+Measures of labels compare it with ``Y_pred``, of the same shape and with entries 0 and 1, and lie
+between 0 and 1. Measures of rankings compare it with ``Y_score``, finite numbers that are higher
+where a label is more likely: probabilities or other scores. All are array-likes, DataFrames or
+scipy.sparse matrices.
 
+- *Names of labels*: where both are DataFrames, columns are matched by name, whatever their order.
 - *Unknown labels*: NaN in ``Y_true`` means that the label is not known there. Such an entry takes
   no part, whatever was predicted for it; a sample (for the macro averages: a label) without a
   known entry is left out of the mean.
@@ -10,33 +14,38 @@ Every measure takes ``Y_true`` and ``Y_pred``, both ``(n_samples, n_labels)`` wi
   1) is the value of 0/0. The defaults follow the papers on multi-label boosting and chains: 1 for
   means over samples, where predicting nothing for a sample without labels is perfect; 0 for micro
   and macro averages.
+- *Ties*: labels with equal scores share the worst of their ranks, as in scikit-learn, so that
+  equal scores for all labels are never a good ranking.
 - *Weights*: ``sample_weight`` ``(n_samples,)``, finite and not negative, counts a sample as that
   many samples.
 - *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty or of
-  different shapes, for entries other than 0, 1 (and NaN in ``Y_true``), if no entry is known, and
-  for bad weights or a ``zero_division`` other than 0 and 1.
+  different shapes or names, for entries other than 0, 1 (and NaN in ``Y_true``) or scores that are
+  not finite, if no entry is known, and for bad weights or a ``zero_division`` other than 0 and 1.
 
-How it works: `known_blocks` checks the input and returns masks, block by block of rows; so sparse
-matrices are never dense as a whole. Every measure is a ratio of sums, or a mean of ratios, that are
-added up over the blocks (`_total`). The ratios differ in what is divided by what (`_f1` to
-`_jaccard`) and in where the counts are added up before that: in a sample, in a label, or over
-everything. (More than 300 lines: one measure after the other, mostly documentation.)
+How it works: `known_blocks` and `known_score_blocks` check the input and return what is known,
+block by block of rows; so sparse matrices are never dense as a whole. Every measure is a ratio of
+sums, or a mean of ratios, that are added up over the blocks (`_total`). The ratios differ in what
+is divided by what (`_f1` to `_jaccard`) and in where the counts are added up before that: in a
+sample, in a label, or over everything. Rankings are judged sample by sample.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xdcc.base.known_entries import (
     Bools,
     Floats,
     KnownEntries,
+    KnownScores,
     Labels,
     Weights,
     known_blocks,
+    known_score_blocks,
     matching_share,
 )
 
@@ -64,6 +73,11 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
     ------
     ValueError
         As listed in the module's documentation.
+
+    Examples
+    --------
+    >>> hamming_loss([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.16666666666666666
     """
 
     def wrong_and_known(entries: KnownEntries) -> Floats:
@@ -75,7 +89,13 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
 
 
 def hamming_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the known entries that are predicted rightly, 1 - `hamming_loss`."""
+    """Share of the known entries that are predicted rightly, 1 - `hamming_loss`.
+
+    Examples
+    --------
+    >>> hamming_accuracy([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.8333333333333334
+    """
     return 1.0 - hamming_loss(Y_true, Y_pred, sample_weight=sample_weight)
 
 
@@ -83,12 +103,23 @@ def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = 
     """Share of the samples with all known labels predicted rightly (exact match).
 
     Samples without a known label are left out. Parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> subset_accuracy([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.5
     """
     return matching_share(Y_true, Y_pred, sample_weight)
 
 
 def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the samples with a wrong label (subset zero-one loss), 1 - `subset_accuracy`."""
+    """Share of the samples with a wrong label (subset zero-one loss), 1 - `subset_accuracy`.
+
+    Examples
+    --------
+    >>> subset_loss([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.5
+    """
     return 1.0 - subset_accuracy(Y_true, Y_pred, sample_weight=sample_weight)
 
 
@@ -99,6 +130,11 @@ def example_f1(
 
     ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample that has
     no label and for which none is predicted. Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> example_f1([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.8333333333333333
     """
     return _mean_of_ratios(_f1, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -111,6 +147,11 @@ def example_precision(
     ``zero_division`` (default 1, as in `example_f1`) is the precision of a sample for which no
     label is predicted, whether it has one or not. Other parameters and errors as in
     `hamming_loss`.
+
+    Examples
+    --------
+    >>> example_precision([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    1.0
     """
     return _mean_of_ratios(_precision, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -122,6 +163,11 @@ def example_recall(
 
     ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample that has no label,
     whatever is predicted. Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> example_recall([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.75
     """
     return _mean_of_ratios(_recall, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -134,6 +180,11 @@ def jaccard(
     Older papers call it "multi-label accuracy". ``zero_division`` (default 1, as in the papers)
     is the value of a sample that has no label and for which none is predicted. Other parameters
     and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> jaccard([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.75
     """
     return _mean_of_ratios(_jaccard, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -145,6 +196,11 @@ def micro_f1(
 
     ``zero_division`` (default 0, as in the papers) is the value if no entry at all is true or
     predicted. Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> micro_f1([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.8
     """
     return _of_all_entries(_f1, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -156,6 +212,11 @@ def micro_precision(
 
     ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is predicted.
     Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> micro_precision([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    1.0
     """
     return _of_all_entries(_precision, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -167,6 +228,11 @@ def micro_recall(
 
     ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is true. Other
     parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> micro_recall([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.6666666666666666
     """
     return _of_all_entries(_recall, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -179,6 +245,11 @@ def macro_f1(
     ``zero_division`` is the F1 of a label that is never true nor predicted. The code of the XDCC
     paper reports both conventions; the default is 0. With rare labels they differ much, so say
     which one a table shows. Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> macro_f1([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.6666666666666666
     """
     return _mean_over_labels(_f1, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -190,6 +261,11 @@ def macro_precision(
 
     ``zero_division`` (default 0, as in `macro_f1`) is the precision of a label that is never
     predicted. Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> macro_precision([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.6666666666666666
     """
     return _mean_over_labels(_precision, Y_true, Y_pred, zero_division, sample_weight)
 
@@ -201,12 +277,174 @@ def macro_recall(
 
     ``zero_division`` (default 0, as in `macro_f1`) is the recall of a label that is never true.
     Other parameters and errors as in `hamming_loss`.
+
+    Examples
+    --------
+    >>> macro_recall([[1, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, 1]])
+    0.6666666666666666
     """
     return _mean_over_labels(_recall, Y_true, Y_pred, zero_division, sample_weight)
 
 
+def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
+    """Mean number of labels, from the highest score down, until all true ones are covered.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
+        0, 1, or NaN where the label is unknown.
+    Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
+        Finite numbers, higher where a label is more likely. Only their order in a sample counts.
+    sample_weight : array-like, shape (n_samples,), optional
+        A sample counts with its weight.
+
+    Returns
+    -------
+    float
+        At best the mean number of true labels, at worst the number of labels. A sample without
+        a true label needs none: 0.
+
+    Raises
+    ------
+    ValueError
+        As listed in the module's documentation.
+
+    Notes
+    -----
+    As :func:`sklearn.metrics.coverage_error`, which knows no unknown labels. Source: Schapire,
+    Singer: "BoosTexter: A Boosting-based System for Text Categorization" (Machine Learning 39,
+    2000), who subtract 1.
+
+    Examples
+    --------
+    The first sample needs two labels until its true one is covered, the second one.
+
+    >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]])
+    1.5
+    """
+
+    def depth(ranked: KnownScores) -> Floats:
+        lowest = np.where(ranked.truth, ranked.score, np.inf).min(axis=1, keepdims=True)
+        return (ranked.known & (ranked.score >= lowest)).sum(axis=1, dtype=np.float64)
+
+    return _mean_over_rankings(depth, Y_true, Y_score, sample_weight)
+
+
+def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
+    """Mean share of the pairs of a true and another label of which the true one is not higher.
+
+    Parameters and errors as in `coverage_error`.
+
+    Returns
+    -------
+    float
+        Between 0 (every true label has a higher score than every other) and 1. A sample without
+        such a pair, because none or all of its known labels are true, has the loss 0.
+
+    Notes
+    -----
+    As :func:`sklearn.metrics.label_ranking_loss`, which knows no unknown labels. Source:
+    Tsoumakas, Katakis, Vlahavas: "Mining Multi-label Data" (Data Mining and Knowledge Discovery
+    Handbook, 2010).
+
+    Examples
+    --------
+    One of the two pairs of the first sample is in the wrong order, none of the second.
+
+    >>> label_ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]])
+    0.25
+    """
+
+    def wrong_pairs(ranked: KnownScores) -> Floats:
+        other = ranked.known & ~ranked.truth
+        # From the lowest score up, true labels first where scores are equal: a tie is wrong too.
+        order = np.lexsort((~ranked.truth, ranked.score), axis=1)
+        true_below = np.take_along_axis(ranked.truth, order, axis=1).cumsum(axis=1)
+        wrong = true_below * np.take_along_axis(other, order, axis=1)
+        n_true, n_other = (part.sum(axis=1, dtype=np.float64) for part in (ranked.truth, other))
+        return _divide(wrong.sum(axis=1, dtype=np.float64), n_true * n_other, 0)
+
+    return _mean_over_rankings(wrong_pairs, Y_true, Y_score, sample_weight)
+
+
+def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
+    """Share of the samples in which the label with the highest score is not true.
+
+    Where several labels share the highest score, all of them have to be true. Parameters and
+    errors as in `coverage_error`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. A sample without a true label cannot be ranked wrongly and counts as 0,
+        as in `label_ranking_loss`.
+
+    Notes
+    -----
+    Source: Schapire, Singer: "BoosTexter: A Boosting-based System for Text Categorization"
+    (Machine Learning 39, 2000), where every sample has a label.
+
+    Examples
+    --------
+    >>> one_error([[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]])
+    0.5
+    """
+
+    def is_wrong(ranked: KnownScores) -> Bools:
+        best_true = np.where(ranked.truth, ranked.score, -np.inf).max(axis=1)
+        best_other = np.where(ranked.known & ~ranked.truth, ranked.score, -np.inf).max(axis=1)
+        return ranked.truth.any(axis=1) & (best_other >= best_true)
+
+    return _mean_over_rankings(is_wrong, Y_true, Y_score, sample_weight)
+
+
+def label_ranking_average_precision_score(
+    Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None
+) -> float:
+    """Mean over the true labels of a sample: the share of true labels among those not below it.
+
+    Parameters and errors as in `coverage_error`.
+
+    Returns
+    -------
+    float
+        Above 0, at best 1. A sample of which none or all known labels are true has 1.
+
+    Notes
+    -----
+    As :func:`sklearn.metrics.label_ranking_average_precision_score`, which knows no unknown
+    labels. Source: Tsoumakas, Katakis, Vlahavas: "Mining Multi-label Data" (Data Mining and
+    Knowledge Discovery Handbook, 2010), "average precision".
+
+    Examples
+    --------
+    The true label of the first sample is the second of its ranking, that of the second the first.
+
+    >>> label_ranking_average_precision_score(
+    ...     [[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]]
+    ... )
+    0.75
+    """
+
+    def precision(ranked: KnownScores) -> Floats:
+        order = np.argsort(-ranked.score, axis=1)
+        last = _last_of_equal(np.take_along_axis(ranked.score, order, axis=1))
+        is_true, is_known = (
+            np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
+        )
+        n_true, n_known = (
+            np.take_along_axis(np.cumsum(part, axis=1, dtype=np.float64), last, axis=1)
+            for part in (is_true, is_known)
+        )
+        shares = _divide(n_true, n_known, 0)
+        shares[~is_true] = 0
+        return _divide(shares.sum(axis=1), ranked.truth.sum(axis=1, dtype=np.float64), 1)
+
+    return _mean_over_rankings(precision, Y_true, Y_score, sample_weight)
+
+
 def evaluate(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> dict[str, float]:
-    """All measures by name, in a fixed order: the three of the XDCC paper come first.
+    """All measures of labels by name, in a fixed order: the three of the XDCC paper come first.
 
     Each has its default zero-division convention; macro F1 comes with both, as ``macro_f1`` (0)
     and ``macro_f1_zero_division_1``. Parameters and errors as in `hamming_loss`.
@@ -285,12 +523,35 @@ def _mean_over_samples(
     Y_pred: Labels,
     weights: Weights,
 ) -> float:
-    def sum_and_weight(entries: KnownEntries) -> Floats:
-        # Both added up in the same way, so that a mean of ones is 1 exactly.
-        return np.array([(entries.weight * measure(entries)).sum(), entries.weight.sum()])
+    blocks = known_blocks(Y_true, Y_pred, weights)
+    return _weighted_mean((block.weight, measure(block)) for block in blocks)
 
-    value, weight = _total(sum_and_weight, Y_true, Y_pred, weights)
+
+def _mean_over_rankings(
+    measure: Callable[[KnownScores], Floats | Bools],
+    Y_true: Labels,
+    Y_score: Labels,
+    weights: Weights,
+) -> float:
+    blocks = known_score_blocks(Y_true, Y_score, weights)
+    return _weighted_mean((block.weight, measure(block)) for block in blocks)
+
+
+def _weighted_mean(blocks: Iterable[tuple[Floats, Floats | Bools]]) -> float:
+    """Mean of a value per sample, given blocks of weights and values."""
+    # Both added up in the same way, so that a mean of ones is 1 exactly.
+    sums = (np.array([(weight * value).sum(), weight.sum()]) for weight, value in blocks)
+    value, weight = reduce(np.add, sums)
     return float(value / weight)
+
+
+def _last_of_equal(values: Floats) -> NDArray[np.intp]:
+    """Position of the last value that is equal to each, in every row; rows are sorted."""
+    n_columns = values.shape[1]
+    is_last = np.ones(values.shape, dtype=bool)
+    is_last[:, :-1] = values[:, :-1] != values[:, 1:]
+    ends = np.where(is_last, np.arange(n_columns), n_columns)
+    return np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
 
 
 def _mean_over_labels(

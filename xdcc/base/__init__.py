@@ -8,7 +8,7 @@
 `fit_data`                  X, Y and weights, checked together; `features`, `labels`, `weights`,
                             `sparse_structure` and `categories` check each alone
 `label_rows`                a label matrix of any form, read in blocks; `known_entries`: the input
-                            of a measure
+                            of a measure; `label_scores`: what any classifier says of labels
 `folds`, `label_frequency`  folds stratified by labels; how frequent labels are
 `kernel_features`           X as the Cython kernels read it
 `plugin`, `pyplot`          whether the patched XGBoost and Matplotlib are there

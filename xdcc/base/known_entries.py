@@ -1,26 +1,35 @@
-"""The checked input of a measure: true and predicted labels where the truth is known.
+"""The checked input of a measure: true labels and a prediction, where the truth is known.
 
 `known_blocks` turns two label matrices (array-likes, DataFrames or scipy.sparse) and weights into
-boolean masks, one block of rows after the other, or says what is wrong with them and where. So
-large sparse matrices are never dense as a whole. Samples that cannot count (no known label, or
-weight 0) are taken out, so that a measure needs no rule of its own for them.
+boolean masks, one block of rows after the other, or says what is wrong with them and where;
+`known_score_blocks` does it for labels and scores. So large sparse matrices are never dense as a
+whole. Samples that cannot count (no known label, or weight 0) are taken out, so that a measure
+needs no rule of its own for them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from xdcc.base.label_rows import LabelRows, row_blocks
+from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
 
 type Labels = ArrayLike | sparse.sparray | sparse.spmatrix
 type Weights = ArrayLike | None
 type Floats = NDArray[np.float64]
 type Bools = NDArray[np.bool_]
+
+_HOLDS = {
+    "Y_true": "the numbers 0 and 1",
+    "Y_pred": "the numbers 0 and 1",
+    "Y_score": "finite numbers",
+}
+"""What an input consists of, for messages."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,24 @@ class KnownEntries:
     weight: Floats
 
 
+@dataclass(frozen=True)
+class KnownScores:
+    """What can be ranked in a block of rows, for the samples that count.
+
+    Attributes
+    ----------
+    truth, known, weight
+        As of `KnownEntries`.
+    score : float64 array, shape (n_counted, n_labels)
+        Finite; without meaning where the truth is unknown.
+    """
+
+    truth: Bools
+    score: Floats
+    known: Bools
+    weight: Floats
+
+
 def known_blocks(
     Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
 ) -> Iterator[KnownEntries]:
@@ -53,7 +80,7 @@ def known_blocks(
     Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
         0, 1, or NaN where the label is unknown.
     Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
-        0 or 1.
+        0 or 1. If both are DataFrames, columns are matched by name.
     sample_weight : array-like, shape (n_samples,), optional
         Finite, not negative; None counts every sample once.
 
@@ -65,39 +92,85 @@ def known_blocks(
     Raises
     ------
     ValueError
-        If an input is not a matrix of numbers, is empty or holds another value; if the shapes
-        differ; if a weight is bad; if no entry is left. A value is found when its block is read.
+        If an input is not a matrix of numbers, is empty or holds another value; if the shapes or
+        the names of columns differ; if a weight is bad; if no entry is left. A value is found when
+        its block is read.
     """
+
+    def labels(predicted: NDArray[Any], rows: slice, source: LabelRows) -> Bools:
+        is_predicted = predicted == 1
+        _check(is_predicted | (predicted == 0), rows, source, "Y_pred", "0 or 1")
+        return is_predicted
+
+    for truth, predicted, known, weight in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
+        yield KnownEntries(truth, predicted & known, known, weight)
+
+
+def known_score_blocks(
+    Y_true: Labels, Y_score: Labels, sample_weight: Weights = None
+) -> Iterator[KnownScores]:
+    """Check labels, scores and weights and take out what is unknown, block by block.
+
+    Parameters
+    ----------
+    Y_true, sample_weight
+        As in `known_blocks`.
+    Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
+        Finite numbers, higher where a label is more likely. If both are DataFrames, columns are
+        matched by name.
+
+    Yields
+    ------
+    KnownScores
+        Of the samples with a known label and a positive weight; blocks without any are left out.
+
+    Raises
+    ------
+    ValueError
+        As in `known_blocks`.
+    """
+
+    def scores(score: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+        _check(np.isfinite(score), rows, source, "Y_score", "finite")
+        return score.astype(np.float64)
+
+    for block in _blocks(Y_true, Y_score, "Y_score", scores, sample_weight):
+        yield KnownScores(*block)
+
+
+def _blocks[Values: (Bools, Floats)](
+    Y_true: Labels,
+    Y_other: Labels,
+    name: str,
+    checked: Callable[[NDArray[Any], slice, LabelRows], Values],
+    sample_weight: Weights,
+) -> Iterator[tuple[Bools, Values, Bools, Floats]]:
+    """Read truth, predictions of some kind, what is known, and weights of samples that count."""
     truth_rows = _label_rows(Y_true, "Y_true")
-    predicted_rows = _label_rows(Y_pred, "Y_pred")
+    if isinstance(Y_true, pd.DataFrame):
+        Y_other = labels_in_order(Y_other, Y_true.columns, name)
+    other_rows = _label_rows(Y_other, name)
     n_samples, n_labels = truth_rows.shape
-    if predicted_rows.shape != (n_samples, n_labels):
+    if other_rows.shape != (n_samples, n_labels):
         raise ValueError(
-            "Y_true and Y_pred must have the same shape (n_samples, n_labels), "
-            f"got {truth_rows.shape} and {predicted_rows.shape}"
+            f"Y_true and {name} must have the same shape (n_samples, n_labels), "
+            f"got {truth_rows.shape} and {other_rows.shape}"
         )
     weight = _checked_weight(sample_weight, n_samples)
 
     nothing_counts = True
     for rows in row_blocks((n_samples, n_labels)):
-        truth, predicted = truth_rows.block(rows), predicted_rows.block(rows)
-        is_true, is_predicted = truth == 1, predicted == 1
-        unknown = np.isnan(truth)
+        truth = truth_rows.block(rows)
+        is_true, unknown = truth == 1, np.isnan(truth)
         _check(
             is_true | (truth == 0) | unknown, rows, truth_rows, "Y_true", "0, 1 or NaN (unknown)"
         )
-        _check(is_predicted | (predicted == 0), rows, predicted_rows, "Y_pred", "0 or 1")
+        other = checked(other_rows.block(rows), rows, other_rows)
 
         counts = ~unknown.all(axis=1) & (weight[rows] > 0)
         if counts.any():
             nothing_counts = False
-            known = ~unknown[counts]
-            yield KnownEntries(
-                truth=is_true[counts],
-                predicted=is_predicted[counts] & known,
-                known=known,
-                weight=weight[rows][counts],
-            )
+            yield is_true[counts], other[counts], ~unknown[counts], weight[rows][counts]
     if nothing_counts:
         raise ValueError("Y_true has no known label in a sample of positive weight")
 
@@ -140,7 +213,7 @@ def _label_rows(Y: Any, name: str) -> LabelRows:
     try:
         labels = LabelRows(Y)
     except ValueError as error:
-        raise ValueError(f"{name} must be a matrix of the numbers 0 and 1: {error}") from error
+        raise ValueError(f"{name} must be a matrix of {_HOLDS[name]}: {error}") from error
     if len(labels.shape) != 2 or 0 in labels.shape:
         raise ValueError(
             f"{name} must have at least one sample and one label, shape (n_samples, n_labels), "
@@ -157,8 +230,7 @@ def _check(valid: Bools, rows: slice, labels: LabelRows, name: str, allowed: str
     entry = labels.entry(row, label)
     if not isinstance(entry, Real):
         raise ValueError(
-            f"{name} must be a matrix of the numbers 0 and 1, but {name}[{row}, {label}] is "
-            f"{entry!r}"
+            f"{name} must be a matrix of {_HOLDS[name]}, but {name}[{row}, {label}] is {entry!r}"
         )
     raise ValueError(f"{name}[{row}, {label}] is {float(entry):g}, must be {allowed}")
 

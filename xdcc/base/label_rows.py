@@ -5,7 +5,7 @@ checks or compares them walks over :func:`row_blocks` and takes :meth:`LabelRows
 no form needs a copy of the whole matrix, dense or of another type.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
@@ -16,6 +16,9 @@ from scipy import sparse
 
 _BLOCK_ENTRIES = 2**18
 """Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
+
+_NAMES_SHOWN = 5
+"""Names of labels that a message lists."""
 
 
 def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
@@ -115,6 +118,50 @@ class LabelRows:
         if isinstance(self._labels, pd.DataFrame):
             return self._labels.iat[row, label]
         return self._labels[row, label]
+
+
+def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
+    """Bring the columns of a DataFrame into an order given by names; leave all else as it is.
+
+    Parameters
+    ----------
+    Y : array-like, sparse matrix or array, DataFrame or Series
+        Labels, or probabilities of them.
+    names : sequence of length n_labels
+        Names of labels; they are compared as text.
+    what : str
+        What messages call Y.
+
+    Returns
+    -------
+    object
+        Y, or a DataFrame of its columns in the order of `names`.
+
+    Raises
+    ------
+    ValueError
+        If Y is a DataFrame with other names, or with another order of names that are not unique.
+    """
+    if not isinstance(Y, pd.DataFrame):
+        return Y
+    wanted, found = [str(name) for name in names], [str(name) for name in Y.columns]
+    if found == wanted:
+        return Y
+    if sorted(found) != sorted(wanted) or len(set(wanted)) < len(wanted):
+        missing = [name for name in wanted if name not in found]
+        unexpected = [name for name in found if name not in wanted]
+        raise ValueError(
+            f"The columns of {what} have to be the labels {_listed(wanted)}, in any order: "
+            f"missing are {_listed(missing)}, unexpected are {_listed(unexpected)}, and no name "
+            "may occur twice"
+        )
+    position = {name: column for column, name in enumerate(found)}
+    return Y.iloc[:, [position[name] for name in wanted]]
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(repr, names[:_NAMES_SHOWN])) or "none"
+    return f"{shown} and {len(names) - _NAMES_SHOWN} more" if names[_NAMES_SHOWN:] else shown
 
 
 def _sliceable(Y: Any) -> Any:

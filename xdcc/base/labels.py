@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from xdcc.base.label_rows import LabelRows, row_blocks
+from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
 from xdcc.base.sparse_structure import check_sparse_structure
 
 type Labels = NDArray[np.float32]
@@ -132,55 +132,7 @@ def check_labels_again(
         raise ValueError(
             f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
         )
-    if named and hasattr(Y, "columns"):
-        Y = Y.iloc[:, positions_by_name(_names(Y, len(names)), names, what)]
-        labels = _label_rows(Y)
-    return _zeros_and_ones(labels, names)
-
-
-def positions_by_name(
-    found: Sequence[str] | NDArray[np.object_],
-    wanted: Sequence[str] | NDArray[np.object_],
-    what: str,
-) -> list[int]:
-    """Find where the columns of one label matrix stand in another.
-
-    Parameters
-    ----------
-    found, wanted : sequence of str
-        Names of the columns that are there, and of those that are wanted, in this order.
-    what : str
-        What the message calls the matrix that `found` belongs to.
-
-    Returns
-    -------
-    list of int
-        ``found[positions[j]] == wanted[j]``.
-
-    Raises
-    ------
-    ValueError
-        If the names are not the same, each once; the message says which differ.
-
-    Examples
-    --------
-    >>> positions_by_name(["b", "a"], ["a", "b"], "Y_pred")
-    [1, 0]
-    >>> positions_by_name(["b", "c"], ["a", "b"], "Y_pred")
-    Traceback (most recent call last):
-    ValueError: The labels of Y_pred are others: 'a' is missing, 'c' is not known.
-    """
-    place = {name: position for position, name in enumerate(found)}
-    if [*found] == [*wanted]:
-        return [*range(len(found))]
-    missing = [name for name in wanted if name not in place]
-    surplus = [name for name in found if name not in set(wanted)]
-    if missing or surplus or len(place) < len(found):
-        words = [f"{name!r} is missing" for name in missing[:3]]
-        words += [f"{name!r} is not known" for name in surplus[:3]]
-        words += [] if words else ["a name stands twice"]
-        raise ValueError(f"The labels of {what} are others: {', '.join(words)}.")
-    return [place[name] for name in wanted]
+    return _zeros_and_ones(_label_rows(labels_in_order(Y, names, what)) if named else labels, names)
 
 
 def encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:

@@ -1,16 +1,10 @@
-"""Probabilities of labels from any classifier, in one form.
-
-scikit-learn's classifiers answer in three: one array `(n_samples, n_labels)`, a list of one array
-`(n_samples, 2)` for each label (forests, trees, neighbours, ``MultiOutputClassifier``), or, without
-probabilities, the scores of ``decision_function``. Decision rules want the first.
-"""
+"""Probabilities of labels from any classifier, in the one form that decision rules want."""
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.label_scores import label_scores
 from xdcc.decision.cuts import Floats, check_proba
 
 
@@ -31,12 +25,12 @@ def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
     -------
     float64 array of shape (n_samples, n_labels)
         Probability that the label is 1; of the second class where the classifier has seen a
-        binary target. A label of which it has seen one value has that value's probability.
+        binary target.
 
     Raises
     ------
     ValueError
-        If the classifier's answer has another form or other labels.
+        If the classifier's answer has other labels or holds no probabilities.
 
     Examples
     --------
@@ -46,13 +40,8 @@ def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
     >>> proba_of(KNeighborsClassifier().fit(X, Y), X, n_labels=3).shape
     (100, 3)
     """
-    if hasattr(model, "predict_proba"):
-        return _checked(
-            model, "predict_proba", _of_classes(model.predict_proba(X), model), n_labels
-        )
-    scores = np.asarray(model.decision_function(X), dtype=np.float64)
-    scores = scores[:, np.newaxis] if scores.ndim == 1 else scores
-    return _checked(model, "decision_function", expit(scores), n_labels)
+    scores = label_scores(model, X, n_labels)
+    return check_proba(scores if hasattr(model, "predict_proba") else expit(scores))
 
 
 def require_proba(model: Any) -> None:
@@ -61,6 +50,7 @@ def require_proba(model: Any) -> None:
     Parameters
     ----------
     model : classifier
+        Fitted or not.
 
     Raises
     ------
@@ -72,36 +62,3 @@ def require_proba(model: Any) -> None:
             f"{type(model).__name__} has neither predict_proba nor decision_function; decision "
             "rules need one of them."
         )
-
-
-def _of_classes(found: Any, model: Any) -> NDArray[Any]:
-    classes = getattr(model, "classes_", None)
-    if isinstance(found, list):
-        known = classes if isinstance(classes, list) else [np.array([0, 1])] * len(found)
-        columns = [_of_second(*pair) for pair in zip(found, known, strict=True)]
-        return np.stack(columns, axis=1)
-    found = np.asarray(found)
-    # A binary target has an array of classes, a label matrix a list or none at all.
-    if isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.shape == found.shape[1:]:
-        is_target = len(classes) <= 2 and not np.array_equal(classes, np.arange(found.shape[1]))
-        sums_to_one = found.shape[1] <= 2 and np.allclose(found.sum(axis=1), 1)
-        if is_target or sums_to_one:
-            return _of_second(found, classes)[:, np.newaxis]
-    return found
-
-
-def _of_second(proba: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Probability of the second of two classes, or of 1 where there was only one."""
-    if proba.shape[1] == 1:
-        return np.full(len(proba), float(classes[0] == 1))
-    return proba[:, 1]
-
-
-def _checked(model: Any, method: str, found: NDArray[Any], n_labels: int) -> Floats:
-    if found.ndim != 2 or found.shape[1] != n_labels:
-        raise ValueError(
-            f"{method} of {type(model).__name__} returns shape {found.shape}; it has to return "
-            f"one array (n_samples, n_labels) with {n_labels} labels, or a list of one "
-            "(n_samples, 2) for each."
-        )
-    return check_proba(found)

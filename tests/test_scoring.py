@@ -1,0 +1,278 @@
+"""xdcc.scoring: scorers give what the measures give, in all of scikit-learn's ways to use them."""
+
+import doctest
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from xdcc import metrics, scoring
+from xdcc.base.label_scores import label_scores
+from xdcc.lacovac import LaCovaCClassifier
+from xdcc.scoring import get_scorer, scorer_names
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(90, 4))
+Y = (X[:, :3] + X[:, 1:] + 0.5 * RANDOM.normal(size=(90, 3)) > 0.3).astype(int)
+UNKNOWN = np.where(RANDOM.random(Y.shape) < 0.2, np.nan, Y)
+WEIGHT = RANDOM.integers(1, 4, size=90)
+
+RANKINGS = [
+    "label_ranking_average_precision",
+    "neg_coverage_error",
+    "neg_label_ranking_loss",
+    "neg_one_error",
+]
+OF_LABELS = [name for name in scorer_names() if name not in RANKINGS]
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """Predicts what it was told, whatever X is."""
+
+    def __init__(self, labels=None, proba=None):
+        self.labels = labels
+        self.proba = proba
+
+    def fit(self, X, Y):
+        self.classes_ = [np.array([0, 1])] * 3
+        return self
+
+    def predict(self, X):
+        return self.labels
+
+    def predict_proba(self, X):
+        return self.proba
+
+
+PROBA = RANDOM.random(Y.shape).round(1)
+TOLD = Told((PROBA >= 0.5).astype(int), PROBA).fit(X, Y)
+
+
+def measure_of(name):
+    function = name.removeprefix("neg_")
+    return getattr(metrics, function, None) or getattr(metrics, f"{function}_score")
+
+
+def test_there_is_a_scorer_for_every_measure():
+    measures = {
+        name
+        for name, function in vars(metrics).items()
+        if inspect.isfunction(function)
+        and function.__module__ == metrics.__name__
+        and not name.startswith("_")
+    } - {"evaluate"}
+    assert {measure_of(name).__name__ for name in scorer_names()} == measures
+    assert len(scorer_names()) == len(measures)
+    assert set(RANKINGS) < set(scorer_names())
+
+
+@pytest.mark.parametrize("name", scorer_names())
+def test_a_scorer_gives_its_measure_of_known_labels(name):
+    sign = -1 if name.startswith("neg_") else 1
+    predicted = TOLD.proba if name in RANKINGS else TOLD.labels
+    for truth in (Y, UNKNOWN, sparse.csr_array(Y), UNKNOWN.tolist()):
+        expected = sign * measure_of(name)(truth, predicted)
+        assert get_scorer(name)(TOLD, X, truth) == expected
+    weighted = sign * measure_of(name)(UNKNOWN, predicted, sample_weight=WEIGHT)
+    assert get_scorer(name)(TOLD, X, UNKNOWN, sample_weight=WEIGHT) == weighted
+    flipped = Told(np.where(np.isnan(UNKNOWN), 1 - TOLD.labels, TOLD.labels), TOLD.proba).fit(X, Y)
+    assert get_scorer(name)(flipped, X, UNKNOWN) == get_scorer(name)(TOLD, X, UNKNOWN)
+
+
+@pytest.mark.parametrize("name", scorer_names())
+def test_the_truth_scores_highest(name):
+    right, wrong = Told(Y, Y / 1.0).fit(X, Y), Told(1 - Y, 1.0 - Y).fit(X, Y)
+    scorer = get_scorer(name)
+    assert scorer(right, X, Y) > scorer(TOLD, X, Y) > scorer(wrong, X, Y)
+
+
+def test_options_of_the_measure():
+    never = Told(np.zeros_like(Y), PROBA).fit(X, Y)
+    assert get_scorer("macro_precision")(never, X, Y) == 0
+    assert get_scorer("macro_precision", zero_division=1)(never, X, Y) == 1
+
+
+@pytest.mark.parametrize("name", OF_LABELS)
+@pytest.mark.parametrize("threshold", [0.3, [0.3, 0.5, 0.9]])
+def test_thresholds_are_read_from_probabilities(name, threshold):
+    scorer = get_scorer(name, threshold=threshold)
+    sign = -1 if name.startswith("neg_") else 1
+    expected = sign * measure_of(name)(UNKNOWN, np.array(threshold) <= PROBA)
+    assert scorer(TOLD, X, UNKNOWN) == expected
+
+
+def test_a_threshold_on_a_decision_function():
+    ridge = RidgeClassifier().fit(X, Y)
+    expected = metrics.micro_f1(Y, ridge.decision_function(X) >= -0.2)
+    assert get_scorer("micro_f1", threshold=-0.2)(ridge, X, Y) == expected
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LaCovaCClassifier(),
+        DecisionTreeClassifier(max_depth=3),
+        MultiOutputClassifier(LogisticRegression()),
+        make_pipeline(StandardScaler(), RidgeClassifier()),
+    ],
+    ids=["array", "list of the tree", "list of one per label", "decision function"],
+)
+def test_rankings_take_every_form_of_scores(name, estimator):
+    fitted = estimator.fit(X, Y)
+    sign = -1 if name.startswith("neg_") else 1
+    expected = sign * measure_of(name)(Y, label_scores(fitted, X, 3))
+    assert get_scorer(name)(fitted, X, Y) == expected
+
+
+def test_one_label_in_a_column():
+    one = Y[:, [0]]
+    binary = LogisticRegression().fit(X, one.ravel())
+    assert get_scorer("hamming_accuracy")(binary, X, one) == binary.score(X, one.ravel())
+    certain = binary.predict_proba(X)[:, [1]] >= 0.7
+    expected = metrics.micro_f1(one, certain)
+    assert get_scorer("micro_f1", threshold=0.7)(binary, X, one) == expected
+    tree = LaCovaCClassifier().fit(X, one)
+    expected = metrics.micro_f1(one, np.reshape(tree.predict(X), (-1, 1)))
+    assert get_scorer("micro_f1")(tree, X, one) == expected
+
+
+def test_grid_search_chooses_by_the_scorer():
+    search = GridSearchCV(
+        DecisionTreeClassifier(random_state=0),
+        {"max_depth": [1, 3]},
+        scoring={name: get_scorer(name) for name in scorer_names()},
+        refit="neg_coverage_error",
+        cv=KFold(3),
+    ).fit(X, Y)
+    for name in scorer_names():
+        scores = search.cv_results_[f"mean_test_{name}"]
+        assert np.isfinite(scores).all()
+        assert (scores <= 0).all() == name.startswith("neg_")
+    assert search.best_params_ == {"max_depth": 3}
+    assert get_scorer("neg_one_error")(search, X, Y) > -0.5
+
+
+def test_cross_validation_with_unknown_labels():
+    class Frequencies(Told):
+        def fit(self, X, Y):
+            self.shares = np.nanmean(Y, axis=0)
+            return super().fit(X, Y)
+
+        def predict_proba(self, X):
+            return np.tile(self.shares, (len(X), 1))
+
+    scorer = get_scorer("neg_label_ranking_loss")
+    folds = list(KFold(3).split(X))
+    scores = cross_val_score(Frequencies(), X, UNKNOWN, scoring=scorer, cv=folds)
+    assert len(set(scores)) > 1
+    for score, (train, test) in zip(scores, folds, strict=True):
+        proba = np.tile(np.nanmean(UNKNOWN[train], axis=0), (len(test), 1))
+        assert score == -metrics.label_ranking_loss(UNKNOWN[test], proba)
+
+
+def test_weights_are_routed_when_requested():
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    options = {"cv": KFold(3), "params": {"sample_weight": WEIGHT}}
+    with sklearn.config_context(enable_metadata_routing=True):
+        tree.set_fit_request(sample_weight=False)
+        scorer = get_scorer("example_f1")
+        with pytest.raises(ValueError, match="sample_weight"):
+            cross_validate(tree, X, Y, scoring=scorer, **options)
+        scorer.set_score_request(sample_weight=True)
+        # GridSearchCV and its like clone what they are given.
+        scorer = clone(scorer, safe=False)
+        weighted = cross_validate(tree, X, Y, scoring=scorer, **options)["test_score"]
+    for fold, (train, test) in enumerate(KFold(3).split(X)):
+        predicted = tree.fit(X[train], Y[train]).predict(X[test])
+        weight = WEIGHT[test]
+        assert weighted[fold] == metrics.example_f1(Y[test], predicted, sample_weight=weight)
+        assert weighted[fold] != metrics.example_f1(Y[test], predicted)
+
+
+@pytest.mark.parametrize("name", ["micro_f1", "neg_hamming_loss", "neg_label_ranking_loss"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda tree: tree,
+        lambda tree: make_pipeline(StandardScaler(), tree),
+        lambda tree: GridSearchCV(
+            tree, {"min_samples_leaf": [5]}, cv=KFold(2), scoring=get_scorer("example_f1")
+        ),
+    ],
+    ids=["estimator", "pipeline", "search"],
+)
+def test_columns_of_Y_are_matched_by_name(name, wrap):
+    frame = pd.DataFrame(Y, columns=["red", "green", "blue"])
+    fitted = wrap(LaCovaCClassifier()).fit(X, frame)
+    expected = get_scorer(name)(fitted, X, Y)
+    turned = frame[["blue", "red", "green"]]
+    assert get_scorer(name)(fitted, X, turned) == pytest.approx(expected)
+    assert get_scorer(name)(fitted, X, turned.to_numpy()) != pytest.approx(expected)
+    with pytest.raises(ValueError, match="missing are 'black', unexpected are 'blue'"):
+        get_scorer(name)(fitted, X, frame.rename(columns={"blue": "black"}))
+
+
+def test_labels_without_names_are_matched_by_position():
+    fitted = LaCovaCClassifier().fit(X, Y)
+    frame = pd.DataFrame(Y, columns=["red", "green", "blue"])
+    scorer = get_scorer("example_f1")
+    assert scorer(fitted, X, frame) == scorer(fitted, X, Y)
+
+
+@pytest.mark.parametrize("name", ["example_f1", "neg_one_error"])
+def test_scorers_are_pickled_and_cloned(name):
+    options = {"threshold": 0.4, "zero_division": 0} if name == "example_f1" else {}
+    scorer = get_scorer(name, **options)
+    for copy in (pickle.loads(pickle.dumps(scorer)), clone(scorer, safe=False)):
+        assert copy(TOLD, X, Y) == scorer(TOLD, X, Y)
+        assert repr(copy) == repr(scorer)
+    assert eval(repr(scorer))(TOLD, X, Y) == scorer(TOLD, X, Y)
+
+
+@pytest.mark.parametrize("name", ["f1", "hamming_loss", None])
+def test_other_names_are_refused(name):
+    with pytest.raises(ValueError, match=rf"name is {name!r}; the scorers .* neg_one_error\."):
+        get_scorer(name)
+
+
+@pytest.mark.parametrize("name", RANKINGS)
+def test_a_ranking_has_no_threshold(name):
+    with pytest.raises(ValueError, match=f"threshold is 0.5, but {name} is a measure of rankings"):
+        get_scorer(name, threshold=0.5)
+
+
+@pytest.mark.parametrize("name", ["example_f1", "neg_one_error"])
+@pytest.mark.parametrize(
+    ("Y_bad", "message"),
+    [
+        (Y[:, 0], r"Y has the shape \(90,\); it has to be \(n_samples, n_labels\)"),
+        (Y[:50], r"same shape .*got \(50, 3\) and \(90, 3\)"),
+        (2 * Y, r"Y_true\[\d+, \d\] is 2, must be 0, 1 or NaN"),
+    ],
+)
+def test_bad_labels_are_refused(name, Y_bad, message):
+    with pytest.raises(ValueError, match=message):
+        get_scorer(name)(TOLD, X, Y_bad)
+
+
+def test_an_option_that_the_measure_does_not_have():
+    with pytest.raises(TypeError, match="average"):
+        get_scorer("micro_f1", average="macro")(TOLD, X, Y)
+
+
+def test_examples_of_the_documentation():
+    failed, attempted = doctest.testmod(scoring)
+    assert attempted
+    assert not failed
