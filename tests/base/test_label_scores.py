@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc import label_scores as module
+from xdcc.base import label_scores as module
 from xdcc.base.label_scores import label_scores
 
 RANDOM = np.random.default_rng(0)

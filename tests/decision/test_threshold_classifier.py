@@ -269,7 +269,7 @@ def test_fit_refuses_arguments(options, message):
         (3, [(X, Y * 2)], "Y holds 2 in row"),
         (3, [(X, Y[:50])], "inconsistent numbers of samples"),
         (3, (X, Y), r"eval_set has to be a sequence of pairs \(X, Y\)"),
-        (3, [(X, pd.DataFrame(Y, columns=list("abde")))], "'c' is missing, 'e' is not known"),
+        (3, [(X, pd.DataFrame(Y, columns=list("abde")))], "missing are 'c', unexpected are 'e'"),
         ("prefit", [(X, Y)], "With cv='prefit' the X and Y of fit are the validation data"),
     ],
 )
@@ -283,7 +283,9 @@ def test_fit_refuses_eval_sets(cv, eval_set, message):
 
 def test_fit_refuses_probabilities_of_other_labels():
     proba, labels, _ = given_data()
-    with pytest.raises(ValueError, match=r"Given returns shape \(.*, 3\).* with 2 labels"):
+    with pytest.raises(
+        ValueError, match=r"Given gives scores of the shape \(.*, 3\); expected \(n_samples, 2\)"
+    ):
         ThresholdClassifier(Given()).fit(proba, labels[:, :2])
 
 

@@ -29,8 +29,8 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
     Returns
     -------
     float array of shape (n_samples, n_labels)
-        Higher where a label, or the second class, is more likely. A label that was 0 in all of the training rows of a
-        scikit-learn classifier has the probability 0.
+        Higher where a label, or the second class, is more likely. A label that was 0 in all of
+        the training rows of a scikit-learn classifier has the probability 0.
 
     Raises
     ------

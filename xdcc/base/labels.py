@@ -132,7 +132,9 @@ def check_labels_again(
         raise ValueError(
             f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
         )
-    return _zeros_and_ones(_label_rows(labels_in_order(Y, names, what)) if named else labels, names)
+    return _zeros_and_ones(
+        _label_rows(labels_in_order(Y, names.tolist(), what)) if named else labels, names
+    )
 
 
 def encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:

@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.boomer.columns import SortedColumns
 from xdcc.base.validation import Features
+from xdcc.boomer.columns import SortedColumns
 
 LOSSES: dict[str, int]
 """Numbers of the losses."""

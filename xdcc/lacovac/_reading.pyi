@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.lacovac.tree import LabelTrees
 from xdcc.base.validation import Features
+from xdcc.lacovac.tree import LabelTrees
 
 def apply(
     trees: LabelTrees,

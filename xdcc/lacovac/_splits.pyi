@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.lacovac.tree import GrowthRules
 from xdcc.base.validation import Features
+from xdcc.lacovac.tree import GrowthRules
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""

@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.rdt.forest import Forest
 from xdcc.base.validation import Features
+from xdcc.rdt.forest import Forest
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""
