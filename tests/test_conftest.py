@@ -32,7 +32,7 @@ def pytest_in_clone(*options, test=THIS_TEST, **environ):
 
 @pytest.mark.parametrize(
     "name",
-    [".".join(f.relative_to(ROOT).with_suffix("").parts) for f in ROOT.rglob("xdcc/**/*.pyx")],
+    [".".join(f.relative_to(ROOT).with_suffix("").parts) for f in ROOT.glob("xdcc/**/*.pyx")],
 )
 def test_compiled_modules_are_imported(name):
     assert not Path(importlib.import_module(name).__file__).is_relative_to(ROOT / "xdcc")

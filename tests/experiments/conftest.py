@@ -46,7 +46,7 @@ def write_benchmark(tmp_path):
     def write(name):
         info = DATASETS[name]
         n_rows = info.n_train + info.n_test
-        made = make_multilabel(n_rows, info.n_features, info.n_labels, noise=0.2, random_state=0)
+        made = make_multilabel(n_rows, info.n_features, info.n_labels, noise=0.05, random_state=0)
         names = made.feature_names
         types = ["{a,b,c,d}" if k % 2 else "numeric" for k in range(info.n_features)]
         types += ["{0,1}"] * info.n_labels
