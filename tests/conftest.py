@@ -44,25 +44,27 @@ def pytest_configure():
 
 
 def _refuse_network(event, args):
-    if event == "socket.getaddrinfo":
-        host = args[0]
+    if event == "socket.getaddrinfo":  # only a name has to be asked for
+        host = None if _address(args[0]) else args[0]
     elif event == "socket.connect" and args[0].type == socket.SOCK_STREAM:
         # An address is a pair, or four values in IPv6; a path if it is no matter of the network.
         host = args[1][0] if isinstance(args[1], tuple) else None
     else:
         return
-    if not _is_this_machine(host):
+    address = _address(host)
+    if not (
+        address.is_loopback or address.is_unspecified
+        if address
+        else host in (None, "", "localhost", socket.gethostname())
+    ):
         pytest.fail(f"a test wants to reach {host}, but tests do without a network")
 
 
-def _is_this_machine(host):
-    if host in (None, "", "localhost", socket.gethostname()):
-        return True
+def _address(host):
     try:
-        address = ip_address(host)
-    except ValueError:  # a name
-        return False
-    return address.is_loopback or address.is_unspecified
+        return ip_address(host)
+    except ValueError:
+        return None
 
 
 def pytest_runtest_setup(item):
