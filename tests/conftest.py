@@ -79,7 +79,8 @@ def pytest_runtest_setup(item):
 
 def pytest_report_teststatus(report):
     """Count these tests by themselves: they are told of in one line, not in one each."""
-    if report.skipped and WITHOUT_DATA in dict(report.user_properties):
+    properties = getattr(report, "user_properties", ())  # a skipped module has none
+    if report.skipped and WITHOUT_DATA in dict(properties):
         return WITHOUT_DATA, "s", "SKIPPED"
     return None
 

@@ -94,3 +94,9 @@ def test_missing_data_are_told_of_once(tmp_path):
         "https://waikato.github.io/meka/datasets"
     ]
     assert "1 without data in" in done.stdout
+
+
+def test_a_module_that_is_skipped_is_no_matter_of_data(pytestconfig):
+    report = pytest.CollectReport("test_peer.py", "skipped", ("test_peer.py", 1, "Skipped"), [])
+    status = pytestconfig.hook.pytest_report_teststatus(report=report, config=pytestconfig)
+    assert status[0] == "skipped"
