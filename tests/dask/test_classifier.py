@@ -284,7 +284,11 @@ def test_threads(
     monkeypatch.setattr("xdcc.dask.classifier.train_chain", train)
     with (
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=3, processes=False, dashboard_address=":0"
+            n_workers=1,
+            threads_per_worker=3,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
@@ -450,7 +454,9 @@ def test_connection_settings(client: Any) -> None:
 
 def test_cluster_without_workers() -> None:
     with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=0, processes=False, protocol="tcp", dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
         pytest.raises(RuntimeError, match="The Dask cluster has no worker"),
     ):

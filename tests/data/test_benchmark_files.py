@@ -1,17 +1,11 @@
 """The published files of the sixteen benchmark data sets, against the numbers of the literature."""
 
-import os
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from xdcc.data import load_dataset
 from xdcc.data.registry import DATASETS
-
-pytestmark = pytest.mark.skipif(
-    "XDCC_DATA" not in os.environ, reason="the benchmark files are missing (set XDCC_DATA)"
-)
 
 # name: train, test, features, labels, cardinality, distinct labelsets, sparse
 PUBLISHED = {
@@ -38,7 +32,9 @@ def test_the_table_is_complete():
     assert set(PUBLISHED) == set(DATASETS)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.data(name)) for name in PUBLISHED]
+)
 def test_the_published_numbers(name):
     n_train, n_test, n_features, n_labels, cardinality, n_labelsets, is_sparse = PUBLISHED[name]
     dataset = load_dataset(name)
@@ -56,6 +52,7 @@ def test_the_published_numbers(name):
         assert load_dataset(name, "test").n_samples == n_test
 
 
+@pytest.mark.data("flags", "birds")
 def test_names_and_types_of_features_and_labels():
     flags = load_dataset("flags", "train")
     assert flags.feature_names[:3] == ("landmass", "zone", "area")
@@ -70,6 +67,7 @@ def test_names_and_types_of_features_and_labels():
     assert location == ("2", "10", "1", "7", "5", "4", "17", "15", "16", "8", "13", "11")
 
 
+@pytest.mark.data("tmc2007-500", "slashdot")
 def test_rows_of_a_sparse_mulan_file_and_of_a_meka_file():
     tmc = load_dataset("tmc2007-500", "train")
     assert tmc.X[[1]].indices.tolist() == [44, 110, 227, 235, 339, 350, 444]

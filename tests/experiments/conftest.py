@@ -1,6 +1,5 @@
 """The experiments stand beside the package: scripts, which a test runs as a user does, and the
-package `experiments`, which is imported from the repository's root. The root comes last in the
-search path, so that the installed `xdcc` wins over its sources.
+package `experiments`, which is imported from the repository's root.
 """
 
 import os
@@ -8,15 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
-from xdcc.data import load_dataset
+from xdcc.data import make_multilabel
+from xdcc.data.registry import DATASETS
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
-if str(ROOT) not in sys.path:
-    sys.path.append(str(ROOT))
 sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
@@ -38,12 +37,42 @@ def run_script(tmp_path):
 
 
 @pytest.fixture
-def flags_data():
-    """Skip the test where the data set flags is not there."""
-    try:
-        load_dataset("flags", "train")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def write_benchmark(tmp_path):
+    """Write made data as the files of a benchmark, of the same size; return the folder of all.
+
+    Half of the features are nominal, and the labels depend on the features and on each other.
+    """
+
+    def write(name):
+        info = DATASETS[name]
+        n_rows = info.n_train + info.n_test
+        made = make_multilabel(n_rows, info.n_features, info.n_labels, noise=0.05, random_state=0)
+        names = made.feature_names
+        types = ["{a,b,c,d}" if k % 2 else "numeric" for k in range(info.n_features)]
+        types += ["{0,1}"] * info.n_labels
+        nominal = np.array([*"abcd"])[np.digitize(made.X, [-1, 0, 1])]
+        X = np.where(np.arange(info.n_features) % 2, nominal, made.X.round(2).astype(str))
+        rows = [",".join(row) for row in np.hstack([X, made.Y.astype(int).astype(str)])]
+        attributes = zip((*names, *made.label_names), types, strict=True)
+        header = [f"@relation {name}", *(f"@attribute {a} {t}" for a, t in attributes), "@data"]
+        parts = {name: rows}
+        if info.n_test:
+            parts = {f"{name}-train": rows[: info.n_train], f"{name}-test": rows[info.n_train :]}
+        folder = tmp_path / "data" / name
+        folder.mkdir(parents=True)
+        for part, lines in parts.items():
+            (folder / f"{part}.arff").write_text("\n".join([*header, *lines]))
+        labels = "".join(f'<label name="{label}"/>' for label in made.label_names)
+        (folder / f"{name}.xml").write_text(f"<labels>{labels}</labels>")
+        return folder.parent
+
+    return write
+
+
+@pytest.fixture
+def flags_data(write_benchmark, monkeypatch):
+    """Put made data where `load_dataset` finds them as flags, which has few rows."""
+    monkeypatch.setenv("XDCC_DATA", str(write_benchmark("flags")))
 
 
 @pytest.fixture

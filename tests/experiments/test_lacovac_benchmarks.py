@@ -13,8 +13,6 @@ from lacovac_methods import FORESTS, LEAVES, PAPER, TIES
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 
-pytestmark = pytest.mark.usefixtures("flags_data")
-
 BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
 METHODS = [*RANKED_FIRST, "leaves of 5", *LEAVES, *TIES, *FORESTS]
 
@@ -27,6 +25,7 @@ def test_row_orders_are_permutations() -> None:
         assert sorted(order) == [*range(len(order))]
 
 
+@pytest.mark.usefixtures("flags_data")
 def test_folds_are_blocks_of_the_whole_file() -> None:
     parts = list(folds("flags"))
     whole = load_dataset("flags")
@@ -36,6 +35,7 @@ def test_folds_are_blocks_of_the_whole_file() -> None:
     assert all(len(part.train) + len(part.test) == 194 for part in parts)
 
 
+@pytest.mark.data("birds")
 def test_birds_are_in_the_order_of_the_stations() -> None:
     data = load_dataset("birds")
     order = whole_file_order("birds", data)
@@ -48,6 +48,7 @@ def test_birds_are_in_the_order_of_the_stations() -> None:
             assert (np.diff(part) > 0).all()  # both parts keep their order
 
 
+@pytest.mark.usefixtures("flags_data")
 def test_features_are_cut_at_the_mean_of_the_training_part() -> None:
     fold = next(folds("flags"))
     train, test = two_values(fold.train, fold.test)
@@ -70,6 +71,7 @@ def test_pcut_with_ties_by_hand() -> None:
     assert tied_pcut(Y_proba, 0) == 0.9
 
 
+@pytest.mark.usefixtures("flags_data")
 def test_smoothed_probabilities() -> None:
     fold = next(folds("flags"))
     found = PAPER["LaCovaC"].predict(fold.train, fold.test).smoothed
@@ -82,6 +84,7 @@ def test_smoothed_probabilities() -> None:
             assert found[row, label] == pytest.approx((present.sum() + 1) / (len(present) + 2))
 
 
+@pytest.mark.usefixtures("flags_data")
 @pytest.mark.parametrize("name", PAPER)
 def test_every_method_predicts(name: str) -> None:
     fold = next(folds("flags"))
@@ -90,6 +93,7 @@ def test_every_method_predicts(name: str) -> None:
     assert ((proba == labels).all()) == (name in ("LP", "CC"))
 
 
+@pytest.mark.usefixtures("flags_data")
 def test_run_and_report(tmp_path) -> None:
     run(["flags"], METHODS, tmp_path)
     file = tmp_path / "results.jsonl"

@@ -10,12 +10,14 @@ import pytest
 
 from experiments import registry
 from experiments.configuration import Entry
+from experiments.datasets.frequent_labels import N_LABELS
 from experiments.evaluation import Evaluation
 from experiments.measures import MEASURES
 from experiments.plan import draws
 from experiments.registry import Split, dataset, datasets, method, methods
 from experiments.task import Task, execute
 from xdcc.data import MultiLabelDataset
+from xdcc.data.registry import DATASETS
 
 MAX_LINES = 40
 
@@ -101,14 +103,16 @@ def _with_labels(data, Y):
     return replace(data, Y=Y)
 
 
-@pytest.mark.parametrize("name", sorted(datasets()))
+def _with_data_mark(name):
+    files = name.removesuffix(f"-top{N_LABELS}")
+    return pytest.param(name, marks=pytest.mark.data(files) if files in DATASETS else ())
+
+
+@pytest.mark.parametrize("name", [_with_data_mark(name) for name in sorted(datasets())])
 def test_data_set_loads(name):
     found = dataset(name)
     assert found.reference
-    try:
-        data = found.load(None)
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+    data = found.load(None)
     assert isinstance(data, MultiLabelDataset)
     if found.has_split:
         assert len(found.load("train")) + len(found.load("test")) == len(data)

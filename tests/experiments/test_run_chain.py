@@ -1,7 +1,6 @@
 """The chain driver, run as a user runs it."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -135,9 +134,8 @@ def test_bad_options_end_with_one_message(run_script, args, message):
     assert "Traceback" not in done.stderr
 
 
-def test_a_data_set_in_one_file_is_split_by_the_seed(run_script, tmp_path):
-    if "XDCC_DATA" not in os.environ:
-        pytest.skip("the benchmark files are missing (set XDCC_DATA)")
-    done = run_script("run_chain.py", *FAST, "-f", "langlog", "-m", "br", "--out", "here")
+def test_a_data_set_in_one_file_is_split_by_the_seed(run_script, tmp_path, write_benchmark):
+    args = ("--data-dir", write_benchmark("cal500"), "-f", "cal500", "-m", "sxgb", "--out", "here")
+    done = run_script("run_chain.py", *FAST, *args)
     assert done.returncode == 0, done.stderr
-    assert "langlog: 973 rows to train on, 487 to evaluate on" in done.stdout
+    assert "cal500: 334 rows to train on, 168 to evaluate on" in done.stdout

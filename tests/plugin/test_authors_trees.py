@@ -14,6 +14,8 @@ import xgboost as xgb
 from xdcc.data import load_dataset
 from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy
 
+pytestmark = pytest.mark.data("emotions")
+
 SPLITS = {
     "maxGain": (4, 5.3756, 266.324),
     "maxWeight": (47, 0.57212, 1.25166),
@@ -37,10 +39,7 @@ MEASURES = {
 
 @pytest.fixture(scope="module")
 def emotions():
-    try:
-        return load_dataset("emotions", "train"), load_dataset("emotions", "test")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+    return load_dataset("emotions", "train"), load_dataset("emotions", "test")
 
 
 def train(data, method, n_rounds, **params):

@@ -263,7 +263,11 @@ def test_xgboost_dask():
     X, Y, weight = make_data(seed=12)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -48,10 +48,7 @@ def load(name):
         return random_data()
     if name == "random, mostly zeros":
         return mostly_zeros()
-    try:
-        data = load_dataset(name, split="train")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+    data = load_dataset(name, split="train")
     return data.X, data.Y
 
 
@@ -106,10 +103,11 @@ def assert_equal_up_to_ties(ours, stock, matrix, X, Y, min_child_weight):
 @pytest.mark.parametrize(
     "name",
     [
-        "emotions",
-        "scene",
-        "yeast",
-        "enron",
+        *(
+            pytest.param(name, marks=pytest.mark.data(name))
+            for name in ("emotions", "scene", "yeast", "enron")
+        ),
+        "digits",
         "random with missing values",
         "random, mostly zeros",
     ],
