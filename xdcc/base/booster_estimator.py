@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
-from xdcc.base.estimator import MultiLabelEstimator, fill_in
+from xdcc.base.documentation import fill_in
+from xdcc.base.estimator import MultiLabelEstimator
 
 
 class BoosterEstimator(MultiLabelEstimator):
@@ -35,7 +36,7 @@ class BoosterEstimator(MultiLabelEstimator):
             for param in BOOSTER_PARAMS
             if param.name not in named and (cls._uses_plugin or not param.plugin_only)
         )
-        fill_in(cls, "{booster_params}", listed)
+        fill_in(cls, {"booster_params": listed})
 
     def _keep_booster_params(self, booster_params: Mapping[str, Any]) -> None:
         # As an attribute only where there is something to keep: scikit-learn wants nothing

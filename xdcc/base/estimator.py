@@ -11,7 +11,6 @@ letter: ``predict`` returns `(n_samples,)` classes, ``predict_proba`` `(n_sample
 estimators work inside scikit-learn's meta-estimators, which bring one target at a time.
 """
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -23,27 +22,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from xdcc.base.documentation import fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, check_fit_data, check_labels_as_in_fit
 from xdcc.base.known_entries import matching_share
 from xdcc.base.labels import Classes, Labels
-
-_FITTED = """\
-n_labels_ : int
-    Number of labels.
-label_names_ : array of str of shape (n_labels,)
-    Column names of a DataFrame, else `label_0`, `label_1` and so on.
-classes_ : list of arrays, or array
-    The values 0 and 1 for each label; the classes of a one-dimensional Y.
-n_features_in_ : int
-    Number of features.
-feature_names_in_ : array of str of shape (n_features,)
-    Names of the features, if X was a DataFrame with names."""
-
-_CATEGORIES = """
-categories_ : dict of int to array
-    Categories of each categorical column by its position, if X had such columns."""
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to measure on while training; the last pair is the one that decides."""
@@ -52,8 +36,7 @@ type EvalSet = Sequence[tuple[Any, Any]]
 class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """A classifier for label matrices, and for one binary target.
 
-    The documentation of a subclass lists what fit sets for every estimator where it has a line
-    ``{fitted}``.
+    Docstrings of a subclass may name the entries of :mod:`xdcc.base.documentation`.
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
@@ -68,10 +51,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _labels_are_named: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Write what fit sets into the subclass's documentation."""
+        """Fill in what the subclass's documentation shares with others."""
         super().__init_subclass__(**kwargs)
-        takes_categories = cls._takes_categories is not False
-        fill_in(cls, "{fitted}", _FITTED + (_CATEGORIES if takes_categories else ""))
+        fill_in_class(cls)
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: binary targets and label matrices of zeros and ones; sparse X; missing values."""
@@ -89,8 +71,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Features as in `fit`.
+        {X}
 
         Returns
         -------
@@ -99,10 +80,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has other features than in `fit`.
+        {predict_errors}
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X)))
 
@@ -111,8 +89,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Features as in `fit`.
+        {X}
 
         Returns
         -------
@@ -121,10 +98,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has other features than in `fit`.
+        {predict_errors}
         """
         return self._labels_in_form_of_y(self._labels(self._check_X(X)))
 
@@ -133,13 +107,11 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Features as in `fit`.
+        {X}
         y : array-like, sparse matrix, DataFrame or Series
             Labels in the form of those in `fit`. The columns of a DataFrame are found by their
             names, if those in `fit` had names.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {sample_weight}
 
         Returns
         -------
@@ -214,23 +186,4 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         ]
 
 
-def fill_in(cls: type, place: str, text: str) -> None:
-    """Put a text in place of a line of a class's documentation, indented as that line is.
-
-    Parameters
-    ----------
-    cls : type
-        Its `__doc__` changes if one of its lines is `place`.
-    place : str
-        The line.
-    text : str
-        The text.
-    """
-    lines = (cls.__doc__ or "").splitlines()
-    for number, line in enumerate(lines):
-        if line.strip() == place:
-            indent = line[: -len(place)]
-            lines[number] = "\n".join(
-                (indent + part) if part else part for part in inspect.cleandoc(text).splitlines()
-            )
-            cls.__doc__ = "\n".join(lines)
+fill_in_class(MultiLabelEstimator)

@@ -49,6 +49,7 @@ class ClassifierChain(PerLabelClassifier):
     model_ : sklearn.multioutput.ClassifierChain
         Holds the labels' models.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -90,12 +91,9 @@ class ClassifierChain(PerLabelClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {X}
+        {Y}
+        {sample_weight}
 
         Returns
         -------

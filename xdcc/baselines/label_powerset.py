@@ -64,8 +64,7 @@ class LabelPowerset(LearnerClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Features as in `fit`.
+        {X}
 
         Returns
         -------
@@ -74,10 +73,7 @@ class LabelPowerset(LearnerClassifier):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         return self.model_.labelset_proba(self._check_X(X))
 

@@ -47,12 +47,9 @@ class LearnerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels) or (n_samples,)
-            Zeros and ones; or the classes of a binary target.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {X}
+        {known_Y}
+        {sample_weight}
 
         Returns
         -------

@@ -86,8 +86,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Features as in `fit`.
+        {X}
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             A labelset for each row.
 

@@ -158,6 +158,7 @@ int, default="maxGain"
         With early stopping: `stop_measure` after each round that was trained, those that were
         cut off included.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -254,12 +255,9 @@ int, default="maxGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {X}
+        {Y}
+        {sample_weight}
         eval_set : sequence of pairs (X, Y), optional
             On the rows of the last pair `stop_measure` is measured for early stopping; they are
             not trained on.
@@ -314,8 +312,7 @@ int, default="maxGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {X}
 
         Yields
         ------
@@ -324,10 +321,7 @@ int, default="maxGain"
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         return (
             self._proba_in_form_of_y(self._read_proba(state))
@@ -339,8 +333,7 @@ int, default="maxGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {X}
 
         Yields
         ------
@@ -349,10 +342,7 @@ int, default="maxGain"
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         return (
             self._labels_in_form_of_y(self._decide(self._read_proba(state)))
@@ -364,8 +354,7 @@ int, default="maxGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -374,10 +363,7 @@ int, default="maxGain"
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         labels, values = [], []
         for state in self._run(self._check_X(X)):

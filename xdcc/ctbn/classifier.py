@@ -167,10 +167,8 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown; one dimension is a single label.
+        {X}
+        {Y}
 
         Returns
         -------
@@ -234,8 +232,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {X}
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for a label that is summed out.
 
@@ -263,8 +260,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {X}
         n : int, default=1
             Number of labelsets for each row.
         random_state : int, RandomState instance or None, default=None

@@ -225,10 +225,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         if not is_collection(X):
             return super().predict_proba(X)
@@ -257,10 +254,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         if not is_collection(X):
             return super().staged_predict_proba(X)
@@ -292,10 +286,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X is not as described or has another number of features than in `fit`.
+        {predict_errors}
         """
         if not is_collection(X):
             return super().chain_order(X)

@@ -1,0 +1,123 @@
+"""Sentences that the documentation of many methods shares, written once.
+
+A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The base class of estimators
+fills in such lines for every subclass and its methods; :func:`documented` does so for a function.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+
+ENTRIES: Mapping[str, str] = {
+    "X": """
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
+            value.
+        """,
+    "Y": """
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
+(n_samples,)
+            0, 1, or NaN where a label is unknown; or the classes of a binary target.
+        """,
+    "known_Y": """
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
+(n_samples,)
+            Zeros and ones, none unknown; or the classes of a binary target.
+        """,
+    "sample_weight": """
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+        """,
+    "predict_errors": """
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has other features
+            than in `fit`.
+        """,
+    "fitted": """
+        n_labels_ : int
+            Number of labels.
+        label_names_ : array of str of shape (n_labels,)
+            Column names of a DataFrame, else `label_0`, `label_1` and so on.
+        classes_ : list of arrays, or array
+            The values 0 and 1 for each label; the classes of a one-dimensional Y.
+        n_features_in_ : int
+            Number of features.
+        feature_names_in_ : array of str of shape (n_features,)
+            Names of the features, if X was a DataFrame with names.
+        """,
+    "categories": """
+        categories_ : dict of int to array
+            Categories of each categorical column by its position, if X had such columns.
+        """,
+}
+"""What a line in braces stands for, by its name."""
+
+_PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+
+
+def fill_in(documented: object, entries: Mapping[str, str] = ENTRIES) -> None:
+    """Put entries in place of the lines of a docstring that name them, indented as these are.
+
+    Parameters
+    ----------
+    documented : class or function
+        Its `__doc__` is changed. Names that are not among the entries are left.
+    entries : mapping of str to str
+        Text by name.
+
+    Examples
+    --------
+    >>> def double(x):
+    ...     \"\"\"Double.
+    ...
+    ...     {x}
+    ...     \"\"\"
+    >>> fill_in(double, {"x": "x : int"})
+    >>> print(inspect.cleandoc(double.__doc__))
+    Double.
+    <BLANKLINE>
+    x : int
+    """
+
+    def text(place: re.Match[str]) -> str:
+        indent, name = place.groups()
+        if name not in entries:
+            return place.group()
+        lines = inspect.cleandoc(entries[name]).splitlines()
+        return "\n".join(indent + line if line else line for line in lines)
+
+    if documented.__doc__:
+        documented.__doc__ = _PLACE.sub(text, documented.__doc__)
+
+
+def fill_in_class(cls: type) -> None:
+    """Fill in the docstrings of a class and of the methods that it defines.
+
+    Parameters
+    ----------
+    cls : type
+        What it inherits is left as it is.
+    """
+    fill_in(cls)
+    for attribute in vars(cls).values():
+        if inspect.isfunction(attribute):
+            fill_in(attribute)
+
+
+def documented[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Fill in the docstring of a function, as a decorator.
+
+    Parameters
+    ----------
+    function : callable
+        Gets another `__doc__`.
+
+    Returns
+    -------
+    callable
+        The function.
+    """
+    fill_in(function)
+    return function
