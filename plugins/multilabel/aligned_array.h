@@ -35,6 +35,7 @@ class AlignedArray {
     }
     lines_.resize(n_lines);
   }
+  [[nodiscard]] std::size_t Size() const { return lines_.size() * kPerLine; }
   [[nodiscard]] std::size_t Capacity() const { return lines_.capacity() * kPerLine; }
   [[nodiscard]] T* Data() { return lines_.empty() ? nullptr : lines_.front().values; }
   [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }

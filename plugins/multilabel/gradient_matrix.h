@@ -33,6 +33,10 @@
 #include "xgboost/logging.h"                   // for CHECK
 
 namespace xgboost::multilabel {
+inline constexpr char kNotFinite[] =
+    "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
+    "finite?";
+
 /** @brief Where the rows of a `GradientMatrix` lie. */
 struct GradientView {
   /** @brief A row's gradients, then its Hessians. [n_rows, width] */
@@ -54,6 +58,7 @@ class GridRounding {
       shift_ = std::ldexp(1.5, e);           // its last bit has the value 2^(e - 52)
     }
   }
+  [[nodiscard]] double Shift() const { return shift_; }
   float operator()(float v) const {
     // XGBoost is compiled without -ffast-math, so this is not simplified to v.
     return static_cast<float>((static_cast<double>(v) + shift_) - shift_);
@@ -137,9 +142,7 @@ class GradientMatrix {
                                                collective::Op::kMax));
     auto n_all_rows = static_cast<double>(n_rows_);
     collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
-    CHECK_EQ(reduced[2], 0.0f)
-        << "A gradient is infinite or not a number. Are sample weights, base_margin and "
-           "base_score finite?";
+    CHECK_EQ(reduced[2], 0.0f) << kNotFinite;
     GridRounding const grad_rounding{reduced[0], n_all_rows};
     GridRounding const hess_rounding{reduced[1], n_all_rows};
 

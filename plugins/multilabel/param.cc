@@ -89,5 +89,11 @@ void MultiLabelTrainParam::Configure(Args const& args) {
     split_method = SplitMethodName(short_form);
   }
   split_method = SplitMethodName(this->Method());
+  // Directions stand for no label, and drawn labels for others: their largest score, and the signs
+  // of their weights, say nothing of the labels'.
+  CHECK(sketch_size == 0 || sketch_method == kTop || this->Method() == SplitMethod::kSumGain)
+      << "split_method=`" << split_method << "` makes no sense with sketch_size=" << sketch_size
+      << ": the combinations of a sketch stand for no single label. Use split_method=`sumGain`, "
+      << "or sketch_method=`top`, which searches on labels.";
 }
 }  // namespace xgboost::multilabel

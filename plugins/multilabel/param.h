@@ -4,7 +4,9 @@
 #ifndef XDCC_MULTILABEL_PARAM_H_
 #define XDCC_MULTILABEL_PARAM_H_
 
-#include <string>  // for string
+#include <cstddef>  // for size_t
+#include <cstdint>  // for int32_t
+#include <string>   // for string
 
 #include "split_method.h"       // for SplitMethod
 #include "xgboost/base.h"       // for Args
@@ -13,6 +15,9 @@
 namespace xgboost::multilabel {
 /** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
 enum MinChildWeightScope : int { kAnyLabel = 0, kAllLabels = 1, kMeanOfLabels = 2 };
+
+/** @brief How a tree's search directions are chosen; see `sketch.h`. */
+enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
 
 /** @brief Parameters of the updater `grow_multilabel_hist`. */
 struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
@@ -23,6 +28,9 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   int min_child_weight_scope;
   int max_list_rows;
   int max_histogram_mib;
+  int sketch_size;
+  int sketch_method;
+  int labels_per_tree;
 
   DMLC_DECLARE_PARAMETER(MultiLabelTrainParam) {
     DMLC_DECLARE_FIELD(split_method)
@@ -48,11 +56,30 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_lower_bound(1)
         .set_default(1024)
         .describe("Limit on the memory of histograms in MiB (2^20 bytes).");
+    DMLC_DECLARE_FIELD(sketch_size)
+        .set_lower_bound(0)
+        .set_default(0)
+        .describe("Number of combinations of the labels that splits are searched on; 0: labels.");
+    DMLC_DECLARE_FIELD(sketch_method)
+        .add_enum("projection", kProjection)
+        .add_enum("sampling", kSampling)
+        .add_enum("top", kTop)
+        .set_default(kProjection)
+        .describe("How the combinations of a sketch are made.");
+    DMLC_DECLARE_FIELD(labels_per_tree)
+        .set_lower_bound(0)
+        .set_default(0)
+        .describe("Largest number of labels that a tree is for, drawn anew in each round; 0: all.");
   }
 
   /** @brief Update from the user's arguments, the objective's name (short form) included. */
   void Configure(Args const& args);
   [[nodiscard]] SplitMethod Method() const { return ParseSplitMethod(split_method); }
+  /** @brief Number of trees among which a round shares out the labels. */
+  [[nodiscard]] std::int32_t NumGroups(std::size_t n_labels) const {
+    std::size_t const n = labels_per_tree;
+    return n == 0 ? 1 : static_cast<std::int32_t>((n_labels + n - 1) / n);
+  }
   /**
    * @brief `max_list_rows`, or what suits the data if it is -1.
    *

@@ -4,7 +4,7 @@
  * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
  * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
  * interaction constraints. Ours are the layout of gradients and bins (`gradient_matrix.h`,
- * `bin_index.h`) and the search for splits, which takes one of two ways:
+ * `bin_index.h`) and the search for splits, which takes one of three ways:
  *
  * - Usually by clusters (`cluster_evaluator.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
@@ -15,7 +15,12 @@
  *   memory a group of tasks shares one pass over the pages; with several workers it shares one
  *   reduction.
  *
- * Both grow the same trees. More than 300 lines, so that the steps of growing a tree stand
+ * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them, by
+ *   a search of its own (`direction_search.h`), where clusters would do.
+ *
+ * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
+ * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
+ * (`leaf_values.h`). More than 300 lines, so that the steps of growing a tree stand
  * together, in their order.
  */
 #include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min
@@ -45,10 +50,14 @@
 #include "bin_index.h"                              // for BinIndex, MakeFeatureBlocks
 #include "category_scan.h"                          // for CategoryScanner
 #include "cluster_evaluator.h"                      // for ClusterEvaluator
+#include "direction_index.h"                        // for DirectionIndex
+#include "direction_search.h"                       // for DirectionSearch
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
 #include "histogram.h"                              // for BlockHistogram
+#include "leaf_values.h"                            // for SumLeaves
 #include "param.h"                                  // for MultiLabelTrainParam
+#include "sketch.h"                                 // for Sketch, TreeKey
 #include "split_score.h"                            // for LabelWeight, Regularisation
 #include "xgboost/base.h"                           // for GradientPair, bst_node_t
 #include "xgboost/context.h"                        // for Context
@@ -58,6 +67,7 @@
 #include "xgboost/linalg.h"                         // for Matrix, MatrixView
 #include "xgboost/logging.h"                        // for CHECK
 #include "xgboost/multi_target_tree_model.h"        // for ExpandBatch
+#include "xgboost/task.h"                           // for ObjInfo
 #include "xgboost/tree_model.h"                     // for RegTree
 #include "xgboost/tree_updater.h"                   // for TreeUpdater
 
@@ -114,9 +124,24 @@ struct IndexCache {
   }
 };
 
+/** @brief The same for searches on directions. */
+struct DirectionCache {
+  std::weak_ptr<GHistIndexMatrix const> page;
+  std::unique_ptr<DirectionIndex> index;
+
+  void Update(Context const* ctx, std::shared_ptr<GHistIndexMatrix const> const& new_page) {
+    if (!index || page.lock() != new_page) {
+      index = std::make_unique<DirectionIndex>(ctx, *new_page);
+      page = new_page;
+    }
+  }
+};
+
 /** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
 struct Workspace {
   IndexCache index;
+  DirectionCache direction_index;
+  DirectionSearch directions;
   ClusterEvaluator clusters;
   GradientMatrix gradients;
   std::vector<tree::CommonRowPartitioner> partitioners;  // one per page
@@ -166,6 +191,8 @@ class TreeGrower {
         ml_param_{ml_param},
         max_bytes_{static_cast<std::size_t>(ml_param.max_histogram_mib) << 20},
         cache_{&workspace->index},
+        direction_cache_{&workspace->direction_index},
+        directions_{&workspace->directions},
         clusters_{&workspace->clusters},
         gradients_{workspace->gradients},
         partitioners_{workspace->partitioners},
@@ -174,13 +201,14 @@ class TreeGrower {
   /**
    * @brief Grow one tree.
    *
-   * @param gpair        Gradients after masks and sampling. [n_rows, n_labels]
+   * @param gpair        What splits are searched on, after masks and sampling. [n_rows, n_targets]
+   * @param is_sketch    Whether that is a sketch of the labels' gradients.
    * @param out_position Leaf of each row, as `TreeUpdater::Update` wants it.
    * @param p_tree       A tree of a single leaf.
    */
-  void Grow(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat,
+  void Grow(linalg::MatrixView<GradientPair const> gpair, bool is_sketch, DMatrix* p_fmat,
             HostDeviceVector<bst_node_t>* out_position, RegTree* p_tree) {
-    this->Init(gpair, p_fmat);
+    this->Init(gpair, is_sketch, p_fmat);
     tree::Driver<ExpandEntry> driver{*param_};
     driver.Push(this->InitRoot(p_fmat, p_tree));
 
@@ -200,6 +228,13 @@ class TreeGrower {
 
     auto& position = out_position->HostVector();
     position.resize(gpair.Shape(0));
+    if (use_directions_) {
+      directions_->ForEachRow([&](bst_node_t leaf, auto row, bool active) {
+        position[row] = tree::SamplePosition::Encode(leaf, active);
+      });
+      page_.reset();
+      return;
+    }
     // As `CommonRowPartitioner::LeafPartition`, which asks every label of every row again.
     for (auto const& part : partitioners_) {
       for (auto const& node : part.Partitions()) {
@@ -210,9 +245,45 @@ class TreeGrower {
         }
       }
     }
-    if (p_tree->IsMultiTarget()) {
-      p_tree->GetMultiTargetTree()->SetLeaves();
+  }
+
+  /** @brief Give the leaves of the tree that was grown last values for the labels of a sketch. */
+  void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
+                     Sketch const& sketch, RegTree* p_tree) const {
+    std::vector<bst_node_t> leaves;
+    std::vector<double> sums;  // [n_leaves, 2 * n_labels]
+    if (use_directions_) {
+      std::vector<std::vector<common::Span<std::uint32_t const>>> rows;
+      for (bst_node_t nid = 0; nid < directions_->NumNodes(); ++nid) {
+        if (directions_->IsLeaf(nid)) {
+          leaves.push_back(nid);
+          rows.push_back({directions_->Rows(nid)});
+        }
+      }
+      sums = SumLeaves(ctx_, gpair, bounds, rows);
+    } else {
+      std::vector<std::vector<common::Span<bst_idx_t const>>> rows;
+      for (auto const& node : partitioners_.front().Partitions()) {
+        if (node.node_id != RegTree::kInvalidNodeId) {
+          leaves.push_back(node.node_id);
+          auto& of_leaf = rows.emplace_back();
+          for (std::size_t page_id = 0; page_id < partitioners_.size(); ++page_id) {
+            of_leaf.push_back(this->Rows(page_id, node.node_id));
+          }
+        }
+      }
+      sums = SumLeaves(ctx_, gpair, bounds, rows);
     }
+    auto const n_labels = gpair.Shape(1);
+    std::vector<float> weights(leaves.size() * n_labels, 0.0f);
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+      for (auto j : sketch.Labels()) {
+        auto const* sum = sums.data() + 2 * (l * n_labels + j);
+        weights[l * n_labels + j] =
+            static_cast<float>(LabelWeight(reg_, sum[0], sum[1])) * param_->learning_rate;
+      }
+    }
+    p_tree->SetLeaves(std::move(leaves), common::Span<float const>{weights});
   }
 
  private:
@@ -230,7 +301,18 @@ class TreeGrower {
     return p_fmat->GetBatches<GHistIndexMatrix>(ctx_, batch_);
   }
 
-  void Init(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
+  void Init(linalg::MatrixView<GradientPair const> gpair, bool is_sketch, DMatrix* p_fmat) {
+    n_targets_ = gpair.Shape(1);
+    stats_.clear();
+    auto const& info = p_fmat->Info();
+    interactions_.Reset();
+    interactions_.Configure(*param_, info.num_col_);
+    column_sampler_->Init(ctx_, info.num_col_, info.feature_weights, param_->colsample_bynode,
+                          param_->colsample_bylevel, param_->colsample_bytree);
+    use_directions_ = is_sketch && this->InitDirections(gpair, p_fmat);
+    if (use_directions_) {
+      return;
+    }
     gradients_.Assign(ctx_, gpair);
     // Clusters know neither pages, workers, categories nor rules that look at single labels.
     use_clusters_ = !collective::IsDistributed() && reg_.Rule() == LabelRule::kPlain &&
@@ -271,15 +353,28 @@ class TreeGrower {
       this->CheckMemory();
     }
 
-    auto const& info = p_fmat->Info();
-    interactions_.Reset();
-    interactions_.Configure(*param_, info.num_col_);
-    column_sampler_->Init(ctx_, info.num_col_, info.feature_weights, param_->colsample_bynode,
-                          param_->colsample_bylevel, param_->colsample_bytree);
     scanners_.assign(n_threads_, SplitScanner{reg_, gradients_.NumLabels()});
     category_scanners_.assign(n_threads_,
                               CategoryScanner{*param_, reg_, kernels_, gradients_.NumLabels()});
-    stats_.clear();
+  }
+
+  /** @brief Begin a search on directions, if that can do what is asked for. */
+  [[nodiscard]] bool InitDirections(linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat) {
+    if (collective::IsDistributed() || reg_.Rule() != LabelRule::kPlain ||
+        reg_.min_child_weight != 0.0 || ml_param_.Method() != SplitMethod::kSumGain ||
+        gpair.Shape(1) > DirectionSearch::kMaxDirections || !p_fmat->SingleColBlock()) {
+      return false;
+    }
+    auto pages = this->Pages(p_fmat);
+    auto it = pages.begin();
+    page_ = it.Page();
+    if (page_->cut.HasCategorical()) {
+      page_.reset();
+      return false;
+    }
+    direction_cache_->Update(ctx_, page_);
+    directions_->Reset(ctx_, direction_cache_->index.get(), gpair, reg_.lambda, max_bytes_);
+    return true;
   }
 
   /** @brief The block with most bins. */
@@ -306,7 +401,8 @@ class TreeGrower {
   }
 
   ExpandEntry InitRoot(DMatrix* p_fmat, RegTree* p_tree) {
-    this->AddNode(RegTree::kRoot, gradients_.Sum(ctx_));
+    this->AddNode(RegTree::kRoot,
+                  use_directions_ ? directions_->Sums(RegTree::kRoot) : gradients_.Sum(ctx_));
     auto weight = this->Weights(stats_[RegTree::kRoot].sums);
     auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
     if (p_tree->IsMultiTarget()) {
@@ -326,23 +422,22 @@ class TreeGrower {
 
   void AddNode(bst_node_t nidx, std::vector<double> sums) {
     stats_.resize(std::max(stats_.size(), static_cast<std::size_t>(nidx) + 1));
-    stats_[nidx].score = kernels_.score(reg_, sums.data(), gradients_.NumLabels());
+    stats_[nidx].score = kernels_.score(reg_, sums.data(), n_targets_);
     stats_[nidx].sums = std::move(sums);
   }
 
-  /** @brief Weights of a node without the learning rate. [n_labels] */
+  /** @brief Weights of a node without the learning rate. [n_targets] */
   [[nodiscard]] std::vector<float> Weights(std::vector<double> const& sums) const {
-    auto const n_labels = gradients_.NumLabels();
-    std::vector<float> weights(n_labels);
-    for (std::size_t j = 0; j < n_labels; ++j) {
-      weights[j] = static_cast<float>(LabelWeight(reg_, sums[j], sums[n_labels + j]));
+    std::vector<float> weights(n_targets_);
+    for (std::size_t j = 0; j < n_targets_; ++j) {
+      weights[j] = static_cast<float>(LabelWeight(reg_, sums[j], sums[n_targets_ + j]));
     }
     return weights;
   }
 
   /** @brief Hessian of a node over all labels: its `cover`. */
   [[nodiscard]] double SumHess(std::vector<double> const& sums) const {
-    return std::accumulate(sums.cbegin() + gradients_.NumLabels(), sums.cend(), 0.0);
+    return std::accumulate(sums.cbegin() + n_targets_, sums.cend(), 0.0);
   }
 
   void ApplySplit(ExpandEntry const& entry, RegTree* p_tree) {
@@ -384,6 +479,14 @@ class TreeGrower {
 
   void UpdatePosition(DMatrix* p_fmat, RegTree const& tree,
                       std::vector<ExpandEntry> const& applied) {
+    if (use_directions_) {
+      std::vector<DirectionSearch::Applied> nodes;
+      for (auto const& entry : applied) {
+        nodes.push_back({entry.nid, tree.LeftChild(entry.nid), tree.RightChild(entry.nid)});
+      }
+      directions_->Partition(nodes);
+      return;
+    }
     std::size_t page_id{0};
     for (auto const& page : this->Pages(p_fmat)) {
       VisitTree(tree, [&](auto const& view) {
@@ -402,6 +505,10 @@ class TreeGrower {
   void Evaluate(DMatrix* p_fmat, std::vector<ExpandEntry>* p_nodes) {
     auto& nodes = *p_nodes;
     auto const features = this->SampleFeatures(nodes);
+    if (use_directions_) {
+      this->EvaluateDirections(features, &nodes);
+      return;
+    }
     if (use_clusters_) {
       this->EvaluateClusters(p_fmat, features, &nodes);
       return;
@@ -508,20 +615,42 @@ class TreeGrower {
     });
   }
 
-  void EvaluateClusters(DMatrix* p_fmat, std::vector<NodeFeatures> const& features,
-                        std::vector<ExpandEntry>* p_nodes) {
-    auto& nodes = *p_nodes;
-    auto const n_features = blocks_.back().end;
-    std::vector<std::vector<std::uint8_t>> allowed(nodes.size());
-    std::vector<ClusterEvaluator::Request> requests;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      auto const nid = nodes[i].nid;
+  /** @brief By node: whether it may be split on each feature; empty: on all. */
+  [[nodiscard]] static std::vector<std::vector<std::uint8_t>> MarkAllowed(
+      std::vector<NodeFeatures> const& features, std::size_t n_features) {
+    std::vector<std::vector<std::uint8_t>> allowed(features.size());
+    for (std::size_t i = 0; i < features.size(); ++i) {
       if (auto const chosen = features[i].All(); chosen.size() < n_features) {
         allowed[i].resize(n_features, 0);
         for (auto f : chosen) {
           allowed[i][f] = 1;
         }
       }
+    }
+    return allowed;
+  }
+
+  void EvaluateDirections(std::vector<NodeFeatures> const& features,
+                          std::vector<ExpandEntry>* p_nodes) {
+    auto& nodes = *p_nodes;
+    auto const allowed = MarkAllowed(features, page_->Features());
+    std::vector<DirectionSearch::Request> requests;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      bool const goes_on = param_->max_depth == 0 || nodes[i].depth + 1 < param_->max_depth;
+      requests.push_back({nodes[i].nid, nodes[i].parent,
+                          allowed[i].empty() ? nullptr : allowed[i].data(), goes_on,
+                          &nodes[i].split, &stats_[nodes[i].nid].left_sums});
+    }
+    directions_->Evaluate(page_->cut, requests);
+  }
+
+  void EvaluateClusters(DMatrix* p_fmat, std::vector<NodeFeatures> const& features,
+                        std::vector<ExpandEntry>* p_nodes) {
+    auto& nodes = *p_nodes;
+    auto const allowed = MarkAllowed(features, blocks_.back().end);
+    std::vector<ClusterEvaluator::Request> requests;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      auto const nid = nodes[i].nid;
       requests.push_back({nid, nodes[i].parent, this->Rows(0, nid),
                           allowed[i].empty() ? nullptr : allowed[i].data(), &stats_[nid],
                           &nodes[i].split});
@@ -591,8 +720,15 @@ class TreeGrower {
   /** @brief Whether all rows are here, in one page. */
   bool in_memory_{false};
   bool use_clusters_{false};
+  bool use_directions_{false};
+  /** @brief Number of columns of what is searched on: labels, or directions. */
+  std::size_t n_targets_{0};
+  /** @brief While a tree grows on directions. */
+  std::shared_ptr<GHistIndexMatrix const> page_;
 
   IndexCache* cache_;
+  DirectionCache* direction_cache_;
+  DirectionSearch* directions_;
   ClusterEvaluator* clusters_;
   GradientMatrix& gradients_;
   std::vector<tree::CommonRowPartitioner>& partitioners_;
@@ -606,8 +742,8 @@ class TreeGrower {
 
 class MultiLabelHistMaker : public TreeUpdater {
  public:
-  explicit MultiLabelHistMaker(Context const* ctx)
-      : TreeUpdater{ctx}, column_sampler_{std::make_shared<common::ColumnSampler>()} {
+  MultiLabelHistMaker(Context const* ctx, ObjInfo const* task)
+      : TreeUpdater{ctx}, task_{task}, column_sampler_{std::make_shared<common::ColumnSampler>()} {
     ml_param_.Configure({});
   }
 
@@ -623,11 +759,13 @@ class MultiLabelHistMaker : public TreeUpdater {
   void Update(TrainParam const* param, GradientContainer* in_gpair, DMatrix* p_fmat,
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
-    this->CheckSupported(*param, *in_gpair);
+    this->CheckSupported(*param, *in_gpair, trees);
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
-    linalg::Matrix<GradientPair> sampled;
+    linalg::Matrix<GradientPair> sampled, combined;
+    std::size_t const n_labels = gpair.Shape(1);
+    std::size_t const n_groups = this->NumTargetGroups(n_labels);
     for (std::size_t i = 0; i < trees.size(); ++i) {
       auto tree_gpair = gpair;
       if (param->subsample < 1.0f) {
@@ -637,18 +775,48 @@ class MultiLabelHistMaker : public TreeUpdater {
         sampler.Sample(ctx_, out);
         tree_gpair = std::as_const(sampled).HostView();
       }
-      grower.Grow(tree_gpair, p_fmat, &out_position[i], trees[i]);
+      if (!this->HasSketch(n_labels)) {
+        grower.Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
+        if (trees[i]->IsMultiTarget()) {
+          trees[i]->GetMultiTargetTree()->SetLeaves();
+        }
+        continue;
+      }
+      TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
+                        static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
+                        i % n_groups};
+      Sketch const sketch{ctx_, ml_param_, key, Sketch::DrawGroup(key, n_labels, n_groups),
+                          tree_gpair};
+      auto const bounds = sketch.Project(ctx_, tree_gpair, &combined);
+      grower.Grow(std::as_const(combined).HostView(), true, p_fmat, &out_position[i], trees[i]);
+      grower.SetLeafValues(tree_gpair, bounds, sketch, trees[i]);
     }
   }
 
+  [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {
+    return ml_param_.NumGroups(n_targets);
+  }
+
  private:
-  void CheckSupported(TrainParam const& param, GradientContainer const& gpair) const {
+  /** @brief Whether trees are searched on anything else than all labels. */
+  [[nodiscard]] bool HasSketch(std::size_t n_labels) const {
+    auto const k = static_cast<std::size_t>(ml_param_.sketch_size);
+    return (k > 0 && k < n_labels) || ml_param_.NumGroups(n_labels) > 1;
+  }
+
+  void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
+                      std::vector<RegTree*> const& trees) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
     CHECK(!gpair.HasValueGrad()) << what << "reduced gradients.";
     CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
+    CHECK((ml_param_.sketch_size == 0 && ml_param_.labels_per_tree == 0) || task_->vector_leaf ||
+          trees.front()->IsMultiTarget())
+        << "sketch_size and labels_per_tree need the gradients of all labels at once: an objective "
+           "`multilabel:*`, or multi_strategy=`multi_output_tree`.";
   }
 
+  ObjInfo const* task_;
   MultiLabelTrainParam ml_param_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   Workspace workspace_;
@@ -657,5 +825,7 @@ class MultiLabelHistMaker : public TreeUpdater {
 
 XGBOOST_REGISTER_TREE_UPDATER(MultiLabelHistMaker, kUpdaterName)
     .describe("Grow one tree for all labels using quantized histograms.")
-    .set_body([](Context const* ctx, ObjInfo const*) { return new MultiLabelHistMaker{ctx}; });
+    .set_body([](Context const* ctx, ObjInfo const* task) {
+      return new MultiLabelHistMaker{ctx, task};
+    });
 }  // namespace xgboost::multilabel

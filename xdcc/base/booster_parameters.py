@@ -138,6 +138,27 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "Limit on the memory of histograms, in MiB.",
         plugin_only=True,
     ),
+    BoosterParam(
+        "sketch_size",
+        _COUNT,
+        "Number of random combinations of the labels that a tree's splits are searched on; leaf "
+        "values come from all labels. 0, or at least as many as labels: the labels themselves.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "sketch_method",
+        Choice(("projection", "sampling", "top")),
+        "Combine all labels by random weights, draw some labels, or take those with the largest "
+        "gradients.",
+        plugin_only=True,
+    ),
+    BoosterParam(
+        "labels_per_tree",
+        _COUNT,
+        "Largest number of labels that a tree is for; each round deals out the labels anew and "
+        "grows a tree for each group. 0 is all.",
+        plugin_only=True,
+    ),
     BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
     BoosterParam(
         "scale_pos_weight", _AT_LEAST_0, "Weight of a positive label against a negative one."

@@ -1,0 +1,231 @@
+/**
+ * @brief Draws sketches and combines gradients; see `sketch.h`.
+ *
+ * Products are rounded to single precision, and added in double precision to eight sums per
+ * direction in an order that no instruction set changes (CMakeLists.txt compiles this file without
+ * fused multiply-add): the same model on any machine.
+ */
+#include "sketch.h"
+
+#include <algorithm>  // for copy_n, max, min, sort, stable_sort, upper_bound
+#include <array>      // for array
+#include <cmath>      // for sqrt
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t, uint64_t
+#include <cstring>    // for memcpy
+#include <numeric>    // for iota, partial_sum
+#include <utility>    // for move
+#include <vector>     // for vector
+
+#include "../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../src/collective/allreduce.h"    // for Allreduce, Op
+#include "../../src/common/threading_utils.h"  // for ParallelFor
+#include "gradient_matrix.h"                   // for kNotFinite
+#include "sketch_random.h"                     // for SketchRandom
+#include "vectorised.h"                        // for XDCC_TARGET_CLONES, Float16
+#include "xgboost/logging.h"                   // for CHECK
+
+namespace xgboost::multilabel {
+namespace {
+/** @brief What the numbers of a tree are drawn for. */
+enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
+
+constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
+constexpr std::size_t kLabels = 8;  // that a vector holds, gradients and Hessians alternating
+
+typedef double Double8 __attribute__((vector_size(64)));
+
+/** @brief Sums of squared gradients by label, in an order that threads do not change. */
+std::vector<double> SquaredNorms(Context const* ctx, std::vector<std::uint32_t> const& labels,
+                                 linalg::MatrixView<GradientPair const> gpair) {
+  auto const n_rows = gpair.Shape(0), width = gpair.Shape(1);
+  auto const* pairs = gpair.Values().data();
+  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
+  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(labels.size()));
+  common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
+    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t j = 0; j < labels.size(); ++j) {
+        double const g = pairs[i * width + labels[j]].GetGrad();
+        parts[r][j] += g * g;
+      }
+    }
+  });
+  std::vector<double> norms(labels.size());
+  for (auto const& part : parts) {
+    for (std::size_t j = 0; j < norms.size(); ++j) {
+      norms[j] += part[j];
+    }
+  }
+  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(norms.data(), norms.size())));
+  return norms;
+}
+
+/** @brief What rows are combined with. */
+struct Combination {
+  float const* coefficients;  // [n_directions, 2 * n_padded]
+  std::size_t n_directions;
+  std::size_t n_padded;
+};
+
+/** @brief By lane: the largest absolute value, and the sum of all values times 0. */
+struct alignas(128) RowBounds {
+  Float16 largest{}, probe{};  // a probe is NaN if any value is not finite
+};
+
+/**
+ * @brief Combine one row.
+ *
+ * @param row Gradients and Hessians, alternating. [2 * n_padded]
+ * @param out The combinations. [n_directions]
+ */
+XDCC_TARGET_CLONES void CombineRow(float const* row, Combination by, GradientPair* out,
+                                   RowBounds* bounds) {
+  Float16 largest = bounds->largest, probe = bounds->probe;
+  for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
+    Float16 x;
+    std::memcpy(&x, row + j, sizeof(x));
+    Float16 const size = x < 0.0f ? -x : x;
+    largest = size > largest ? size : largest;
+    probe += x * 0.0f;
+  }
+  bounds->largest = largest;
+  bounds->probe = probe;
+  for (std::size_t d = 0; d < by.n_directions; ++d) {
+    float const* coefficients = by.coefficients + d * 2 * by.n_padded;
+    Double8 sums[2] = {};
+    for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
+      Float16 x, c;
+      std::memcpy(&x, row + j, sizeof(x));
+      std::memcpy(&c, coefficients + j, sizeof(c));
+      Float16 const product = x * c;
+      Float8 halves[2];
+      std::memcpy(halves, &product, sizeof(product));
+      sums[0] += __builtin_convertvector(halves[0], Double8);
+      sums[1] += __builtin_convertvector(halves[1], Double8);
+    }
+    Double8 const s = sums[0] + sums[1];
+    out[d] = GradientPair{static_cast<float>((s[0] + s[2]) + (s[4] + s[6])),
+                          static_cast<float>((s[1] + s[3]) + (s[5] + s[7]))};
+  }
+}
+}  // namespace
+
+std::vector<std::uint32_t> Sketch::DrawGroup(TreeKey const& key, std::size_t n_labels,
+                                             std::size_t n_groups) {
+  std::vector<std::uint32_t> labels(n_labels);
+  std::iota(labels.begin(), labels.end(), 0);
+  if (n_groups == 1) {
+    return labels;
+  }
+  SketchRandom const random{key.seed, key.round, key.tree, kGroups};
+  std::stable_sort(labels.begin(), labels.end(),
+                   [&](auto l, auto r) { return random.Bits(l) < random.Bits(r); });
+  std::vector<std::uint32_t> group(labels.cbegin() + n_labels * key.group / n_groups,
+                                   labels.cbegin() + n_labels * (key.group + 1) / n_groups);
+  std::sort(group.begin(), group.end());
+  return group;
+}
+
+Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
+               std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair)
+    : labels_{std::move(labels)}, n_padded_{(labels_.size() + kLabels - 1) / kLabels * kLabels} {
+  std::size_t const n = labels_.size();
+  std::size_t const k = param.sketch_size;
+  n_directions_ = k == 0 ? n : std::min(k, n);
+  std::vector<double> coefficients(n_directions_ * n, 0.0);  // column by column
+  auto at = [&](std::size_t j, std::size_t d) -> double& { return coefficients[d * n + j]; };
+  if (n_directions_ == n) {  // the labels themselves
+    for (std::size_t j = 0; j < n; ++j) {
+      at(j, j) = 1.0;
+    }
+  } else if (param.sketch_method == kProjection) {
+    SketchRandom const random{key.seed, key.round, key.tree, kDirections};
+    for (std::size_t d = 0; d < k; ++d) {
+      for (std::size_t j = 0; j < n; ++j) {
+        at(j, d) = random.Normal(labels_[j] * k + d) / std::sqrt(static_cast<double>(k));
+      }
+    }
+  } else if (param.sketch_method == kSampling) {
+    SketchRandom const random{key.seed, key.round, key.tree, kDirections, key.group};
+    auto cumulated = SquaredNorms(ctx, labels_, gpair);
+    auto const norms = cumulated;
+    std::partial_sum(norms.cbegin(), norms.cend(), cumulated.begin());
+    auto const total = cumulated.back();
+    for (std::size_t d = 0; d < k; ++d) {
+      std::size_t const j = std::min<std::size_t>(
+          n - 1, std::upper_bound(cumulated.cbegin(), cumulated.cend(), random.Uniform(d) * total) -
+                     cumulated.cbegin());
+      at(j, d) = total > 0.0 ? std::sqrt(total / (static_cast<double>(k) * norms[j])) : 1.0;
+    }
+  } else {
+    auto const norms = SquaredNorms(ctx, labels_, gpair);
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto l, auto r) { return norms[l] > norms[r]; });
+    for (std::size_t d = 0; d < k; ++d) {
+      at(order[d], d) = 1.0;
+    }
+  }
+  this->SetCoefficients(coefficients);
+}
+
+void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
+  std::size_t const n = labels_.size();
+  coefficients_.assign(n_directions_ * 2 * n_padded_, 0.0f);
+  for (std::size_t d = 0; d < n_directions_; ++d) {
+    auto const* column = coefficients.data() + d * n;
+    double sum{0.0};
+    for (std::size_t j = 0; j < n; ++j) {
+      sum += column[j] * column[j];
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      auto* out = coefficients_.data() + 2 * (d * n_padded_ + j);
+      out[0] = static_cast<float>(column[j]);
+      out[1] = static_cast<float>(column[j] * column[j] / sum);
+    }
+  }
+}
+
+GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                               linalg::Matrix<GradientPair>* out) const {
+  CHECK(gpair.CContiguous());
+  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels_.size();
+  bool const exact = n_directions_ == n;
+  out->Reshape(n_rows, n_directions_);
+  auto* combined = out->Data()->HostPointer();
+  auto const* pairs = gpair.Values().data();
+  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
+  std::vector<RowBounds> bounds(n_runs);
+  common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
+    std::vector<float> buffer(2 * n_padded_, 0.0f);  // paddings stay 0
+    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+      auto const* row = reinterpret_cast<float const*>(pairs + i * width);
+      if (n < width) {
+        for (std::size_t j = 0; j < n; ++j) {
+          std::copy_n(row + 2 * labels_[j], 2, buffer.data() + 2 * j);
+        }
+        row = buffer.data();
+      } else if (n < n_padded_) {
+        row = std::copy_n(row, 2 * n, buffer.data()) - 2 * n;
+      }
+      CombineRow(row, {coefficients_.data(), exact ? 0 : n_directions_, n_padded_},
+                 combined + i * n_directions_, &bounds[r]);
+      if (exact) {
+        std::memcpy(combined + i * n, row, n * sizeof(GradientPair));
+      }
+    }
+  });
+  std::array<float, 3> largest{};  // gradient, Hessian, whether any value is not finite
+  for (auto const& part : bounds) {
+    for (std::size_t l = 0; l < 2 * kLabels; ++l) {
+      largest[l % 2] = std::max(largest[l % 2], part.largest[l]);
+      largest[2] = std::max(largest[2], part.probe[l] == 0.0f ? 0.0f : 1.0f);
+    }
+  }
+  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
+                                             collective::Op::kMax));
+  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
+  return {largest[0], largest[1]};
+}
+}  // namespace xgboost::multilabel
