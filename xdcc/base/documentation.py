@@ -1,7 +1,7 @@
 """Sentences that the documentation of many methods shares, written once.
 
-A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The base class of estimators
-fills in such lines for every subclass and its methods; :func:`documented` does so for a function.
+A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
+class fills in such lines for every subclass and its methods, :func:`documented` for a function.
 """
 
 import inspect
