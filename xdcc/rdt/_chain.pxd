@@ -26,9 +26,10 @@ cdef struct Decisions:
     double* number                 # [n_rows, n_labels]: R by iteration; NaN where it has ended
 
 
-cdef inline int64_t next_label(const ForestView* forest, const Instance* instance,
-                               const Chain* chain, const int8_t* decided, int64_t iteration
-                               ) noexcept nogil:
+cdef inline int64_t next_label(
+    const ForestView* forest, const Instance* instance, const Chain* chain, const int8_t* decided,
+    int64_t iteration,
+) noexcept nogil:
     """The label in the order, or the most certain (positive) one that is open (equation 5)."""
     cdef int64_t label, best_label = -1
     cdef double proba, certainty, best_certainty = -1
@@ -44,8 +45,10 @@ cdef inline int64_t next_label(const ForestView* forest, const Instance* instanc
     return best_label
 
 
-cdef inline void run_chain(const ForestView* forest, Instance* instance, const Chain* chain,
-                           const Decisions* decisions, int64_t row) noexcept nogil:
+cdef inline void run_chain(
+    const ForestView* forest, Instance* instance, const Chain* chain, const Decisions* decisions,
+    int64_t row,
+) noexcept nogil:
     """Decide the labels of the row that was read into `instance` (equation 6)."""
     cdef int64_t n_labels = forest.n_targets, n_positive = 0, n_negative = 0
     cdef int64_t iteration, label, first = row * n_labels

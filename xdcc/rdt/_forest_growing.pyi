@@ -28,7 +28,9 @@ def grow(
     X is [n_samples, n_features] in Fortran order or CSC. `category` holds the sorted values of the
     discrete features one after the other, those of feature f from ``category_start[f]`` on; a
     feature without is a number. `is_sparse` [n_features] tells which features a disjunction may
-    join. Y is [n_samples, n_labels] in Fortran order. Returns the arrays of a `Forest`.
+    join. Y is [n_samples, n_labels] in Fortran order.
+
+    Returns the arrays of a `Forest`.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Kernel that grows random decision trees: one per seed, threads over trees.
 
-``_tree_growth.pxd`` is how one tree grows, from what ``_training.pxd`` describes. Trees are put one
-after the other in the order of their seeds (``_grown_tree.pxd``), so the forest does not depend on
-the number of threads.
+``_tree_growth.pxd`` is how one tree grows, from what ``_training.pxd`` describes. A tree depends on
+its seed alone, not on the thread that grows it. At last the trees, in the order of their seeds, are
+made to refer to their places in one set of arrays (``_grown_tree.pxd``).
 """
 
 import numpy as np
@@ -55,68 +55,87 @@ def grow(X, category, category_start, is_sparse, Y, labelset, shape, seeds, n_th
     trees.resize(n_trees)
     for i in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1, num_threads=threads):
         grow_tree(&trees[i], source, seed[i])
+    _move_references(trees)
     return _joined(trees)
 
 
-cdef dict _joined(vector[GrownTree]& trees):
-    """The arrays of a `Forest`; the references of the trees are moved."""
-    cdef size_t i, n_trees = trees.size(), n_nodes = 0
+cdef _move_references(vector[GrownTree]& trees):
+    """Let every tree refer to where it will be behind those before it."""
+    cdef size_t i, n_nodes = 0
     cdef TreePlace place = TreePlace(0, 0, 0, 0, 0)
-    for i in range(n_trees):
+    for i in range(trees.size()):
         n_nodes += trees[i].kind.size()
     if n_nodes > <size_t>MAX_NODES:
         raise ValueError(
             f"The trees have {n_nodes} nodes together; no more than {MAX_NODES} can be numbered. "
             "Take fewer trees, a smaller max_depth or a larger min_samples_split."
         )
-    start = [0]
-    for i in range(n_trees):
+    for i in range(trees.size()):
         move_references(&trees[i], &place)
         go_behind(&place, &trees[i])
-        start.append(place.first_node)
+
+
+cdef dict _joined(vector[GrownTree]& trees):
+    """Join array by array: little more memory than that of the trees and the forest is needed."""
+    cdef GrownTree* tree = trees.data()
+    cdef size_t i, n = trees.size()
     zero = np.zeros(1, np.int64)
     return {
-        "start": np.array(start, np.int64),
+        "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
         "kind": np.concatenate([
-            as_array(trees[i].kind.data(), trees[i].kind.size()) for i in range(n_trees)
+            as_array(tree[i].kind.data(), tree[i].kind.size())
+            for i in range(n)
         ]),
         "index": np.concatenate([
-            as_array(trees[i].index.data(), trees[i].index.size()) for i in range(n_trees)
+            as_array(tree[i].index.data(), tree[i].index.size())
+            for i in range(n)
         ]),
         "threshold": np.concatenate([
-            as_array(trees[i].threshold.data(), trees[i].threshold.size()) for i in range(n_trees)
+            as_array(tree[i].threshold.data(), tree[i].threshold.size())
+            for i in range(n)
         ]),
         "value": np.concatenate([
-            as_array(trees[i].value.data(), trees[i].value.size()) for i in range(n_trees)
+            as_array(tree[i].value.data(), tree[i].value.size())
+            for i in range(n)
         ]),
         "child": np.concatenate([
-            as_array(trees[i].child.data(), trees[i].child.size()) for i in range(n_trees)
+            as_array(tree[i].child.data(), tree[i].child.size())
+            for i in range(n)
         ]),
         "branches": np.concatenate([
-            as_array(trees[i].branches.data(), trees[i].branches.size()) for i in range(n_trees)
+            as_array(tree[i].branches.data(), tree[i].branches.size())
+            for i in range(n)
         ]),
         "disjunction": np.concatenate([
-            as_array(trees[i].disjunction.data(), trees[i].disjunction.size()) for i in range(n_trees)
+            as_array(tree[i].disjunction.data(), tree[i].disjunction.size())
+            for i in range(n)
         ]),
         "leaf_size": np.concatenate([
-            as_array(trees[i].leaf_size.data(), trees[i].leaf_size.size()) for i in range(n_trees)
+            as_array(tree[i].leaf_size.data(), tree[i].leaf_size.size())
+            for i in range(n)
         ]),
         "label_start": np.concatenate([zero] + [
-            as_array(trees[i].label_end.data(), trees[i].label_end.size()) for i in range(n_trees)
+            as_array(tree[i].label_end.data(), tree[i].label_end.size())
+            for i in range(n)
         ]),
         "label": np.concatenate([
-            as_array(trees[i].label.data(), trees[i].label.size()) for i in range(n_trees)
+            as_array(tree[i].label.data(), tree[i].label.size())
+            for i in range(n)
         ]),
         "label_count": np.concatenate([
-            as_array(trees[i].label_count.data(), trees[i].label_count.size()) for i in range(n_trees)
+            as_array(tree[i].label_count.data(), tree[i].label_count.size())
+            for i in range(n)
         ]),
         "labelset_start": np.concatenate([zero] + [
-            as_array(trees[i].labelset_end.data(), trees[i].labelset_end.size()) for i in range(n_trees)
+            as_array(tree[i].labelset_end.data(), tree[i].labelset_end.size())
+            for i in range(n)
         ]),
         "labelset": np.concatenate([
-            as_array(trees[i].labelset.data(), trees[i].labelset.size()) for i in range(n_trees)
+            as_array(tree[i].labelset.data(), tree[i].labelset.size())
+            for i in range(n)
         ]),
         "labelset_count": np.concatenate([
-            as_array(trees[i].labelset_count.data(), trees[i].labelset_count.size()) for i in range(n_trees)
+            as_array(tree[i].labelset_count.data(), tree[i].labelset_count.size())
+            for i in range(n)
         ]),
     }

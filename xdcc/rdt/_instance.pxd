@@ -48,8 +48,9 @@ cdef cppclass Instance:
     double mean_n_positive         # R
 
 
-cdef inline int32_t next_node(const ForestView* forest, int32_t node, const float* x
-                              ) noexcept nogil:
+cdef inline int32_t next_node(
+    const ForestView* forest, int32_t node, const float* x
+) noexcept nogil:
     """Child that a feature test leads to; NO_BRANCH if the value is missing or has none."""
     cdef int32_t child = forest.child[node], k
     cdef bint is_missing = False
@@ -75,8 +76,9 @@ cdef inline int32_t next_node(const ForestView* forest, int32_t node, const floa
     return NO_BRANCH
 
 
-cdef inline void plan_step(Instance* instance, int32_t node, int32_t label, int8_t value
-                           ) noexcept nogil:
+cdef inline void plan_step(
+    Instance* instance, int32_t node, int32_t label, int8_t value
+) noexcept nogil:
     """Visit a node later, from where the path is now."""
     cdef Step step
     step.node = node
@@ -95,8 +97,9 @@ cdef inline void follow_step(Instance* instance, const Step* step) noexcept nogi
         instance.path_value.push_back(step.value)
 
 
-cdef inline void reach_leaf(const ForestView* forest, Instance* instance, int32_t leaf,
-                            int64_t tree) noexcept nogil:
+cdef inline void reach_leaf(
+    const ForestView* forest, Instance* instance, int32_t leaf, int64_t tree
+) noexcept nogil:
     """Add a leaf to its tree's sums, and to the lists of the labels that can rule it out."""
     cdef size_t i
     cdef int64_t k
@@ -120,8 +123,9 @@ cdef inline void reach_leaf(const ForestView* forest, Instance* instance, int32_
         instance.contradiction.push_back(pair)
 
 
-cdef inline void walk_tree(const ForestView* forest, Instance* instance, int64_t tree,
-                           const float* x, const int8_t* known) noexcept nogil:
+cdef inline void walk_tree(
+    const ForestView* forest, Instance* instance, int64_t tree, const float* x, const int8_t* known
+) noexcept nogil:
     """Reach the leaves of a tree.
 
     `known` is 0, 1 or -1 (unknown) for each label, and leaves are not remembered; NULL if a chain
@@ -175,8 +179,9 @@ cdef inline void forget_leaves(const ForestView* forest, Instance* instance) noe
     instance.mean_proba.resize(forest.n_targets)
 
 
-cdef inline bint rule_out(const ForestView* forest, Instance* instance, int64_t label,
-                          int8_t value) noexcept nogil:
+cdef inline bint rule_out(
+    const ForestView* forest, Instance* instance, int64_t label, int8_t value
+) noexcept nogil:
     """Take the leaves out that contradict a label's value; true if there were any."""
     cdef int64_t at = instance.first_contradiction[label], k, tree
     cdef int32_t leaf

@@ -9,7 +9,7 @@ cdef enum:
     LEAF = 0
     NUMERIC = 1      # larger than a threshold?
     DISCRETE = 2     # a branch for each value
-    LABEL = 3        # a label's value; a leaf contradicts a label if its path needs the other one
+    LABEL = 3        # a label's value
     DISJUNCTION = 4  # is any of several features not 0?
 
 cdef enum:

@@ -12,8 +12,9 @@ from xdcc.rdt._forest_view cimport ForestView
 from xdcc.rdt._instance cimport Instance, forget_leaves, rule_out, walk_tree
 
 
-cdef inline void evaluate_tree(const ForestView* forest, Instance* instance, int64_t tree
-                               ) noexcept nogil:
+cdef inline void evaluate_tree(
+    const ForestView* forest, Instance* instance, int64_t tree
+) noexcept nogil:
     """Posteriors, weight and expected number of positive targets of one tree."""
     cdef int64_t target, n_targets = forest.n_targets
     cdef const double* positives = instance.positives.data() + tree * n_targets
@@ -62,8 +63,9 @@ cdef inline void average_trees(const ForestView* forest, Instance* instance) noe
     instance.mean_n_positive /= total_weight
 
 
-cdef inline void read_instance(const ForestView* forest, Instance* instance, const float* x,
-                               const int8_t* known) noexcept nogil:
+cdef inline void read_instance(
+    const ForestView* forest, Instance* instance, const float* x, const int8_t* known
+) noexcept nogil:
     """Walk all trees and find the posteriors; `known` is as in ``walk_tree``."""
     cdef int64_t tree
     forget_leaves(forest, instance)
@@ -73,8 +75,9 @@ cdef inline void read_instance(const ForestView* forest, Instance* instance, con
     average_trees(forest, instance)
 
 
-cdef inline void learn_label(const ForestView* forest, Instance* instance, int64_t label,
-                             int8_t value) noexcept nogil:
+cdef inline void learn_label(
+    const ForestView* forest, Instance* instance, int64_t label, int8_t value
+) noexcept nogil:
     """Find the posteriors after a label has become known; only what changed is evaluated."""
     cdef int64_t tree
     if not rule_out(forest, instance, label, value):
