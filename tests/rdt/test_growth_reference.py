@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xdcc.labelsets import number_labelsets
+from xdcc.decision.labelsets import number_labelsets
 from xdcc.rdt import growth_reference
 from xdcc.rdt.forest import TreeShape, grow_forest
 
