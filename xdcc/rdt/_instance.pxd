@@ -152,7 +152,7 @@ cdef inline void walk_tree(
                 if known != NULL:
                     if known[label] >= 0:
                         child = forest.child[node] + known[label]
-                    # What is known does not change any more: nothing to remember.
+                    # No chain follows that could rule a leaf out.
                     label = -1
             if child == NO_BRANCH:
                 for branch in range(forest.branches[node]):
