@@ -71,7 +71,7 @@ def replay(X, nominal, Y, name, complete, *, n_rules=12, n_attributes=3, bootstr
     coverage += 1
 
     for seed in range(n_rules):
-        random = reference.Random(seed)
+        random = reference.RuleRandom(seed)
         weight = random.bootstrap(len(Y)) if bootstrap else np.ones(len(Y), int)
         gradients, hessians = loss.gradients(Y, scores), loss.hessians(Y, scores)
         rule = kernel.learn(bootstrap, n_attributes, seed)

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.validation import Features
+from xdcc.base.features import Features
 from xdcc.boomer.columns import SortedColumns
 
 LOSSES: dict[str, int]

@@ -11,30 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.kernels.reference import Random
+
 type Floats = NDArray[np.float64]
 
-_MASK = 2**64 - 1
 
-
-class Random:
-    """The kernel's random numbers (splitmix64), and what it draws with them.
-
-    Parameters
-    ----------
-    seed : int
-        A rule's seed.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed
-
-    def below(self, n: int) -> int:
-        """Draw a whole number from 0 to n - 1."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-        return int(((z ^ (z >> 31)) >> 11) * 2.0**-53 * n)
+class RuleRandom(Random):
+    """What a rule draws with the kernels' random numbers; its seed is that of the rule."""
 
     def bootstrap(self, n_rows: int) -> NDArray[np.int64]:
         """Draw rows with replacement: how often each of them is drawn."""

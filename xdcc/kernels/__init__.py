@@ -2,5 +2,6 @@
 
 ``random`` is the generator of random numbers. ``matrix`` holds X while a kernel reads it, ``rows``
 makes sparse rows dense one at a time, ``categories`` numbers discrete values. ``threads`` decides
-how many threads run, ``arrays`` makes NumPy arrays of C++ vectors.
+how many threads run, ``arrays`` makes NumPy arrays of C++ vectors. ``reference`` is the random
+numbers' twin.
 """

@@ -11,7 +11,7 @@ cdef struct Categories:
 cdef inline Categories categories_of(
     const float[::1] values, const int32_t[::1] start
 ) noexcept:
-    """Point at what ``xdcc.base.kernel_features.category_values`` returns, which has to stay alive."""
+    """Point at what ``category_values`` of ``xdcc.base`` returns, which has to stay alive."""
     cdef Categories categories
     categories.value = &values[0] if values.shape[0] else NULL
     categories.start = &start[0]

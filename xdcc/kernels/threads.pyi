@@ -1,2 +1,2 @@
 def n_threads(n_jobs: int | None) -> int:
-    """Return `n_jobs`, or the number of threads that OpenMP offers if it is None."""
+    """Return `n_jobs`, or as many threads as OpenMP offers if it is None or -1."""

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.validation import Features
+from xdcc.base.features import Features
 from xdcc.lacovac.tree import GrowthRules
 
 KINDS: dict[str, int]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.rdt import _tree
+from xdcc.rdt import _forest_reading
 from xdcc.rdt.forest import Forest, Weighting, read_forest
 
 Threshold = Literal["label", "probability"]
@@ -153,19 +153,7 @@ def run_chain(
     -------
     ChainTrace
     """
-    return ChainTrace(
-        *_tree.chain(
-            forest,
-            X,
-            rule.order,
-            rule.threshold == "label",
-            rule.candidates == "positive",
-            rule.early_stop,
-            sigma,
-            *weighting,
-            n_threads,
-        )
-    )
+    return ChainTrace(*_forest_reading.chain(forest, X, rule, sigma, weighting, n_threads))
 
 
 def decide_at_once(

@@ -3,7 +3,6 @@
 ``fit`` draws the trees (``forest.py``) and counts labels and labelsets in their leaves. How they
 are read (``chains.py``) is decided in prediction: `chain`, `order`, `threshold`, `sigma`,
 `transformation` and the weights can be changed with ``set_params`` without fitting again.
-(More than 300 lines, most of them documentation.)
 """
 
 from types import MappingProxyType

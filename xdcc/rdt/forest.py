@@ -2,8 +2,9 @@
 
 All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
 root first, and a node's children lie side by side from ``child`` on. :func:`grow_forest` encodes
-what the kernel (``_tree.pyx``) needs and calls it; :func:`read_forest` asks a forest for
-posteriors. Trees are drawn, not fitted: features, labels and thresholds are random.
+what the kernel that grows trees needs (``_forest_growing.pyx``); :func:`read_forest` asks a forest
+for posteriors (``_forest_reading.pyx``). Trees are drawn, not fitted: features, labels and
+thresholds are random.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from scipy import sparse
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
-from xdcc.rdt import _tree
+from xdcc.rdt import _forest_growing, _forest_reading
 
 
 @dataclass(frozen=True)
@@ -148,20 +149,15 @@ def grow_forest(
     columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
     category, category_start = category_values(columns, categorical)
     is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
-    arrays = _tree.build(
+    arrays = _forest_growing.grow(
         columns,
         category,
         category_start,
-        np.flatnonzero(is_sparse).astype(np.int32),
         is_sparse.view(np.uint8),
         np.asfortranarray(Y, dtype=np.uint8),
         labelset,
+        shape,
         seeds,
-        shape.max_depth,
-        shape.min_samples_split,
-        shape.label_test_fraction,
-        shape.disjunction_size,
-        shape.retry,
         n_threads,
     )
     return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
@@ -203,7 +199,9 @@ def read_forest(
     number : float64 array of shape (n_samples,)
         R, the estimated number of positive labels, not rounded.
     """
-    proba, number = _tree.posteriors(forest, X, known, labelsets, sigma, *weighting, n_threads)
+    proba, number = _forest_reading.posteriors(
+        forest, X, known, labelsets, sigma, weighting, n_threads
+    )
     return proba, number
 
 

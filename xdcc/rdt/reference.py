@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.rdt._tree import KINDS
+from xdcc.rdt._forest_growing import KINDS
 from xdcc.rdt.chains import ChainRule, ChainTrace
 from xdcc.rdt.forest import Forest, Weighting
 
