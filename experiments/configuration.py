@@ -2,8 +2,7 @@
 
 `load_configuration` reads a file and checks all of it before anything is trained: keys, values,
 names of data sets, methods, readings and measures, and whether the methods accept the parameters.
-An error names the file, the key in it, and what is allowed there. (More than 300 lines: every key
-of a configuration is declared and documented here.)
+An error names the file, the key in it, and what is allowed there.
 """
 
 from pathlib import Path

@@ -1,8 +1,7 @@
 """Writes `BOOMER.md` from the records of the three BOOMER benchmarks.
 
 `boomer_against_paper.py report` calls it. What stands before the tables is `boomer_notes.md`;
-every number and every "holds" below is computed from the records. (More than 300 lines: one table
-after the other.)
+every number and every "holds" below is computed from the records.
 """
 
 import json

@@ -14,8 +14,7 @@ chains min(N, 10) rounds.
 `run` writes a JSON file per data set and family of methods (`FAMILIES`: methods that read the same
 trained models), and goes on where it was. `report` writes
 `CHAIN_VARIANTS.md`: a table of average ranks beside the paper's Table 3, the measures on each data
-set, and paired differences with Wilcoxon's signed-rank test. (More than 300 lines: what is
-compared, how it is tuned and how it is reported are to be read together.)
+set, and paired differences with Wilcoxon's signed-rank test.
 """
 
 import argparse

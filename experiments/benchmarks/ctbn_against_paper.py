@@ -10,8 +10,7 @@ one strength, chosen by cross-validation in the fold's training part. SC and MC 
 readings of a parent's effect. A line of JSON is written for each data set, method and fold;
 what is there already is not run again. `components` fixes the number of trees (Figure 3). `report`
 writes `CTBN.md` from the lines, with the notes in `ctbn_notes.md`; the published numbers are a CSV
-file with the columns table, measure, dataset, method and value. (More than 300 lines: the parts
-share the measures and their records.)
+file with the columns table, measure, dataset, method and value.
 """
 
 import argparse

@@ -9,8 +9,7 @@ for the forests. It writes a line to ``DIR/results.jsonl`` for every data set, m
 leaves out what is there already. `report` writes `LACOVAC.md`: ours beside the published numbers (a
 CSV file with the columns measure, dataset, method and value), average ranks, Friedman's and
 Nemenyi's tests and `lacovac_ranks.png`, critical-difference diagrams. What stands before the
-tables comes from `lacovac_notes.md`. (More than 300 lines: running and reporting share the measures
-and their records.)
+tables comes from `lacovac_notes.md`.
 """
 
 import argparse

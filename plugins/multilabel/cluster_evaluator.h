@@ -16,7 +16,7 @@
  * 4. Decide between these in double precision (`split_candidate.h`).
  *
  * Sums from which siblings' sums can follow are kept up to a limit on memory; beyond it they are
- * added up again. More than 300 lines, so that these steps stand together.
+ * added up again.
  */
 #ifndef XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 #define XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_

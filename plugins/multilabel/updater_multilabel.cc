@@ -20,8 +20,7 @@
  *
  * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
- * (`leaf_values.h`). More than 300 lines, so that the steps of growing a tree stand
- * together, in their order.
+ * (`leaf_values.h`).
  */
 #include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min
 #include <cmath>      // for ceil

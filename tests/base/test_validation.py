@@ -1,7 +1,4 @@
-"""Input that every multi-label estimator has to refuse, or make sense of, in the same way.
-
-More than 300 lines: tables of bad input, kept together because every estimator goes through all.
-"""
+"""Input that every multi-label estimator has to refuse, or make sense of, in the same way."""
 
 import warnings
 from typing import Any

@@ -1,7 +1,4 @@
-"""`DynamicChainClassifier` against a plain chain on `xgboost.train`, and its invariants.
-
-More than 300 lines: the plain chain takes 60 of them, and everything is compared with it.
-"""
+"""`DynamicChainClassifier` against a plain chain on `xgboost.train`, and its invariants."""
 
 import pickle
 from itertools import pairwise

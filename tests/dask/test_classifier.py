@@ -1,6 +1,5 @@
 """The chain on two Dask workers is the local chain, and stops cleanly where it cannot be.
 
-More than 300 lines: tests that share one cluster, whose start takes longer than they do.
 scikit-learn's estimator checks bring NumPy arrays to `fit`, which this estimator refuses.
 """
 

@@ -1,7 +1,4 @@
-"""What `load_arff` reads: one small file per quirk.
-
-More than 300 lines: many quirks, one fixture.
-"""
+"""What `load_arff` reads: one small file per quirk."""
 
 from pathlib import Path
 

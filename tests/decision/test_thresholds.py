@@ -1,7 +1,4 @@
-"""xdcc.decision on arrays against exhaustive search, numbers by hand, and scikit-learn.
-
-(More than 300 lines: cuts, densities and the search, one after the other.)
-"""
+"""xdcc.decision on arrays against exhaustive search, numbers by hand, and scikit-learn."""
 
 from itertools import pairwise, product
 

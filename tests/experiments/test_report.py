@@ -1,7 +1,4 @@
-"""Reports: numbers, marks, verdicts, and files.
-
-(More than 300 lines: they share one set of made-up records.)
-"""
+"""Reports: numbers, marks, verdicts, and files."""
 
 import re
 from xml.etree import ElementTree

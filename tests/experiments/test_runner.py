@@ -1,7 +1,4 @@
-"""Runs: they go on after interruptions and failures, and lose nothing.
-
-(More than 300 lines: all kinds of interruption of the same small experiment.)
-"""
+"""Runs: they go on after interruptions and failures, and lose nothing."""
 
 import json
 import multiprocessing

@@ -1,7 +1,4 @@
-"""The speed benchmark: what it measures, what it keeps, and what its report says of it.
-
-More than 300 lines: the driver's steps are tested on the same few measurements.
-"""
+"""The speed benchmark: what it measures, what it keeps, and what its report says of it."""
 
 import importlib
 import json

@@ -1,7 +1,4 @@
-"""`LaCovaCClassifier`: what it predicts and tells, missing values, categories, bad input.
-
-(More than 300 lines: one for every sentence of the estimator's documentation.)
-"""
+"""`LaCovaCClassifier`: what it predicts and tells, missing values, categories, bad input."""
 
 import numpy as np
 import pandas as pd

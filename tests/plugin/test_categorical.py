@@ -1,8 +1,7 @@
 """Categorical splits of `grow_multilabel_hist`, against stock XGBoost and a NumPy twin.
 
 Stock's own updater, behind its own objective, gets the gradients that ours gets. The twin lists the
-splits that a node may have; the split that was taken must be the best of them. More than 300
-lines: what reads and walks a tree stands beside the tests that use it.
+splits that a node may have; the split that was taken must be the best of them.
 """
 
 import json

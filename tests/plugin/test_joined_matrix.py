@@ -1,7 +1,4 @@
-"""Joined features train the boosters that a new matrix of [X | P] trains, to the last byte.
-
-More than 300 lines: every kind of data and what is refused go through the same few helpers.
-"""
+"""Joined features train the boosters that a new matrix of [X | P] trains, to the last byte."""
 
 import ctypes
 import json

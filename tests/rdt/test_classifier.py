@@ -1,7 +1,4 @@
-"""The estimator: what it predicts, by which parameters, and what it refuses.
-
-More than 300 lines: all of it is tested on the same few small data sets.
-"""
+"""The estimator: what it predicts, by which parameters, and what it refuses."""
 
 import numpy as np
 import pandas as pd

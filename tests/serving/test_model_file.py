@@ -1,7 +1,7 @@
 """`save_model` and `load_model`: equal predictions, equal attributes, and files that are refused.
 
 The digest and the archive are also written by hand here, so that files that `save_model` never
-writes can be tested. More than 300 lines: the many ways in which a file can be bad share that.
+writes can be tested.
 """
 
 import hashlib

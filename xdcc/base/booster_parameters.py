@@ -5,7 +5,6 @@ values against it before any data are touched, their documentation quotes it, an
 line can do so too. A parameter has the name scikit-learn users know (``reg_lambda``) and may
 have others (``lambda``); :func:`to_native` turns a mixture of them into what
 ``xgboost.train`` takes.
-(More than 300 lines, half of them the list.)
 """
 
 import difflib

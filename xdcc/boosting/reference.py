@@ -12,8 +12,7 @@ and shares no code or data structure with the C++ updater. Read from top to bott
 - `boost`, `predict`: trees one after the other.
 
 Symbols are the paper's: G_j and H_j are the sums of the gradients and Hessians of label j over the
-rows of a node. Features are compared in float32, as in XGBoost; everything else is float64. The
-file has more than 300 lines so that the whole oracle can be read in one place.
+rows of a node. Features are compared in float32, as in XGBoost; everything else is float64.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,6 @@ to the solver (``logistic.py``) with the parent as one more feature or as two mo
 of its values. `EstimatorLearner` trains clones of a classifier one by one.
 
 A model without a parent is one whose parent is 0 everywhere.
-(More than 300 lines: both kinds have the same five methods.)
 """
 
 import warnings

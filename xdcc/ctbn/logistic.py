@@ -11,7 +11,6 @@ matrix products for all of them, one for the direction and one for the gradient;
 needs none. Every model has its own step length, history and end. The features come rotated to
 uncorrelated ones (``design.py``), which makes a diagonal matrix a good first guess of every
 Hessian: few iterations are left. A model's objective never rises, so EM may stop it anywhere.
-(More than 300 lines: one algorithm and the types of its input and output, mostly documentation.)
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,6 @@ objective never falls. Everything is in log space.
 Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
 once for each value of a label's parent, with the probability of that value as weight and the
 label's conditional probability as target; a row without any counts once.
-(More than 300 lines, most of them documentation.)
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """The slow twin of the kernels: a tree grown by plain recursion, every split counted anew.
 
 Scores are computed from whole numbers by the same formulas, sums of entropies in the same order,
-so twin and kernel agree exactly, ties included. (More than 300 lines: one tree from root to leaf.)
+so twin and kernel agree exactly, ties included.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,6 @@ tree to count labels and labelsets in its leaves (``_reading.pyx``).
 
 All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
 root first, and a node's children lie side by side from ``child`` on.
-(More than 300 lines, most of them documentation.)
 """
 
 from dataclasses import dataclass, fields
