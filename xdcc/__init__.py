@@ -1,1 +1,115 @@
-"""Multi-label classification with boosted trees and dynamic chains."""
+"""Multi-label classification with boosted trees and dynamic chains.
+
+The estimators can be had from here by name, and the packages as attributes. Each is imported when
+it is first used; ``import xdcc`` by itself imports next to nothing.
+
+Examples
+--------
+>>> import xdcc
+>>> digits = xdcc.data.load_digits_properties()
+>>> classifier = xdcc.BinaryRelevance(n_estimators=5, max_depth=3).fit(digits.X, digits.Y)
+>>> classifier.predict(digits.X[:2])
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
+    from xdcc import base as base
+    from xdcc import baselines as baselines
+    from xdcc import boomer as boomer
+    from xdcc import boosting as boosting
+    from xdcc import chain as chain
+    from xdcc import ctbn as ctbn
+    from xdcc import dask as dask
+    from xdcc import data as data
+    from xdcc import decision as decision
+    from xdcc import explain as explain
+    from xdcc import kernels as kernels
+    from xdcc import lacovac as lacovac
+    from xdcc import metrics as metrics
+    from xdcc import rdt as rdt
+    from xdcc import scoring as scoring
+    from xdcc import serving as serving
+    from xdcc.baselines import HOMER as HOMER
+    from xdcc.baselines import LPBR as LPBR
+    from xdcc.baselines import BinaryRelevance as BinaryRelevance
+    from xdcc.baselines import ClassifierChain as ClassifierChain
+    from xdcc.baselines import EnsembleOfChains as EnsembleOfChains
+    from xdcc.baselines import LabelPowerset as LabelPowerset
+    from xdcc.baselines import ProbabilisticClassifierChain as ProbabilisticClassifierChain
+    from xdcc.baselines import ProbabilisticEnsembleOfChains as ProbabilisticEnsembleOfChains
+    from xdcc.boomer import BoomerClassifier as BoomerClassifier
+    from xdcc.boosting import MultiLabelXGBClassifier as MultiLabelXGBClassifier
+    from xdcc.chain import DynamicChainClassifier as DynamicChainClassifier
+    from xdcc.ctbn import CTBNClassifier as CTBNClassifier
+    from xdcc.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier
+    from xdcc.decision import KnownLabelsets as KnownLabelsets
+    from xdcc.decision import ThresholdClassifier as ThresholdClassifier
+    from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
+    from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
+    from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
+
+__version__: str
+
+_HOMES = {
+    "HOMER": "baselines",
+    "LPBR": "baselines",
+    "BinaryRelevance": "baselines",
+    "ClassifierChain": "baselines",
+    "EnsembleOfChains": "baselines",
+    "LabelPowerset": "baselines",
+    "ProbabilisticClassifierChain": "baselines",
+    "ProbabilisticEnsembleOfChains": "baselines",
+    "BoomerClassifier": "boomer",
+    "MultiLabelXGBClassifier": "boosting",
+    "DynamicChainClassifier": "chain",
+    "CTBNClassifier": "ctbn",
+    "CTBNMixtureClassifier": "ctbn",
+    "KnownLabelsets": "decision",
+    "ThresholdClassifier": "decision",
+    "LaCovaCClassifier": "lacovac",
+    "LaCovaCForestClassifier": "lacovac",
+    "RandomDecisionTreeClassifier": "rdt",
+}
+"""In which package an estimator is, by its name."""
+
+__all__ = ["__version__", *_HOMES]
+
+
+def _import(name: str) -> Any:
+    value: Any
+    if name in _HOMES:
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version(__name__)
+    elif name in _modules():
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(_unknown_name_message(name))
+    globals()[name] = value  # the next time nobody asks
+    return value
+
+
+if not TYPE_CHECKING:  # with it, a type checker would take any name for an attribute
+    __getattr__ = _import
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_modules()})
+
+
+def _modules() -> list[str]:
+    from pkgutil import iter_modules
+
+    return [module.name for module in iter_modules(__path__)]
+
+
+def _unknown_name_message(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [*__all__, *_modules()], n=1)
+    hint = f" Is {close[0]!r} meant?" if close else ""
+    return f"module {__name__!r} has no attribute {name!r}.{hint}"

@@ -1,0 +1,116 @@
+"""`import xdcc`: cheap, and yet everything is there by name."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+import sklearn.base
+
+import xdcc
+from xdcc import baselines, boomer, boosting, chain, ctbn, lacovac, rdt
+from xdcc.base.estimator import MultiLabelEstimator
+
+HEAVY = {"numpy", "scipy", "pandas", "sklearn", "xgboost", "matplotlib", "dask"}
+
+
+def in_new_interpreter(code):
+    """Run code that prints JSON."""
+    command = [sys.executable, "-P", "-c", f"import json, sys\n{code}"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def test_import_imports_nothing_heavy():
+    loaded = in_new_interpreter("import xdcc\nprint(json.dumps(list(sys.modules)))")
+    assert "xdcc" in loaded
+    assert not HEAVY & set(loaded)
+    assert [name for name in loaded if name.startswith("xdcc.")] == []
+
+
+def test_version_and_names_import_nothing_heavy():
+    loaded = in_new_interpreter(
+        "import xdcc\nxdcc.__version__, dir(xdcc)\nprint(json.dumps(list(sys.modules)))"
+    )
+    assert not HEAVY & set(loaded)
+
+
+def test_an_estimator_is_imported_when_it_is_used():
+    before, after = in_new_interpreter(
+        "import xdcc\n"
+        "before = 'xdcc.rdt' in sys.modules\n"
+        "name = xdcc.RandomDecisionTreeClassifier.__name__\n"
+        "print(json.dumps([before, 'xdcc.rdt' in sys.modules]))"
+    )
+    assert (before, after) == (False, True)
+
+
+def test_version_is_that_of_the_installed_package():
+    assert xdcc.__version__ == metadata.version("xdcc")
+
+
+@pytest.mark.parametrize("package", [baselines, boomer, boosting, chain, ctbn, lacovac, rdt])
+def test_every_estimator_of_a_method_is_there(package):
+    public = [getattr(package, name) for name in package.__all__]
+    estimators = [
+        thing
+        for thing in public
+        if inspect.isclass(thing) and issubclass(thing, MultiLabelEstimator)
+    ]
+    assert estimators
+    for estimator in estimators:
+        assert getattr(xdcc, estimator.__name__) is estimator
+
+
+def test_names_in_all_are_there():
+    namespace = {}
+    exec("from xdcc import *", namespace)
+    assert set(xdcc.__all__) <= set(namespace)
+    assert issubclass(namespace["DynamicChainClassifier"], sklearn.base.BaseEstimator)
+
+
+def test_dir_lists_everything():
+    modules = {module.name for module in iter_modules(xdcc.__path__)}
+    assert {"metrics", "boosting"} < modules
+    assert set(xdcc.__all__) | modules <= set(dir(xdcc))
+
+
+def test_modules_are_attributes():
+    assert xdcc.metrics.example_f1([[1, 0]], [[1, 0]]) == 1
+
+
+def test_type_checkers_see_the_same_names():
+    imported = {
+        (alias.name, alias.asname, node.module)
+        for statement in ast.parse(Path(xdcc.__file__).read_text("utf-8")).body
+        if isinstance(statement, ast.If)
+        for node in statement.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    modules = {(module.name, module.name, "xdcc") for module in iter_modules(xdcc.__path__)}
+    estimators = {(name, name, f"xdcc.{home}") for name, home in xdcc._HOMES.items()}
+    assert imported == modules | estimators
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("DynamicChainClasifier", " Is 'DynamicChainClassifier' meant?"),
+        ("metric", " Is 'metrics' meant?"),
+        ("qqqq", ""),
+    ],
+)
+def test_unknown_name(name, meant):
+    with pytest.raises(AttributeError) as error:
+        getattr(xdcc, name)
+    assert str(error.value) == f"module 'xdcc' has no attribute {name!r}.{meant}"
+
+
+def test_unknown_name_cannot_be_imported():
+    with pytest.raises(ImportError, match="cannot import name 'DynamicClassifierChain'"):
+        exec("from xdcc import DynamicClassifierChain")
