@@ -1,6 +1,5 @@
 """xdcc.scoring: scorers give what the measures give, in all of scikit-learn's ways to use them."""
 
-import doctest
 import inspect
 import pickle
 
@@ -17,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc import metrics, scoring
+from xdcc import metrics
 from xdcc.base.label_scores import label_scores
 from xdcc.lacovac import LaCovaCClassifier
 from xdcc.scoring import get_scorer, scorer_names
@@ -270,9 +269,3 @@ def test_bad_labels_are_refused(name, Y_bad, message):
 def test_an_option_that_the_measure_does_not_have():
     with pytest.raises(TypeError, match="average"):
         get_scorer("micro_f1", average="macro")(TOLD, X, Y)
-
-
-def test_examples_of_the_documentation():
-    failed, attempted = doctest.testmod(scoring)
-    assert attempted
-    assert not failed

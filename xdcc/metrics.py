@@ -453,6 +453,12 @@ def evaluate(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -
     -------
     dict of str to float
         Accuracies, losses, Jaccard and F1, then precision and recall (example, micro, macro).
+
+    Examples
+    --------
+    >>> measures = evaluate([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    >>> measures["subset_accuracy"], measures["micro_f1"]
+    (0.5, 0.8)
     """
     return {
         name: measure(Y_true, Y_pred, sample_weight=sample_weight)

@@ -130,6 +130,14 @@ class MultiLabelScorer:
     ------
     ValueError
         For another name, or a threshold for a measure of rankings.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> classifier = DummyClassifier().fit([[0], [1]], [[1, 0], [1, 1]])
+    >>> scorer = get_scorer("neg_hamming_loss")
+    >>> scorer(classifier, [[0]], [[1, 1]])
+    -0.5
     """
 
     def __init__(

@@ -1,7 +1,5 @@
 """Scores of labels from every form in which scikit-learn's classifiers give them."""
 
-import doctest
-
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
@@ -14,7 +12,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.base import label_scores as module
 from xdcc.base.label_scores import label_scores
 
 RANDOM = np.random.default_rng(0)
@@ -87,9 +84,3 @@ def test_another_number_of_labels_is_refused():
     fitted = DecisionTreeClassifier().fit(X, Y)
     with pytest.raises(ValueError, match=r"shape \(60, 3\); expected \(n_samples, 4\)"):
         label_scores(fitted, X, 4)
-
-
-def test_examples_of_the_documentation():
-    failed, attempted = doctest.testmod(module)
-    assert attempted
-    assert not failed

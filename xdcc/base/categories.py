@@ -44,6 +44,18 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
         if a column is categorical only now or was so only in fit, or X is no DataFrame although
         there were categorical columns; if the number or names of columns differ from those in
         fit.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> class Model(BaseEstimator):
+    ...     _takes_categories = True
+    >>> estimator = Model()
+    >>> colours = pd.DataFrame({"colour": pd.Categorical(["red", "blue", None])})
+    >>> encode_categories(estimator, colours, reset=True)["colour"].tolist()
+    [1.0, 0.0, nan]
+    >>> estimator.categories_
+    {0: array(['blue', 'red'], dtype=object)}
     """
     if reset and hasattr(estimator, "categories_"):
         del estimator.categories_
@@ -84,6 +96,12 @@ def feature_types(estimator: BaseEstimator) -> list[str] | None:
     -------
     list of str of length n_features or None
         ``"c"`` for a categorical feature, ``"q"`` for a number; None if all are numbers.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> feature_types(SimpleNamespace(n_features_in_=3, categories_={1: np.array(["a", "b"])}))
+    ['q', 'c', 'q']
     """
     if not hasattr(estimator, "categories_"):
         return None
@@ -113,6 +131,11 @@ def categorical_mask(
     ------
     ValueError
         If `given` is neither a mask nor positions of features.
+
+    Examples
+    --------
+    >>> categorical_mask(3, ["q", "c", "q"], given=[2])
+    array([False,  True,  True])
     """
     mask = np.array([t == "c" for t in feature_types or ["q"] * n_features])
     if given is None:

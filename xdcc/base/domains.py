@@ -15,7 +15,15 @@ import numpy as np
 
 
 class Domain(Protocol):
-    """What a parameter can be."""
+    """What a parameter can be.
+
+    Examples
+    --------
+    >>> def explain(domain: Domain, value):
+    ...     return f"{value!r}: {domain.accepts(value)}, as it has to be {domain}"
+    >>> explain(Number(low=1, whole=True), 2.5)
+    '2.5: False, as it has to be a whole number at least 1'
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is in the domain."""
@@ -26,7 +34,14 @@ class Domain(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A real or whole number within bounds."""
+    """A real or whole number within bounds.
+
+    Examples
+    --------
+    >>> share = Number(low=0, high=1, low_open=True)
+    >>> share.accepts(1), share.accepts(0), str(share)
+    (True, False, 'a number above 0 and at most 1')
+    """
 
     low: float = -np.inf
     high: float = np.inf
@@ -57,7 +72,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values."""
+    """One of a few values.
+
+    Examples
+    --------
+    >>> order = Choice(("random", "rare"))
+    >>> order.accepts("rare"), order.accepts("Rare"), str(order)
+    (True, False, "one of 'random', 'rare'")
+    """
 
     values: tuple[str | int, ...]
 
@@ -74,7 +96,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOrPerLabel:
-    """A number, or a sequence with one for each label."""
+    """A number, or a sequence with one for each label.
+
+    Examples
+    --------
+    >>> weight = OneOrPerLabel(Number(low=0))
+    >>> weight.accepts(2), weight.accepts([2, 3]), weight.accepts([2, -3])
+    (True, True, False)
+    """
 
     number: Number
 
@@ -91,7 +120,13 @@ class OneOrPerLabel:
 
 @dataclass(frozen=True)
 class Switch:
-    """True or False."""
+    """True or False.
+
+    Examples
+    --------
+    >>> Switch().accepts(True), Switch().accepts(1)
+    (True, False)
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is a bool."""
@@ -104,7 +139,13 @@ class Switch:
 
 @dataclass(frozen=True)
 class Share:
-    """A float above 0 and at most 1: a part of what there is."""
+    """A float above 0 and at most 1: a part of what there is.
+
+    Examples
+    --------
+    >>> Share().accepts(1.0), Share().accepts(1), Share().accepts(0.0)
+    (True, False, False)
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a float; the whole number 1 is none."""
@@ -117,7 +158,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Seed:
-    """What scikit-learn calls `random_state`."""
+    """What scikit-learn calls `random_state`.
+
+    Examples
+    --------
+    >>> Seed().accepts(None), Seed().accepts(3), Seed().accepts(-3)
+    (True, True, False)
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` can seed a generator."""
@@ -136,6 +183,11 @@ class Threads:
 
     More threads than processors are allowed, as a program may have been written on another
     machine, but not so many that the operating system would refuse them.
+
+    Examples
+    --------
+    >>> Threads().accepts(-1), Threads().accepts(2), Threads().accepts(0)
+    (True, True, False)
     """
 
     most: int = max(256, os.cpu_count() or 1)
@@ -154,7 +206,13 @@ class Threads:
 
 @dataclass(frozen=True)
 class Verbosity:
-    """How much is printed: True, False or a whole number, 0 for nothing."""
+    """How much is printed: True, False or a whole number, 0 for nothing.
+
+    Examples
+    --------
+    >>> Verbosity().accepts(True), Verbosity().accepts(2), Verbosity().accepts("much")
+    (True, True, False)
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a number."""
@@ -167,7 +225,13 @@ class Verbosity:
 
 @dataclass(frozen=True)
 class Anything:
-    """Any value: it is checked where more is known, together with the data for example."""
+    """Any value: it is checked where more is known, together with the data for example.
+
+    Examples
+    --------
+    >>> Anything().accepts(object())
+    True
+    """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is anything: it is."""
@@ -249,6 +313,13 @@ def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
     ------
     ValueError
         As :func:`check_domain`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> check_parameters(SimpleNamespace(cv=1), {"cv": Number(low=2, whole=True)})
+    Traceback (most recent call last):
+    ValueError: cv=1: it has to be a whole number at least 2.
     """
     for name, domain in domains.items():
         check_domain(name, getattr(owner, name), domain)

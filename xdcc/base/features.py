@@ -40,6 +40,17 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
         If X is empty, holds infinity or text, or categories that the estimator does not take, is
         a sparse matrix that points outside itself, or has other columns than in fit: another
         number, other names, other types.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> check_features(estimator, [[1, np.nan], [3, 4]], reset=True)
+    array([[ 1., nan],
+           [ 3.,  4.]], dtype=float32)
+    >>> check_features(estimator, [[1], [2]])
+    Traceback (most recent call last):
+    ValueError: X has 1 features, but BaseEstimator is expecting 2 features as input.
     """
     check_sparse_structure("X", X)
     checked = validate_data(

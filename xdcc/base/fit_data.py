@@ -32,6 +32,12 @@ class FitData(NamedTuple):
         Finite, not negative, not all zero.
     feature_types : list of str of length n_features or None
         ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
+
+    Examples
+    --------
+    >>> FitData(X=np.ones((2, 3), np.float32), Y=np.eye(2, dtype=np.float32), sample_weight=None).Y
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
     """
 
     X: Features
@@ -71,6 +77,17 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     -----
     UserWarning
         If a label is unknown in all rows of positive weight. It is taken as absent.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> data = check_fit_data(estimator, [[1.5], [2.5]], pd.DataFrame({"red": [1, 0]}))
+    >>> data.Y
+    array([[1.],
+           [0.]], dtype=float32)
+    >>> estimator.label_names_
+    array(['red'], dtype=object)
     """
     checked_X = check_features(estimator, X, reset=True)
     labels = check_labels(Y, type(estimator).__name__)
@@ -106,6 +123,14 @@ def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
     ------
     ValueError
         As :func:`~xdcc.base.labels.check_labels_again`.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> _ = check_fit_data(estimator, [[1.5]], pd.DataFrame({"red": [1], "blue": [0]}))
+    >>> check_labels_as_in_fit(estimator, pd.DataFrame({"blue": [0], "red": [1]}))
+    array([[1., 0.]], dtype=float32)
     """
     return check_labels_again(
         Y, estimator.classes_, estimator.label_names_, named=estimator._labels_are_named, what=what
@@ -128,6 +153,15 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
     ------
     ValueError
         If an entry is NaN; the message says which.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> estimator = BaseEstimator()
+    >>> data = check_fit_data(estimator, [[1.5], [2.5]], [[1, 0], [1, np.nan]])
+    >>> check_all_known(estimator, data.Y, "random trees")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Y is NaN (unknown) in row 1 for label 'label_1', but random trees need ...
     """
     if np.isnan(Y).any():
         row, label = np.argwhere(np.isnan(Y))[0]

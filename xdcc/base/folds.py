@@ -33,6 +33,13 @@ def stratified_folds(
     ------
     ValueError
         If there are not as many rows as folds.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> folds = stratified_folds(Y, 2, random_state=0)
+    >>> Y[folds == 0].sum(axis=0), Y[folds == 1].sum(axis=0)
+    (array([1, 1]), array([1, 1]))
     """
     if n_folds > len(Y):
         raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")

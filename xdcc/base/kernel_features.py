@@ -25,6 +25,12 @@ def category_values(
         Distinct values of each discrete feature, sorted, one feature after the other.
     start : int32 array of shape (n_features + 1,)
         Feature f has the values from ``start[f]`` to ``start[f + 1]``; none if it is a number.
+
+    Examples
+    --------
+    >>> X = np.array([[0.5, 3], [1.5, 7], [2.5, 3]], dtype=np.float32)
+    >>> category_values(X, np.array([False, True]))
+    (array([3., 7.], dtype=float32), array([0, 0, 2], dtype=int32))
     """
     values = [np.empty(0, np.float32)]
     sizes = np.zeros(len(categorical) + 1, np.int32)

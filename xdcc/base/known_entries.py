@@ -44,6 +44,12 @@ class KnownEntries:
         At least one True per row.
     weight : float64 array, shape (n_counted,)
         Positive.
+
+    Examples
+    --------
+    >>> (entries,) = known_blocks([[1, np.nan]], [[1, 1]])
+    >>> entries.known, entries.predicted
+    (array([[ True, False]]), array([[ True, False]]))
     """
 
     truth: Bools
@@ -62,6 +68,12 @@ class KnownScores:
         As of `KnownEntries`.
     score : float64 array, shape (n_counted, n_labels)
         Finite; without meaning where the truth is unknown.
+
+    Examples
+    --------
+    >>> (scores,) = known_score_blocks([[1, np.nan]], [[0.9, 0.2]])
+    >>> scores.known, scores.score
+    (array([[ True, False]]), array([[0.9, 0.2]]))
     """
 
     truth: Bools
@@ -95,6 +107,12 @@ def known_blocks(
         If an input is not a matrix of numbers, is empty or holds another value; if the shapes or
         the names of columns differ; if a weight is bad; if no entry is left. A value is found when
         its block is read.
+
+    Examples
+    --------
+    >>> for entries in known_blocks([[1, np.nan], [np.nan, np.nan]], [[1, 1], [0, 0]]):
+    ...     print(entries.truth, entries.known, entries.weight)
+    [[ True False]] [[ True False]] [1.]
     """
 
     def labels(predicted: NDArray[Any], rows: slice, source: LabelRows) -> Bools:
@@ -128,6 +146,12 @@ def known_score_blocks(
     ------
     ValueError
         As in `known_blocks`.
+
+    Examples
+    --------
+    >>> for scores in known_score_blocks([[1, 0], [0, 1]], [[2.5, 1], [0, 3]], [1, 0]):
+    ...     print(scores.score, scores.weight)
+    [[2.5 1. ]] [1.]
     """
 
     def scores(score: NDArray[Any], rows: slice, source: LabelRows) -> Floats:

@@ -34,6 +34,13 @@ def label_frequency(
     -------
     float64 array of shape (n_labels,)
         Weighted share of ones.
+
+    Examples
+    --------
+    >>> label_frequency(np.array([[1, 0], [0, np.nan], [1, np.nan]]), empty=0.5)
+    array([0.66666667, 0.        ])
+    >>> label_frequency(np.array([[np.nan]]), empty=0.5)
+    array([0.5])
     """
     sums = np.zeros((2, Y.shape[1]))
     for rows in row_blocks(Y.shape):

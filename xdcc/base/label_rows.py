@@ -33,6 +33,11 @@ def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     ------
     slice
         The next rows: about 2**18 entries, at least one row.
+
+    Examples
+    --------
+    >>> list(row_blocks((300_000, 2)))
+    [slice(0, 131072, None), slice(131072, 262144, None), slice(262144, 300000, None)]
     """
     n_rows, n_columns = shape
     step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
@@ -60,6 +65,14 @@ class LabelRows:
     ------
     ValueError
         If Y makes no array, for example because rows have different lengths.
+
+    Examples
+    --------
+    >>> rows = LabelRows(pd.DataFrame({"red": [1, None], "blue": [0, 1]}))
+    >>> rows.shape
+    (2, 2)
+    >>> rows.block(slice(1, 2))
+    array([[nan,  1.]])
     """
 
     shape: tuple[int, ...]
@@ -141,6 +154,12 @@ def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
     ------
     ValueError
         If Y is a DataFrame with other names, or with another order of names that are not unique.
+
+    Examples
+    --------
+    >>> labels_in_order(pd.DataFrame({"blue": [0], "red": [1]}), ["red", "blue"], "Y")
+       red  blue
+    0    1     0
     """
     if not isinstance(Y, pd.DataFrame):
         return Y

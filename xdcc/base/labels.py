@@ -39,6 +39,12 @@ class CheckedLabels(NamedTuple):
         each label, as scikit-learn's multi-output classifiers have it.
     named : bool
         Whether the names are those of a DataFrame, which other data are matched by.
+
+    Examples
+    --------
+    >>> checked = check_labels(pd.DataFrame({"red": [1, 0]}))
+    >>> checked.names, checked.named
+    (array(['red'], dtype=object), True)
     """
 
     Y: Labels
@@ -114,6 +120,12 @@ def check_labels_again(
     ValueError
         As `check_labels`, and if Y has another form, another number of labels, other names, or a
         class that was not there.
+
+    Examples
+    --------
+    >>> checked = check_labels(["no", "yes", "no"])
+    >>> check_labels_again(["yes"], checked.classes, checked.names, named=checked.named)
+    array([[1.]], dtype=float32)
     """
     labels = _label_rows(Y)
     if isinstance(classes, np.ndarray) != (len(labels.shape) == 1):
@@ -150,6 +162,12 @@ def encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
     Returns
     -------
     float32 array of shape (n_samples, 1)
+
+    Examples
+    --------
+    >>> encode_target(np.array(["no", "yes"]), np.array(["no", "yes"]))
+    array([[0.],
+           [1.]], dtype=float32)
     """
     if len(classes) == 1:
         return np.zeros((len(target), 1), dtype=np.float32)

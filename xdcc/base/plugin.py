@@ -23,6 +23,11 @@ def plugin_version() -> str | None:
     -------
     str or None
         The version, or None for an XGBoost without the plugin.
+
+    Examples
+    --------
+    >>> plugin_version() is not None
+    True
     """
     version = xgboost.build_info().get(_BUILD_INFO_KEY)
     return None if version is None else str(version)
@@ -40,6 +45,10 @@ def require_plugin(user: str) -> None:
     ------
     PluginMissingError
         If the installed XGBoost has no multi-label plugin, or one that is too old.
+
+    Examples
+    --------
+    >>> require_plugin("MultiLabelXGBClassifier")  # says nothing: the plugin is there
     """
     version = plugin_version()
     if version is None or _parts(version) < _parts(_OLDEST_PLUGIN):

@@ -20,6 +20,11 @@ def require_pyplot(user: str) -> ModuleType:
     ------
     ImportError
         If Matplotlib cannot be imported.
+
+    Examples
+    --------
+    >>> require_pyplot("plot_rounds").__name__
+    'matplotlib.pyplot'
     """
     try:
         from matplotlib import pyplot

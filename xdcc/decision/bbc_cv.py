@@ -75,6 +75,13 @@ def bbc_cv(
     ValueError
         If the losses are no finite matrix of at least two rows, the two matrices have different
         shapes, or a number is out of its range.
+
+    Examples
+    --------
+    >>> losses = np.random.default_rng(0).integers(2, size=(50, 20))
+    >>> choice = bbc_cv(losses, random_state=0)
+    >>> choice.naive, round(choice.estimate, 2)
+    (0.36, 0.46)
     """
     check_domain("n_bootstraps", n_bootstraps, Number(low=1, whole=True))
     check_domain("confidence", confidence, Number(0, 1, low_open=True, high_open=True))

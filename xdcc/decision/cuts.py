@@ -86,6 +86,12 @@ def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.in
     ValueError
         If the probabilities are no matrix of numbers from 0 to 1, or a threshold is missing, too
         many or NaN.
+
+    Examples
+    --------
+    >>> apply_thresholds([[0.2, 0.6], [0.4, 0.1]], [0.3, 0.5])
+    array([[0, 1],
+           [1, 0]])
     """
     proba = check_proba(Y_proba)
     return (proba >= check_thresholds(thresholds, proba.shape[1])).astype(np.int64)

@@ -38,6 +38,14 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
     ------
     ValueError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> from xdcc.decision import apply_thresholds
+    >>> Y_proba = [[0.9, 0.4], [0.7, 0.1], [0.6, 0.3]]
+    >>> threshold = pcut(Y_proba, density=1 / 3)
+    >>> round(threshold, 2), apply_thresholds(Y_proba, threshold).mean()
+    (0.65, np.float64(0.3333333333333333))
     """
     proba = check_proba(Y_proba)
     return _cut_at(proba.ravel(), float(_shares(density, ())), _entry_weights(proba, sample_weight))
@@ -66,6 +74,11 @@ def per_label_pcut(
     ------
     ValueError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> per_label_pcut([[0.9, 0.4], [0.7, 0.1], [0.5, 0.2]], [1 / 3, 2 / 3])
+    array([0.8 , 0.15])
     """
     proba = check_proba(Y_proba)
     wanted = _shares(frequencies, (proba.shape[1],))

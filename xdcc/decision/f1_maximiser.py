@@ -57,6 +57,12 @@ class SizedMarginals(NamedTuple):
         The sizes s, each at least 1 and at most n_labels.
     empty : float array of shape (n_samples,)
         P(|y| = 0).
+
+    Examples
+    --------
+    >>> labelsets, probabilities = [[0, 0], [1, 0], [1, 1]], [[0.4, 0.3, 0.3]]
+    >>> SizedMarginals.of_labelsets(labelsets, probabilities).maximise()
+    F1Maximum(labels=array([[1, 1]]), expected_f1=array([0.5]))
     """
 
     joint: Floats

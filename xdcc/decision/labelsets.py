@@ -54,6 +54,14 @@ class KnownLabelsets:
         Zeros and ones, in lexicographic order.
     counts : int array of shape (n_labelsets,)
         How often each occurs.
+
+    Examples
+    --------
+    >>> known = KnownLabelsets.of([[1, 0], [0, 1], [0, 1]])
+    >>> known.labelsets.tolist(), known.counts.tolist()
+    ([[0, 1], [1, 0]], [2, 1])
+    >>> known.most_probable([[0.9, 0.8]])
+    array([[1, 0]])
     """
 
     def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[np.intp]) -> None:

@@ -56,6 +56,11 @@ def require_proba(model: Any) -> None:
     ------
     ValueError
         If it has neither `predict_proba` nor `decision_function`.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> require_proba(LinearSVC())  # says nothing: it has a decision_function
     """
     if not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
         raise ValueError(

@@ -80,6 +80,18 @@ class ThresholdClassifier(MultiLabelEstimator):
     -----
     Training costs `cv` smaller models besides the one on all rows. Labels that are unknown (NaN
     in Y) do not count when thresholds are chosen.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, random_state=0)
+    >>> forest = xdcc.RandomDecisionTreeClassifier(n_estimators=20, random_state=0)
+    >>> tuned = xdcc.ThresholdClassifier(forest, measure="micro_f1").fit(data.X, data.Y)
+    >>> tuned.thresholds_.round(2)
+    array([0.31, 0.31, 0.31, 0.31, 0.31])
+    >>> tuned.predict(data.X[:2])
+    array([[1, 0, 1, 0, 1],
+           [1, 1, 1, 0, 1]])
     """
 
     _domains = MappingProxyType(

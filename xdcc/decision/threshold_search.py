@@ -61,6 +61,13 @@ def best_threshold(
     ------
     ValueError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> Y_true, Y_proba = [[1, 0], [1, 1]], [[0.4, 0.2], [0.8, 0.3]]
+    >>> threshold = best_threshold(Y_true, Y_proba, "micro_f1")
+    >>> round(threshold, 2)
+    0.25
     """
     data = validation_data(Y_true, Y_proba, sample_weight)
     if not callable(measure):
@@ -122,6 +129,12 @@ def best_thresholds_per_label(
     ------
     ValueError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> Y_true, Y_proba = [[1, 0], [1, 1]], [[0.4, 0.7], [0.8, 0.9]]
+    >>> best_thresholds_per_label(Y_true, Y_proba, "macro_f1", min_positive=0).round(2)
+    array([0.2 , 0.75])
     """
     rule = _named(measure)
     check_domain("min_positive", min_positive, Number(low=0, whole=True))
