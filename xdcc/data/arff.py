@@ -67,6 +67,20 @@ def load_arff(
         If both `xml` and `n_labels` are given, or `n_labels` is 0.
     FileNotFoundError
         If a file does not exist.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("colours.arff").write_text('''@relation "colours: -C 1"
+    ... @attribute red {0,1}
+    ... @attribute x numeric
+    ... @data
+    ... 1,0.5
+    ... 0,?
+    ... ''')
+    >>> data = load_arff("colours.arff")
+    >>> data.Y.tolist(), data.label_names, data.X.tolist()
+    ([[1], [0]], ('red',), [[0.5], [nan]])
     """
     if xml is not None and n_labels is not None:
         raise ValueError("give xml or n_labels, not both: each says which attributes are labels")

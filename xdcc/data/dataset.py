@@ -40,6 +40,17 @@ class MultiLabelDataset:
     ------
     ValueError
         If the parts do not fit together, or `Y` holds anything but 0, 1 and NaN.
+
+    Examples
+    --------
+    >>> from xdcc.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> digits
+    <MultiLabelDataset 'digits': 1797 samples, 64 features (dense), 7 labels, cardinality 2.897>
+    >>> round(digits.cardinality, 2), digits.n_labelsets
+    (2.9, 10)
+    >>> digits[:10].Y.shape
+    (10, 7)
     """
 
     X: Features

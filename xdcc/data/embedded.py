@@ -56,6 +56,14 @@ def load_digits_properties(split: str | None = None) -> MultiLabelDataset:
     ------
     ValueError
         For another `split`.
+
+    Examples
+    --------
+    >>> train = load_digits_properties("train")
+    >>> train.X.shape, train.Y.shape
+    ((1198, 64), (1198, 7))
+    >>> [name for name, has in zip(train.label_names, train.Y[0], strict=True) if has]
+    ['even', 'multiple_of_3', 'perfect_square', 'closed_loop']
     """
     if split not in (None, "train", "test"):
         raise ValueError(f"split is {split!r}; expected None, 'train' or 'test'")

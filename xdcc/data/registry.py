@@ -82,7 +82,13 @@ _EMBEDDED = "digits"
 
 
 def dataset_names() -> list[str]:
-    """Return the names that `load_dataset` knows; the first needs neither files nor a network."""
+    """Return the names that `load_dataset` knows; the first needs neither files nor a network.
+
+    Examples
+    --------
+    >>> "emotions" in dataset_names()
+    True
+    """
     return [_EMBEDDED, *DATASETS]
 
 
@@ -110,6 +116,12 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
         If a file is malformed.
     FileNotFoundError
         If neither the folders nor OpenML have the data, or files are missing in a folder.
+
+    Examples
+    --------
+    >>> test = load_dataset("digits", "test")
+    >>> test.X.shape, test.Y.shape
+    ((599, 64), (599, 7))
     """
     name = name.lower()
     if split not in (None, "train", "test"):

@@ -69,6 +69,15 @@ def make_multilabel(
     ------
     ValueError
         For a number or share outside its range.
+
+    Examples
+    --------
+    >>> data = make_multilabel(4, n_features=3, n_labels=2, unknown=0.5, random_state=0)
+    >>> data.Y
+    array([[ 1., nan],
+           [nan,  0.],
+           [ 1., nan],
+           [ 0., nan]])
     """
     _check_counts(n_samples=n_samples, n_features=n_features, n_labels=n_labels)
     _check_shares(noise=noise, missing=missing, unknown=unknown)
@@ -125,6 +134,12 @@ def make_marginally_independent(
     ------
     ValueError
         For a number outside its range, or another number of directions.
+
+    Examples
+    --------
+    >>> data = make_marginally_independent(n_labels=2, random_state=0)
+    >>> bool(abs(np.corrcoef(data.Y.T)[0, 1]) < 0.05)
+    True
     """
     _check_counts(n_samples=n_samples, n_labels=n_labels)
     _check_shares(noise=noise)
@@ -180,6 +195,12 @@ def make_marginally_dependent(
     ------
     ValueError
         For a number outside its range.
+
+    Examples
+    --------
+    >>> data = make_marginally_dependent(n_labels=2, noise=0, random_state=0)
+    >>> bool(np.corrcoef(data.Y.T)[0, 1] > 0.95)
+    True
     """
     random = np.random.default_rng(random_state)
     X, Y = _common_point(n_samples, n_labels, noise, spread, direction, random)
@@ -203,6 +224,12 @@ def make_conditionally_dependent(
 
     Parameters, results and errors as in `make_marginally_dependent`; `noise` is the probability
     that the labels of a sample are switched.
+
+    Examples
+    --------
+    >>> data = make_conditionally_dependent(1000, noise=0.3, spread=0, random_state=0)
+    >>> data.n_labelsets
+    2
     """
     random = np.random.default_rng(random_state)
     X, Y = _common_point(n_samples, n_labels, noise, spread, direction, random)
