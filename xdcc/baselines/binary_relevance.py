@@ -51,6 +51,19 @@ class BinaryRelevance(PerLabelClassifier):
     categories are refused, and missing values are its own affair. NaN in Y is
     a label that is not known; the row is left out for that label.
     A label without both values among its rows is predicted constant.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.BinaryRelevance(estimator=LogisticRegression()).fit(data.X, data.Y)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    >>> model.predict_proba(data.X[:2]).round(1)
+    array([[0.2, 0.3, 0.4],
+           [0.7, 0.5, 0.6]])
     """
 
     def __init__(

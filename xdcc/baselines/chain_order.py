@@ -114,6 +114,16 @@ def chain_order_of(dynamic_chain: _DynamicChain, X: Any) -> NDArray[np.intp]:
         If the chain is not fitted.
     ValueError
         If X does not suit the chain.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> dynamic = xdcc.DynamicChainClassifier(chain_length=3, n_estimators=5, cv=2)
+    >>> order = chain_order_of(dynamic.fit(data.X, data.Y), data.X)
+    >>> static = xdcc.ClassifierChain(order=order, n_estimators=5).fit(data.X, data.Y)
+    >>> static.order_
+    array([0, 1, 2])
     """
     order = dynamic_chain.chain_order(X)
     return np.argsort(order.rounds(dynamic_chain.n_labels_).mean(axis=0), kind="stable")

@@ -59,6 +59,17 @@ class ClassifierChain(PerLabelClassifier):
     categories are refused, and missing values are its own affair. NaN in Y is
     a label that is not known: its row is left out for that label, and it is a missing value for
     the labels after it. A label without both values among its rows is predicted constant.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.ClassifierChain(order="frequent", n_estimators=5).fit(data.X, data.Y)
+    >>> model.order_, data.Y.sum(axis=0)
+    (array([2, 1, 0]), array([40, 43, 45]))
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})

@@ -52,6 +52,15 @@ class EnsembleOfChains(ChainEnsemble):
     ----------
     J. Read, B. Pfahringer, G. Holmes, E. Frank: Classifier chains for multi-label classification.
     ECML PKDD 2009; Machine Learning 85, 2011.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.EnsembleOfChains(n_estimators=5, random_state=0).fit(data.X, data.Y)
+    >>> model.predict_proba(data.X[:2])  # shares of the chains' votes
+    array([[0. , 0. , 0.4],
+           [1. , 0.8, 0.8]])
     """
 
     _domains = MappingProxyType({**ChainEnsemble._domains, "vote": Choice(get_args(Vote))})

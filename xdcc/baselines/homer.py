@@ -72,6 +72,17 @@ class HOMER(LearnerClassifier):
     ----------
     G. Tsoumakas, I. Katakis, I. Vlahavas: Effective and efficient multilabel classification in
     domains with large number of labels. MMD workshop at ECML/PKDD 2008.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=5, random_state=0)
+    >>> model = xdcc.HOMER(n_children=2, random_state=0).fit(data.X, data.Y)
+    >>> [group.labels.tolist() for group in model.root_.children]
+    [[0, 3, 4], [1, 2]]
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1, 1, 1],
+           [1, 1, 1, 0, 1]])
     """
 
     _domains = MappingProxyType(

@@ -41,6 +41,17 @@ class LabelPowerset(LearnerClassifier):
     References
     ----------
     G. Tsoumakas, I. Vlahavas: Random k-labelsets. ECML 2007.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.LabelPowerset(random_state=0).fit(data.X, data.Y)
+    >>> model.labelsets_.shape
+    (8, 3)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
     def __init__(

@@ -56,6 +56,14 @@ class LPBR(LearnerClassifier):
     ----------
     L. Tenenboim-Chaimovich, L. Rokach, B. Shapira: Identification of label dependencies for
     multi-label classification. MLD workshop at ICML 2010.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_marginally_dependent(100, n_labels=3, random_state=0)
+    >>> model = xdcc.LPBR(cv=3, random_state=0).fit(data.X, data.Y)
+    >>> model.groups_
+    [array([0, 1, 2])]
     """
 
     _domains = MappingProxyType(

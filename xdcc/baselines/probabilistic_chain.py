@@ -58,6 +58,17 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     K. Dembczyński, W. Cheng, E. Hüllermeier: Bayes optimal multilabel classification via
     probabilistic classifier chains. ICML 2010. Beam search: A. Kumar, S. Vembu, A. K. Menon,
     C. Elkan: Beam search algorithms for multilabel learning. Machine Learning 92, 2013.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.ProbabilisticClassifierChain(order=[2, 0, 1]).fit(data.X, data.Y)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 0],
+           [1, 1, 1]])
+    >>> np.exp(model.log_prob(data.X[:2], [[1, 1, 1], [0, 0, 0]])).round(2)
+    array([0.06, 0.09])
     """
 
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})

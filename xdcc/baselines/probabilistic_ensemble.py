@@ -55,6 +55,15 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     ----------
     K. Dembczyński, W. Cheng, E. Hüllermeier: Bayes optimal multilabel classification via
     probabilistic classifier chains. ICML 2010.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.ProbabilisticEnsembleOfChains(n_estimators=3, random_state=0)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 0, 0],
+           [1, 1, 1]])
     """
 
     _domains = MappingProxyType({**LabelsetSearch._domains, **ChainEnsemble._domains})
