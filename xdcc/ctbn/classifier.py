@@ -115,6 +115,17 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
     `base_estimator` gets it as it is. What a sparse X does not store is 0. Unknown labels (NaN in
     Y) are summed out of the likelihood. The intercepts have a weak penalty (normal with standard
     deviation 5) that keeps them finite where a label is constant.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.CTBNMixtureClassifier(max_components=2, C=1.0, random_state=0)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
+    >>> model.structures_[0]
+    [('label_0', 'label_1'), ('label_0', 'label_2')]
     """
 
     _domains = MappingProxyType(
@@ -372,6 +383,14 @@ class CTBNClassifier(CTBNMixtureClassifier):
     Parameters, attributes and methods as for `CTBNMixtureClassifier`, without `max_components`:
     all rows serve the structure and the parameters of one tree, whose most probable labelset is
     found exactly.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.CTBNClassifier(C=1.0, random_state=0).fit(data.X, data.Y)
+    >>> model.structures_
+    [[('label_2', 'label_1'), ('label_0', 'label_2')]]
     """
 
     max_components = 1

@@ -33,6 +33,14 @@ def plot_trees(model: CTBNMixtureClassifier) -> "list[Axes]":
         If Matplotlib cannot be imported.
     NotFittedError
         If the model is not fitted.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> (axes,) = plot_trees(xdcc.CTBNClassifier(C=1.0).fit(data.X, data.Y))
+    >>> axes.get_title()
+    'weight 1.000'
     """
     pyplot = require_pyplot("plot_trees")
     check_is_fitted(model)
