@@ -22,6 +22,18 @@ class BoosterEstimator(MultiLabelEstimator):
     A subclass declares ``**booster_params`` last in ``__init__`` and hands them to
     :meth:`_keep_booster_params`. They then take part in ``get_params``, ``set_params`` and
     ``clone``. Nothing is checked before ``fit`` calls :meth:`_native_booster_params`.
+
+    Examples
+    --------
+    >>> class Boosters(BoosterEstimator):
+    ...     def __init__(self, *, max_depth=6, **booster_params):
+    ...         self.max_depth = max_depth
+    ...         self._keep_booster_params(booster_params)
+    >>> boosters = Boosters(eta=0.1)
+    >>> boosters.get_params()
+    {'max_depth': 6, 'eta': 0.1}
+    >>> boosters._native_booster_params()
+    {'max_depth': 6, 'eta': 0.1}
     """
 
     _uses_plugin = True
@@ -112,6 +124,12 @@ def describe_booster_params(names: Iterable[str]) -> str:
     -------
     str
         A line for each: names, range, meaning.
+
+    Examples
+    --------
+    >>> print(describe_booster_params(["max_depth", "reg_lambda"]))
+    * `max_depth` (a whole number at least 0): Largest depth of a tree; 0 is no limit.
+    * `reg_lambda`, `lambda` (a number at least 0): L2 regularisation: added to a leaf's Hessian.
     """
     lines = []
     for name in names:

@@ -49,6 +49,11 @@ class BoosterParam:
         Further names for it. If there are any, the first is XGBoost's own.
     plugin_only : bool
         Whether a stock XGBoost does not know it.
+
+    Examples
+    --------
+    >>> BoosterParam("reg_lambda", Number(low=0), "L2 regularisation.", ("lambda",)).native
+    'lambda'
     """
 
     name: str
@@ -207,6 +212,11 @@ def split_method_name(split_method: str | int) -> str:
     ------
     ValueError
         If there is no such split method.
+
+    Examples
+    --------
+    >>> split_method_name(3)
+    'sumGain'
     """
     check_domain("split_method", split_method, PARAM_BY_NAME["split_method"].domain)
     return split_method if isinstance(split_method, str) else SPLIT_METHOD_NUMBERS[split_method]
@@ -230,6 +240,11 @@ def seed_from(random_state: int | np.random.RandomState | None) -> int | None:
     ------
     ValueError
         If `random_state` is something else, or out of range.
+
+    Examples
+    --------
+    >>> seed_from(7), seed_from(None)
+    (7, None)
     """
     if random_state is None:
         return None
@@ -270,6 +285,16 @@ def to_native(
     ------
     ValueError
         For a name that is not known, a parameter given twice, or a value out of its range.
+
+    Examples
+    --------
+    >>> to_native(
+    ...     {"learning_rate": 0.3, "split_method": 1},
+    ...     {"eta": 0.1, "reg_lambda": 2},
+    ...     defaults={"learning_rate": 0.3, "split_method": "sumGain"},
+    ...     plugin=True,
+    ... )
+    {'eta': 0.1, 'split_method': 'maxGain', 'lambda': 2}
     """
     values = dict(arguments)
     given: dict[str, str] = {}
@@ -313,6 +338,12 @@ def check_base_score(native: Mapping[str, Any], n_labels: int) -> None:
     ------
     ValueError
         If there is a list of another length.
+
+    Examples
+    --------
+    >>> check_base_score({"base_score": [0.5, 0.5]}, n_labels=3)
+    Traceback (most recent call last):
+    ValueError: base_score has 2 entries for 3 labels; give one number, or one per label.
     """
     base_score = native.get("base_score")
     if isinstance(base_score, list) and len(base_score) != n_labels:
