@@ -81,6 +81,17 @@ int, default="sumGain"
     ``category`` are split by sets of categories; in prediction a category that did not occur in
     `fit` is missing. NaN in Y is a label that is not known. Y may be sparse, but XGBoost keeps
     labels, margins and gradients in dense matrices: 16 bytes per entry of Y.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=3, unknown=0.1, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=20, split_method="maxGain")
+    >>> model.fit(data.X[:150], data.Y[:150]).predict(data.X[:2])
+    array([[0, 1, 1],
+           [1, 1, 1]])
+    >>> xdcc.metrics.hamming_accuracy(data.Y[150:], model.predict(data.X[150:])) > 0.7
+    True
     """
 
     _takes_categories = True
