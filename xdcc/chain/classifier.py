@@ -165,6 +165,18 @@ int, default="maxGain"
     NaN in X is a missing value, and so is what a sparse X does not store. Columns of a DataFrame
     with the type `category` are split as categories; a category that did not occur in `fit` is
     missing. NaN in Y is a label that is not known.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=3, random_state=0)
+    >>> model = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=10, cv=2)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 1, 1],
+           [1, 1, 1]])
+    >>> model.chain_order(data.X[:2]).labels  # a label for each round
+    array([[2, 1],
+           [2, 0]])
     """
 
     _takes_categories = True

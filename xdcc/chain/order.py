@@ -18,6 +18,12 @@ class ChainOrder:
         Its probability in that round, NaN where none was propagated.
     labels_per_round : int
         Number of columns that belong to a round.
+
+    Examples
+    --------
+    >>> order = ChainOrder(labels=np.array([[2, 0, -1]]), values=np.array([[0.9, 0.1, np.nan]]))
+    >>> order.rounds(n_labels=3)
+    array([[2, 4, 1]])
     """
 
     labels: NDArray[np.intp]
