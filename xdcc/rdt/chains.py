@@ -66,6 +66,17 @@ class ChainTrace:
     numbers : float64 array of shape (n_samples, n_labels)
         R, the estimated number of positive labels, in each iteration; NaN where the chain had
         ended.
+
+    Examples
+    --------
+    >>> trace = ChainTrace(
+    ...     Y_pred=np.array([[0, 1]], dtype=np.int8),
+    ...     Y_proba=np.array([[0.3, 0.9]]),
+    ...     labels=np.array([[1, 0]]),
+    ...     numbers=np.array([[1.2, 1.1]]),
+    ... )
+    >>> trace.values(), trace.positive()
+    (array([[0.9, 0.3]]), array([[1., 0.]]))
     """
 
     Y_pred: NDArray[np.int8]

@@ -110,6 +110,18 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     NaN in X is a missing value, and so is a discrete value that no training instance of the node
     has. What a sparse X does not store is 0, not missing. In training, a row whose value is
     missing goes where a random other row of the node goes.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.RandomDecisionTreeClassifier(n_estimators=50, random_state=0)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
+    >>> model.set_params(chain=None).predict(data.X[:2])  # the same trees without a chain
+    array([[0, 0, 1],
+           [1, 1, 0]])
     """
 
     _takes_categories = True
