@@ -157,6 +157,17 @@ class LaCovaCClassifier(BaseLabelTrees):
     The paper says that leaves have at least 5 instances and nodes with clusters more than 5, which
     are the defaults. Its tables are reproduced better by ``min_samples_leaf=1`` together with
     ``min_samples_split=6``, the m of Algorithm 1 (`experiments/benchmarks/LACOVAC.md`).
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.LaCovaCClassifier(max_depth=2).fit(data.X, data.Y)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 0]])
+    >>> xdcc.lacovac.export_text(model).splitlines()[0]  # a tree of its own for two labels
+    '|--- labels: label_0, label_1'
     """
 
     tree_: LabelTrees

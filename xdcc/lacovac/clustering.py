@@ -27,6 +27,13 @@ def label_correlations(Y: Any) -> NDArray[np.float64]:
     -------
     float array of shape (n_labels, n_labels)
         Correlations; 0 where a label is constant, 1 in the diagonal.
+
+    Examples
+    --------
+    >>> label_correlations([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1]])
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
     """
     labels = Y.toarray() if sparse.issparse(Y) else np.asarray(Y)
     labels = labels.astype(np.float64)
@@ -59,6 +66,11 @@ def correlation_threshold(n_samples: int) -> float:
     ------
     ValueError
         If `n_samples` is not a whole number above 0.
+
+    Examples
+    --------
+    >>> round(correlation_threshold(101), 3)
+    0.196
     """
     check_domain("n_samples", n_samples, Number(low=1, whole=True))
     return float(1.96 / np.sqrt(n_samples - 1)) if n_samples > 1 else float("inf")
@@ -79,6 +91,11 @@ def cluster_labels(Y: Any, *, threshold: float | None = None) -> list[NDArray[np
     -------
     list of int arrays
         Indices of labels in each cluster, ascending; clusters in the order of their first labels.
+
+    Examples
+    --------
+    >>> cluster_labels([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 0, 1]], threshold=0.5)
+    [array([0, 1]), array([2])]
     """
     correlations = np.abs(label_correlations(Y))
     np.fill_diagonal(correlations, 0)

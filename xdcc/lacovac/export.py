@@ -50,6 +50,23 @@ def export_text(
         If the model is not fitted.
     ValueError
         If there is no such tree, or a number is out of its range.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=3, n_labels=3, random_state=0)
+    >>> model = xdcc.LaCovaCClassifier(max_depth=1).fit(data.X, data.Y)
+    >>> print(export_text(model, max_labelsets=1), end="")
+    |--- labels: label_0, label_2
+    |   |--- feature_0 <= -0.01
+    |   |   |--- {} 0.55; 3 more
+    |   |--- feature_0 > -0.01
+    |   |   |--- {label_0, label_2} 0.58; 3 more
+    |--- labels: label_1
+    |   |--- feature_0 <= -0.57
+    |   |   |--- {label_1} 0.58; 1 more
+    |   |--- feature_0 > -0.57
+    |   |   |--- {} 0.63; 1 more
     """
     described = DescribedTree(model, tree, Style(max_labelsets, max_labels, decimals, max_depth))
     lines: list[str] = []
@@ -111,6 +128,14 @@ def export_graphviz(
         If the model is not fitted.
     ValueError
         If there is no such tree, or a number is out of its range.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=3, n_labels=3, random_state=0)
+    >>> model = xdcc.LaCovaCClassifier(max_depth=1).fit(data.X, data.Y)
+    >>> export_graphviz(model).splitlines()[0]
+    'digraph Tree {'
     """
     described = DescribedTree(model, tree, Style(max_labelsets, max_labels, decimals, max_depth))
     lines = ["digraph Tree {", '  node [fontname="helvetica"];', '  edge [fontname="helvetica"];']

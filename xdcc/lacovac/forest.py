@@ -76,6 +76,15 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     The defaults of `max_features`, `min_samples_split` and `voting` were chosen by cross-validation
     on training data (`experiments/benchmarks/lacovac_forest_defaults.py`). There
     ``clustering=None``, without vertical splits, has a slightly higher subset accuracy still.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.LaCovaCForestClassifier(n_estimators=10, random_state=0)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
     trees_: LabelTrees

@@ -71,6 +71,14 @@ def plot_tree(
         If the model is not fitted.
     ValueError
         If there is no such tree, or a number is out of its range.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=3, n_labels=3, random_state=0)
+    >>> axes = plot_tree(xdcc.LaCovaCClassifier(max_depth=1).fit(data.X, data.Y))
+    >>> len(axes.texts) > 1
+    True
     """
     from matplotlib import pyplot  # slow to import, and needed for this function only
 

@@ -49,6 +49,16 @@ class LeafLabelsets(NamedTuple):
         their probabilities.
     proba : float array of shape (n_labelsets,)
         Their relative frequencies.
+
+    Examples
+    --------
+    >>> leaf = LeafLabelsets(
+    ...     labels=np.array([0, 2]),
+    ...     labelsets=np.array([[1, 1], [0, 0]], dtype=np.int8),
+    ...     proba=np.array([0.7, 0.3]),
+    ... )
+    >>> leaf.labels[leaf.labelsets[0] == 1]  # what it predicts
+    array([0, 2])
     """
 
     labels: NDArray[np.int32]
@@ -134,6 +144,14 @@ class LabelTrees:
         Labels of labelset `s`: ``member[member_start[s]:member_start[s + 1]]``.
     n_labels, n_features : int
         Numbers of labels and features.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=3, n_labels=3, random_state=0)
+    >>> tree = xdcc.LaCovaCClassifier(max_depth=1).fit(data.X, data.Y).tree_
+    >>> tree.n_children, tree.feature
+    (array([2, 2, 2, 0, 0, 0, 0], dtype=int32), array([-1,  0,  0, -1, -1, -1, -1], dtype=int32))
     """
 
     start: NDArray[np.int64]
