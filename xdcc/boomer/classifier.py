@@ -134,6 +134,17 @@ class BoomerClassifier(MultiLabelEstimator):
     -----
     NaN in X is a missing value: no condition on that attribute holds. What a sparse X does not
     store is 0, not missing.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.BoomerClassifier(n_rules=20, random_state=0).fit(data.X, data.Y)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
+    >>> print(model.rules_[0])
+    if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
     _takes_categories = True

@@ -51,6 +51,11 @@ class Condition:
         How its value is compared.
     value : float or object
         With what: a threshold, or the value of a nominal attribute.
+
+    Examples
+    --------
+    >>> str(Condition("age", "<=", 30.5))
+    'age <= 30.5'
     """
 
     attribute: str
@@ -75,6 +80,11 @@ class Rule:
         The head: a score for each label that it predicts for.
     n_covered : int
         Training rows that the rule covers.
+
+    Examples
+    --------
+    >>> print(Rule((Condition("age", "<=", 30.5),), {"young": 0.25}, n_covered=12))
+    if age <= 30.5 then young +0.25 (12 rows)
     """
 
     conditions: tuple[Condition, ...]
@@ -119,6 +129,16 @@ class RuleList(Sequence[Rule]):
         Labels and their scores.
     n_covered : int64 array of shape (n_rules,)
         Training rows that each rule covers.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=2, random_state=0)
+    >>> rules = xdcc.BoomerClassifier(n_rules=5, random_state=0).fit(data.X, data.Y).rules_
+    >>> len(rules), rules[0].body
+    (5, 'true')
+    >>> [rule.body for rule in rules[1:3]]
+    ['feature_8 > -0.000106646', 'feature_8 > 0.00403487']
     """
 
     def __init__(
