@@ -52,6 +52,15 @@ def feature_importance(
         If `boosters_` is not a list of lists.
     ValueError
         If `importance_type` is unknown.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> importance = feature_importance(chain.fit(data.X, data.Y))
+    >>> importance.columns.tolist(), importance["kind"].unique().tolist()
+    (['round', 'kind', 'name', 'importance'], ['feature', 'label'])
     """
     check_domain("importance_type", importance_type, Choice(get_args(ImportanceType)))
     rounds = [

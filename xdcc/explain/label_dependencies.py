@@ -79,6 +79,15 @@ def label_dependencies(
     ValueError
         If X, Y or the weights are not as described or do not fit the chain or each other, or two
         labels have the same name.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> dependencies = label_dependencies(chain.fit(data.X, data.Y), data.X, data.Y)
+    >>> dependencies.columns.tolist()
+    ['round', 'source', 'target', 'gain', 'share']
     """
     truth = check_truth(chain, X, Y)
     weight = check_weight(sample_weight, len(truth))

@@ -46,6 +46,21 @@ def plot_dependencies(
         If Matplotlib cannot be imported.
     ValueError
         If `value` is unknown, or is ``"share"`` without a round.
+
+    Examples
+    --------
+    >>> dependencies = pd.DataFrame(
+    ...     {
+    ...         "round": [2],
+    ...         "source": pd.Categorical(["even"], ["even", "prime"]),
+    ...         "target": pd.Categorical(["prime"], ["even", "prime"]),
+    ...         "gain": [3.5],
+    ...         "share": [0.2],
+    ...     }
+    ... )
+    >>> axes = plot_dependencies(dependencies)
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['even', 'prime']
     """
     require_pyplot("plot_dependencies")
     check_domain("value", value, Choice(tuple(_BAR_LABELS)))

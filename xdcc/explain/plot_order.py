@@ -38,6 +38,15 @@ def plot_order(chain: DynamicChainClassifier, X: Any, ax: "Axes | None" = None) 
         If `boosters_` is not a list of lists.
     ValueError
         If X is not as described or has another number of features than in `fit`.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> axes = plot_order(chain.fit(data.X, data.Y), data.X)
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['label_0', 'label_1', 'label_2']
     """
     require_pyplot("plot_order")
     statistics = round_statistics(chain, X)

@@ -41,6 +41,14 @@ def plot_rounds(
         If Matplotlib cannot be imported.
     ValueError
         If `axes` are not two.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> chain = chain.fit(data.X, data.Y)
+    >>> positives, negatives = plot_rounds(xdcc.explain.round_statistics(chain, data.X))
     """
     require_pyplot("plot_rounds")
     n_rounds, n_labels = statistics.positive.shape

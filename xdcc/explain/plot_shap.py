@@ -45,6 +45,16 @@ def plot_shap(
         If Matplotlib cannot be imported.
     ValueError
         If there is no such label, or `n_bars` is below 1.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> values = xdcc.explain.shap_values(chain.fit(data.X, data.Y), data.X)
+    >>> axes = plot_shap(values, label="label_0", n_bars=5)
+    >>> axes.get_xlabel()
+    'mean |SHAP value| (log-odds)'
     """
     pyplot = require_pyplot("plot_shap")
     check_domain("n_bars", n_bars, Number(low=1, whole=True))

@@ -32,6 +32,18 @@ class RoundStatistics:
         How many of them agree with the truth; None without a truth.
     positive_wrong, negative_wrong : int arrays of shape (n_rounds, n_labels) or None
         How many of them contradict it. Rows whose label is unknown count in neither.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> statistics = xdcc.explain.RoundStatistics(
+    ...     n_samples=10,
+    ...     label_names=["even", "prime"],
+    ...     positive=np.array([[4, 1], [0, 2]]),
+    ...     negative=np.array([[2, 3], [4, 4]]),
+    ... )
+    >>> (statistics.positive + statistics.negative).sum(axis=1)  # a label per row and round
+    array([10, 10])
     """
 
     n_samples: int
@@ -115,6 +127,15 @@ def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> Ro
         If `boosters_` is not a list of lists.
     ValueError
         If X or Y is not as described, or they do not fit the chain or each other.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> statistics = round_statistics(chain.fit(data.X, data.Y), data.X, data.Y)
+    >>> (statistics.positive + statistics.negative).sum(axis=1)  # a label per row and round
+    array([100, 100])
     """
     truth = None if Y is None else check_truth(chain, X, Y)
     counts: dict[str, list[NDArray[np.int64]]] = {}

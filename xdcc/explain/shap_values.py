@@ -41,6 +41,17 @@ class ShapValues:
     round : int or None
         The round that is explained, from 1; None if each label is explained by the round that
         decided it.
+
+    Examples
+    --------
+    >>> values = ShapValues(
+    ...     values=np.array([[[0.5, 0.0, -1.0]]], dtype=np.float32),
+    ...     feature_names=["x0"],
+    ...     label_names=["y0"],
+    ...     round=1,
+    ... )
+    >>> values.values.sum(axis=2)  # margins
+    array([[-0.5]], dtype=float32)
     """
 
     values: NDArray[np.float32]
@@ -96,6 +107,14 @@ def shap_values(chain: DynamicChainClassifier, X: Any, round_: int | None = None
     ValueError
         If `round_` is not one of the chain's, or X is not as described or has another number of
         features than in `fit`.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=4, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> shap_values(chain.fit(data.X, data.Y), data.X).values.shape
+    (100, 3, 8)
     """
     n_rounds = len(boosters_by_round(chain))
     if round_ is not None:
