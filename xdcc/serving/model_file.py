@@ -72,6 +72,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     A `random_state` that is a generator is stored as None: its state would not tell how the model
     was made, since `fit` has drawn from it. Tuples among the arguments come back as lists, NumPy
     scalars as Python's.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> save_model(model, "model.xdcc")
+    >>> np.array_equal(load_model("model.xdcc").predict(data.X), model.predict(data.X))
+    True
     """
     content = _archive(model)
     target = Path(path)
@@ -111,6 +120,14 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("model.xdcc").write_bytes(b"something else")
+    >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    xdcc.serving.model_file.ModelFileError: ...
     """
     content = _checked_content(Path(path))
     require_plugin("load_model")

@@ -34,6 +34,15 @@ def stock_booster(booster: xgb.Booster) -> xgb.Booster:
         writes. With ``binary:logistic`` its margins are those of `booster`, bit for bit, and its
         probabilities differ by 2e-7 at most, because the plugin computes the logistic function in
         its own way. With ``binary:logitraw`` margins differ by roundings of `base_score`.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> stock = stock_booster(model.booster_)
+    >>> np.allclose(stock.inplace_predict(data.X), model.predict_proba(data.X))
+    True
     """
     model = json.loads(booster.save_raw("json"))
     learner = model["learner"]

@@ -49,6 +49,16 @@ class StockChain:
         If the directory has no ``chain.json``.
     RuntimeError
         If the export needs a newer XGBoost or a newer copy of this file.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> chain = xdcc.DynamicChainClassifier(chain_length=2, n_estimators=5, cv=2)
+    >>> xdcc.serving.to_stock(chain.fit(data.X, data.Y), "exported")
+    >>> StockChain("exported").predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:

@@ -57,6 +57,15 @@ def to_stock(
         If there is something at `directory`.
     FileNotFoundError
         If the directory above does not exist.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> to_stock(model, "exported")
+    >>> sorted(file.name for file in Path("exported").iterdir())
+    ['chain.json', 'round_000_0.ubj', 'stock_chain.py']
     """
     settings, rounds = _described(model)
     target = Path(directory)

@@ -30,6 +30,16 @@ def to_treelite(booster: xgb.Booster) -> Any:
     ------
     ImportError
         If Treelite is not installed.
+
+    Examples
+    --------
+    >>> import treelite
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> trees = to_treelite(model.booster_)
+    >>> treelite.gtil.predict(trees, data.X.astype(np.float32)).shape
+    (100, 3, 1)
     """
     try:
         import treelite
