@@ -60,6 +60,20 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     rounding. It is the model of the local estimator, save for rounding too, if features have no
     more than `max_bin` values: else the workers' quantiles are merged, and bins can differ
     slightly. Rows for `subsample` are drawn on each worker, so other rows than locally.
+
+    Examples
+    --------
+    >>> import dask.array
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> X, Y = (dask.array.from_array(part, chunks=(50, -1)) for part in (data.X, data.Y))
+    >>> model = DaskDynamicChainClassifier(chain_length=2, n_estimators=5)
+    >>> with distributed.Client(
+    ...     n_workers=1, processes=False, protocol="tcp", dashboard_address=":0"
+    ... ):
+    ...     model.fit(X, Y).predict(X[:2]).compute()
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
     _takes_categories = False  # chunks would have to agree on their numbers
