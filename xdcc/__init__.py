@@ -9,6 +9,8 @@ Examples
 >>> digits = xdcc.data.load_digits_properties()
 >>> classifier = xdcc.BinaryRelevance(n_estimators=5, max_depth=3).fit(digits.X, digits.Y)
 >>> classifier.predict(digits.X[:2])
+array([[1, 0, 0, 1, 1, 1, 0],
+       [0, 0, 0, 0, 1, 0, 1]])
 """
 
 from importlib import import_module
