@@ -33,6 +33,12 @@ def balanced_k_means(
     int array of shape (n_points,)
         Number of each point's cluster; a local minimum of the sum of squared distances to the
         clusters' means.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [0.1], [0.2], [5.0]])
+    >>> np.bincount(balanced_k_means(points, 2, np.random.RandomState(0)))
+    array([2, 2])
     """
     n_points = len(points)
     places = np.sort(np.arange(n_points) % n_clusters)

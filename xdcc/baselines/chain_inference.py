@@ -39,6 +39,16 @@ def beam_search(
         The most probable first; ``n_found = min(beam_width, 2**n_labels)``.
     log_proba : float64 array of shape (n_samples, n_found)
         Logarithm of P(y | x), exact.
+
+    Examples
+    --------
+    >>> from xdcc.baselines import ProbabilisticClassifierChain
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> chain = ProbabilisticClassifierChain(order=[0, 1]).fit(X, Y).model_
+    >>> labelsets, log_proba = beam_search(chain, X[3:], beam_width=2)
+    >>> labelsets[0], np.exp(log_proba).round(2)
+    (array([[1, 1],
+           [0, 1]], dtype=int8), array([[0.75, 0.18]]))
     """
     n_labels = len(chain.estimators_)
     n_found = min(beam_width, 2**n_labels)
@@ -93,6 +103,14 @@ def labelset_log_proba(
     Returns
     -------
     float64 array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from xdcc.baselines import ProbabilisticClassifierChain
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0, 0], [0, 1], [1, 1], [1, 1]])
+    >>> chain = ProbabilisticClassifierChain(order=[0, 1]).fit(X, Y).model_
+    >>> np.exp(labelset_log_proba(chain, X, Y)).round(2)
+    array([0.4 , 0.43, 0.53, 0.75])
     """
     filled = with_stand_in(X)
     in_order = Y[:, chain.order_]
@@ -117,6 +135,12 @@ def marginals(labelsets: NDArray[np.int8], log_proba: NDArray[np.float64]) -> ND
     Returns
     -------
     float64 array of shape (n_samples, n_labels)
+
+    Examples
+    --------
+    >>> labelsets = np.array([[[1, 1], [1, 0]]], dtype=np.int8)
+    >>> marginals(labelsets, np.log([[0.6, 0.2]])).round(2)
+    array([[1.  , 0.75]])
     """
     share = special.softmax(log_proba, axis=1)
     # Sums of rounded shares may exceed 1 by a rounding error.

@@ -66,6 +66,11 @@ def with_stand_in(X: Features) -> Features:
     Returns
     -------
     float32 array or CSR matrix of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> with_stand_in(np.array([[1, np.nan]], dtype=np.float32)) == MISSING
+    array([[False,  True]])
     """
     if isinstance(X, np.ndarray):
         return np.where(np.isnan(X), np.float32(MISSING), X)

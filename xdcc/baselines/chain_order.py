@@ -38,6 +38,12 @@ def check_order(order: Order | ArrayLike, n_labels: int | None = None) -> None:
     ------
     ValueError
         If it is something else.
+
+    Examples
+    --------
+    >>> check_order("rarest")
+    Traceback (most recent call last):
+    ValueError: order='rarest': it has to be one of 'random', 'frequent', 'rare'.
     """
     if isinstance(order, str):
         check_domain("order", order, Choice(ORDERS))
@@ -78,6 +84,12 @@ def resolve_order(
     ------
     ValueError
         As in :func:`check_order`.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0, 1], [1, 0, 0], [1, 1, 1]])
+    >>> resolve_order("rare", Y, None, np.random.RandomState(0))
+    array([1, 2, 0])
     """
     n_labels = Y.shape[1]
     check_order(order, n_labels)

@@ -35,6 +35,13 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
     ------
     ValueError
         If `estimator` is no classifier with probabilities.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier()
+    >>> seeded(tree, np.random.RandomState(0)).random_state is not None, tree.random_state
+    (True, None)
     """
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict_proba")):
         raise ValueError(

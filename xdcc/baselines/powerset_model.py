@@ -24,6 +24,16 @@ class PowersetModel:
     ----------
     labelsets : int8 array of shape (n_labelsets, n_labels)
         The labelsets of the training data, the most frequent first.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[0, 1], [1, 1], [1, 1]])
+    >>> model = PowersetModel(DecisionTreeClassifier()).fit(X, Y, None)
+    >>> model.labelsets, model.predict(X[:2])
+    (array([[1, 1],
+           [0, 1]], dtype=int8), array([[0, 1],
+           [1, 1]]))
     """
 
     def __init__(self, learner: Any) -> None:

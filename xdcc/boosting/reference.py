@@ -74,6 +74,11 @@ def gradients(
     -------
     grad, hess : float64 arrays, shape (n_rows, n_labels)
         (p - y) and p (1 - p), times the weight; 0 where unknown or masked.
+
+    Examples
+    --------
+    >>> gradients([[1, np.nan]], [[0.0, 0.0]])
+    (array([[-0.5,  0. ]]), array([[0.25, 0.  ]]))
     """
     Y = np.asarray(Y, dtype=np.float64)
     probability = expit(np.asarray(margin, dtype=np.float64))
@@ -122,6 +127,11 @@ def label_weights_and_gains(
     ------
     ValueError
         If the scope is unknown.
+
+    Examples
+    --------
+    >>> label_weights_and_gains([-0.2, 0.9], [1.0, 1.0], reg_lambda=0.0)
+    (array([ 0.2, -0.9]), array([0.04, 0.81]))
     """
     G, H = np.asarray(G, dtype=np.float64), np.asarray(H, dtype=np.float64)
     counts = H > 0
@@ -160,6 +170,18 @@ def node_score(
     ------
     ValueError
         If the method or the scope is unknown.
+
+    Examples
+    --------
+    >>> G, H = [-0.2, -0.8, 0.9, 0.1], np.ones(4)  # Table 1
+    >>> for method in SPLIT_METHODS:
+    ...     print(method, round(node_score(G, H, method, reg_lambda=0.0), 2) + 0.0)
+    sumGain 1.5
+    maxGain 0.81
+    sumWeight 0.0
+    maxWeight 0.8
+    sumAbsG 2.0
+    maxAbsG 0.9
     """
     aggregate, term = _checked(method, SPLIT_METHODS)[:3], method[3:]
     weights, gains = label_weights_and_gains(G, H, **regularisation)
@@ -189,6 +211,13 @@ def split_allowed(
     ------
     ValueError
         If the scope is unknown.
+
+    Examples
+    --------
+    >>> split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="any")
+    True
+    >>> split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="all")
+    False
     """
     for H in (np.asarray(H_left), np.asarray(H_right)):
         heavy_enough = {
@@ -221,6 +250,12 @@ def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
         Per feature, ascending: the larger one of every two neighbouring distinct values, and one
         cut above them all (so that "present left, missing right" is a candidate). Empty for a
         feature without a value.
+
+    Examples
+    --------
+    >>> [cuts] = cuts_of_distinct_values([[1.0], [3.0], [np.nan], [1.0]])
+    >>> cuts.round(3)
+    array([3., 3.], dtype=float32)
     """
     cuts = []
     for column in np.asarray(X, dtype=np.float32).T:
@@ -231,7 +266,13 @@ def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
 
 
 def goes_left(values: Floats, threshold: float, default_left: bool) -> Bools:
-    """Which of a feature's float32 values (n_rows,) a split sends left: below it, or missing."""
+    """Which of a feature's float32 values (n_rows,) a split sends left: below it, or missing.
+
+    Examples
+    --------
+    >>> goes_left(np.array([0.5, 2.0, np.nan]), threshold=1.0, default_left=True)
+    array([ True, False,  True])
+    """
     return np.where(np.isnan(values), default_left, values < np.float32(threshold))
 
 
@@ -276,6 +317,13 @@ def candidate_gains(
     ------
     ValueError
         If the method or the scope is unknown.
+
+    Examples
+    --------
+    >>> grad, hess = gradients([[1], [0]], [[0.0], [0.0]])
+    >>> found = candidate_gains([[1.0], [2.0]], grad, hess, [[2.0]], "sumGain", reg_lambda=0.0)
+    >>> found["gain"]
+    array([2., 2.])
     """
     X = np.asarray(X, dtype=np.float32)
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
@@ -314,6 +362,14 @@ class ReferenceTree:
         Of the node's split; 0 in a leaf.
     leaf_value : float64 array, shape (n_nodes, n_labels)
         Shrunk by the learning rate; 0 in inner nodes.
+
+    Examples
+    --------
+    >>> grad, hess = gradients([[1], [0]], [[0.0], [0.0]])
+    >>> tree = grow_tree([[1.0], [2.0]], grad, hess, [[2.0]], "sumGain", 1, 0.5, reg_lambda=0.0)
+    >>> tree.feature, tree.predict([[1.5], [2.5]])
+    (array([ 0, -1, -1]), array([[ 1.],
+           [-1.]]))
     """
 
     feature: NDArray[np.int64]
@@ -391,6 +447,15 @@ def grow_tree(
     ------
     ValueError
         If the method or the scope is unknown.
+
+    Examples
+    --------
+    >>> X, Y = [[1.0], [2.0], [3.0]], [[1, 1], [1, 0], [0, 0]]
+    >>> grad, hess = gradients(Y, np.zeros((3, 2)))
+    >>> cuts = cuts_of_distinct_values(X)
+    >>> tree = grow_tree(X, grad, hess, cuts, "maxGain", max_depth=1, learning_rate=0.3)
+    >>> tree.threshold[0]
+    np.float32(2.0)
     """
     X = np.asarray(X, dtype=np.float32)
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
@@ -466,6 +531,15 @@ def boost(
     ------
     ValueError
         If the method or the scope is unknown.
+
+    Examples
+    --------
+    >>> X, Y = [[1.0], [2.0], [3.0]], [[1, 1], [1, 0], [0, 0]]
+    >>> trees = boost(X, Y, 20, "sumGain", max_depth=2, learning_rate=0.3)
+    >>> (predict(trees, X) > 0).astype(int)
+    array([[1, 1],
+           [1, 0],
+           [0, 0]])
     """
     cuts = cuts_of_distinct_values(X)
     margin = np.zeros(np.shape(Y)) + logit(base_score)
@@ -481,6 +555,14 @@ def boost(
 
 
 def predict(trees: Sequence[ReferenceTree], X: ArrayLike, base_score: ArrayLike = 0.5) -> Floats:
-    """Margins (n_rows, n_labels) of at least one tree, with the start that `boost` was given."""
+    """Margins (n_rows, n_labels) of at least one tree, with the start that `boost` was given.
+
+    Examples
+    --------
+    >>> trees = boost([[1.0], [2.0]], [[1], [0]], 5, "sumGain", max_depth=1, learning_rate=0.3)
+    >>> predict(trees, [[1.0], [2.0]]).round(2)
+    array([[ 0.53],
+           [-0.53]])
+    """
     margin: Floats = np.sum([tree.predict(X) for tree in trees], axis=0) + logit(base_score)
     return margin

@@ -53,6 +53,15 @@ def read_trees(booster: "xgboost.Booster") -> list[ReferenceTree]:
     -------
     list of ReferenceTree
         The number of labels is 1 for scalar leaves.
+
+    Examples
+    --------
+    >>> import xgboost
+    >>> X, Y = np.array([[1.0], [2.0]]), np.array([[1], [0]])
+    >>> booster = xgboost.train({"max_depth": 1}, xgboost.DMatrix(X, Y), num_boost_round=1)
+    >>> [tree] = read_trees(booster)
+    >>> tree.threshold[0]
+    np.float32(2.0)
     """
     model = json.loads(bytes(booster.save_raw("json")))
     return [_read_tree(tree) for tree in model["learner"]["gradient_booster"]["model"]["trees"]]
@@ -115,6 +124,15 @@ def compare_trees(
         With the node and both splits, if leaf values differ by more than `VALUE_TOLERANCE`, if a
         recorded gain is wrong, or if two different splits differ in gain by more than
         `GAIN_TOLERANCE`.
+
+    Examples
+    --------
+    >>> from xdcc.boosting.reference import gradients, grow_tree
+    >>> X, cuts = [[1.0], [2.0]], [[2.0]]
+    >>> grad, hess = gradients([[1], [0]], [[0.0], [0.0]])
+    >>> tree = grow_tree(X, grad, hess, cuts, "sumGain", max_depth=1, learning_rate=0.3)
+    >>> compare_trees(tree, tree, X, grad, hess, "sumGain")
+    Comparison(equal_nodes=3, ties=0)
     """
     X = np.asarray(X, dtype=np.float32)
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)

@@ -37,6 +37,13 @@ def accumulate(
         The round's predictions.
     was_open : bool array of shape (n_samples, n_labels)
         Whether the label had not been propagated when the round began.
+
+    Examples
+    --------
+    >>> running = np.array([[0.6, 0.3]])
+    >>> accumulate(running, np.array([[0.2, 0.8]]), was_open=np.array([[True, True]]))
+    >>> running
+    array([[0.6, 0.8]])
     """
     np.maximum(running, Y_proba, out=running, where=was_open)
 
@@ -53,6 +60,11 @@ def standard_proba(P: NDArray[np.floating]) -> NDArray[np.floating]:
     -------
     float array of shape (n_samples, n_labels)
         The propagated probability, 0 where there is none.
+
+    Examples
+    --------
+    >>> standard_proba(np.array([[0.9, np.nan]]))
+    array([[0.9, 0. ]])
     """
     return np.where(np.isnan(P), 0, P)
 
@@ -78,6 +90,14 @@ def cumulated_proba(
     -------
     float array of shape (n_samples, n_labels)
         Probabilities; a new array.
+
+    Examples
+    --------
+    >>> running, P = np.array([[0.6, 0.3]]), np.array([[0.1, np.nan]])
+    >>> cumulated_proba(running, P, "equation9")
+    array([[0.1, 0.3]])
+    >>> cumulated_proba(running, P, "authors")
+    array([[0.6, 0.3]])
     """
     if cumulation == "authors":
         return running.copy()
@@ -103,6 +123,13 @@ def labels_from_proba(
     -------
     int array of shape (n_samples, n_labels)
         Zeros and ones.
+
+    Examples
+    --------
+    >>> labels_from_proba(np.array([[0.5, 0.3]]), "cumulated", "equation9")
+    array([[1, 0]])
+    >>> labels_from_proba(np.array([[0.5, 0.3]]), "cumulated", "authors")
+    array([[0, 0]])
     """
     if prediction == "cumulated" and cumulation == "authors":
         return (Y_proba > 0.5).astype(np.int64)

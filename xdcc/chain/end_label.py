@@ -28,6 +28,12 @@ def end_truth(Y: NDArray[np.float32], P: NDArray[np.floating]) -> NDArray[np.flo
     -------
     float32 array of shape (n_samples,)
         1 where every positive label has been propagated, with whatever value, else 0.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 0]], dtype=np.float32)
+    >>> end_truth(Y, P=np.array([[0.9, np.nan], [np.nan, 0.1]]))
+    array([1., 0.], dtype=float32)
     """
     return (~((Y == 1) & np.isnan(P)).any(axis=1)).astype(np.float32)
 
@@ -46,6 +52,12 @@ def at_end(P: NDArray[np.floating], Y_proba: NDArray[np.floating]) -> NDArray[np
     -------
     bool array of shape (n_samples,)
         Whether the end label has at least 0.5 and no open label has more.
+
+    Examples
+    --------
+    >>> P = np.array([[0.9, np.nan], [np.nan, np.nan]])
+    >>> at_end(P, Y_proba=np.array([[0.9, 0.2, 0.7], [0.8, 0.2, 0.7]]))
+    array([ True, False])
     """
     end = Y_proba[:, -1]
     largest = np.where(np.isnan(P), Y_proba[:, :-1], 0).max(axis=1)

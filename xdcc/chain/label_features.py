@@ -33,6 +33,15 @@ class LabelFeatures:
     joined : float32 array or CSR matrix of shape (n_samples, n_features + n_columns)
         [X | P] for ``xgboost.Booster.inplace_predict``. The CSR matrix holds the free slots as
         entries, and a row's labels in the order in which they were propagated.
+
+    Examples
+    --------
+    >>> features = LabelFeatures(np.array([[0.5], [1.5]], np.float32), n_columns=2, n_slots=1)
+    >>> features.P[1, 0] = 0.25
+    >>> features.take_in(np.array([[-1], [0]]))
+    >>> features.joined
+    array([[0.5 ,  nan,  nan],
+           [1.5 , 0.25,  nan]], dtype=float32)
     """
 
     P: NDArray[np.float32]

@@ -37,6 +37,13 @@ class ChainState:
         Labels that the last round propagated, in their order, -1 where none.
     ended : bool array of shape (n_samples,)
         Rows that the end label has ended.
+
+    Examples
+    --------
+    >>> state = ChainState(np.full((1, 2), np.nan, dtype=np.float32))
+    >>> state.advance(np.array([[0.75, 0.25]], dtype=np.float32), PropagationRule())
+    >>> state.P, state.labels
+    (array([[0.75,  nan]], dtype=float32), array([[0]]))
     """
 
     labels: NDArray[np.intp]

@@ -91,6 +91,17 @@ def propagate(
     -------
     int array of shape (n_samples, rule.labels_per_round)
         The labels that were newly propagated, in their order, :data:`NO_LABEL` where none was.
+
+    Examples
+    --------
+    >>> P = np.full((2, 3), np.nan)
+    >>> Y_proba = np.array([[0.1, 0.8, 0.6], [0.4, 0.2, 0.3]])
+    >>> propagate(P, Y_proba, PropagationRule())
+    array([[1],
+           [1]])
+    >>> P
+    array([[nan, 0.8, nan],
+           [nan, 0.2, nan]])
     """
     rows = np.arange(len(P)) if where is None else np.flatnonzero(where)
     labels = np.full((len(P), rule.labels_per_round), NO_LABEL)

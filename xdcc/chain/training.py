@@ -203,6 +203,12 @@ def open_base_score(
     list of float
         Probability for each label, between 1e-6 and 1 - 1e-6. 0.5 where no entry is left: such
         a label has no gradient.
+
+    Examples
+    --------
+    >>> Y, P = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[0.9, np.nan]] + [[np.nan] * 2] * 2)
+    >>> np.round(open_base_score(Y, None, P), 2)
+    array([0.5 , 0.67])
     """
     mean = label_frequency(Y, weight, where=np.isnan(P), empty=0.5)
     return np.clip(mean, _SMALLEST_BASE_SCORE, 1 - _SMALLEST_BASE_SCORE).tolist()

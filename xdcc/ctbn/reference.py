@@ -13,7 +13,13 @@ from xdcc.ctbn.tree_inference import Ints, Parents
 
 
 def all_labelsets(n_labels: int) -> Ints:
-    """List all labelsets in lexicographic order, shape (2^n_labels, n_labels)."""
+    """List all labelsets in lexicographic order, shape (2^n_labels, n_labels).
+
+    Examples
+    --------
+    >>> all_labelsets(2).tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
     return np.array(list(itertools.product((0, 1), repeat=n_labels)), dtype=np.int64)
 
 
@@ -34,6 +40,12 @@ def log_prob(log_cpd: Floats, parents: Parents, labelset: Ints, row: int) -> flo
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> log_cpd = np.log(np.full((2, 2, 2, 1), 0.5))
+    >>> np.exp(log_prob(log_cpd, np.array([-1, 0]), np.array([1, 0]), row=0)).round(2)
+    np.float64(0.25)
     """
     total = 0.0
     for label, parent in enumerate(parents):
@@ -45,7 +57,14 @@ def log_prob(log_cpd: Floats, parents: Parents, labelset: Ints, row: int) -> flo
 def mixture_probabilities(
     log_cpds: list[Floats], trees: list[Parents], weights: Floats, row: int
 ) -> Floats:
-    """Probabilities of all labelsets in one row (equation 5), in `all_labelsets`' order."""
+    """Probabilities of all labelsets in one row (equation 5), in `all_labelsets`' order.
+
+    Examples
+    --------
+    >>> log_cpd = np.log(np.full((2, 2, 2, 1), 0.5))
+    >>> mixture_probabilities([log_cpd], [np.array([-1, 0])], np.ones(1), row=0).round(2)
+    array([0.25, 0.25, 0.25, 0.25])
+    """
     labelsets = all_labelsets(len(trees[0]))
     return np.array(
         [
@@ -72,6 +91,11 @@ def best_tree(edges: Floats, roots: Floats) -> tuple[Parents, float]:
     -------
     parents : int array of shape (n_labels,)
     weight : float
+
+    Examples
+    --------
+    >>> best_tree(np.array([[0.0, -1.0], [-2.0, 0.0]]), roots=np.array([-3.0, -4.0]))
+    (array([-1,  0]), -4.0)
     """
     scored = [(tree, _weight(tree, edges, roots)) for tree in _trees(len(roots))]
     return max(scored, key=lambda pair: pair[1])
@@ -120,6 +144,13 @@ def logistic_objective(
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> X, one = np.array([[2.0]]), np.ones(1)
+    >>> objective = logistic_objective(X, np.zeros(3), one, one, one, l2=1.0, l2_intercept=0.0)
+    >>> round(objective, 3)  # log 2
+    0.693
     """
     total = 0.5 * l2 * sum(c**2 for c in coef[:-1]) + 0.5 * l2_intercept * coef[-1] ** 2
     for x, target, weight, e in zip(X, targets, weights, extra, strict=True):

@@ -80,6 +80,12 @@ def maximum_branching(edges: Floats, roots: Floats) -> Parents:
     -------
     int array of shape (n_labels,)
         Parent of every label, -1 for none.
+
+    Examples
+    --------
+    >>> edges = np.array([[0.0, -1.0, -4.0], [-2.0, 0.0, -5.0], [-3.0, -3.0, 0.0]])
+    >>> maximum_branching(edges, roots=np.array([-3.0, -4.0, -3.5]))
+    array([-1,  0, -1])
     """
     n_labels = len(roots)
     graph = nx.DiGraph()

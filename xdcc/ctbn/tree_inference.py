@@ -30,6 +30,12 @@ class Posterior:
         Log probability of the known labels.
     pairs : float array of shape (n_labels, 2, 2, n_samples)
         ``pairs[i, v, y]`` is P(Y_i = y, Y_parent = v | x, known labels); a root has v = 0.
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[1.0], [1.0]], [[1 / 3], [3.0]]]))
+    >>> sum_product(log_cpd, np.array([-1, 0])).marginals()
+    array([[0.5, 0.5]])
     """
 
     log_evidence: Floats
@@ -51,6 +57,13 @@ def log_cpd_of(log_odds: Floats) -> Floats:
     Returns
     -------
     float array of shape (n_labels, 2, 2, n_samples)
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[3.0], [3.0]]]))  # odds of 3 to 1, whatever the parent
+    >>> np.exp(log_cpd[0, 0])
+    array([[0.25],
+           [0.75]])
     """
     return -np.logaddexp(0, np.stack((log_odds, -log_odds), axis=2))
 
@@ -62,6 +75,11 @@ def top_down(parents: Parents) -> list[int]:
     ------
     ValueError
         If there is a cycle.
+
+    Examples
+    --------
+    >>> top_down(np.array([2, 0, -1]))
+    [2, 0, 1]
     """
     children: list[list[int]] = [[] for _ in parents]
     order = []
@@ -92,6 +110,12 @@ def labelset_log_prob(log_cpd: Floats, parents: Parents, Y: NDArray[np.integer])
     Returns
     -------
     float array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[1.0], [1.0]], [[1 / 3], [3.0]]]))
+    >>> np.exp(labelset_log_prob(log_cpd, np.array([-1, 0]), np.array([[1, 1]])))
+    array([0.375])
     """
     rows = np.arange(len(Y))
     total = np.zeros(len(Y))
@@ -116,6 +140,13 @@ def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) 
     Returns
     -------
     Posterior
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[1.0], [1.0]], [[1 / 3], [3.0]]]))
+    >>> posterior = sum_product(log_cpd, np.array([-1, 0]), known=np.array([[np.nan, 1.0]]))
+    >>> posterior.marginals(), np.exp(posterior.log_evidence)
+    (array([[0.75, 1.  ]]), array([0.5]))
     """
     order = top_down(parents)
     n_labels, n_samples = len(parents), log_cpd.shape[-1]
@@ -159,6 +190,12 @@ def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
     -------
     int array of shape (n_samples, n_labels)
         Zeros and ones.
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[2.0], [2.0]], [[1 / 3], [3.0]]]))
+    >>> max_sum(log_cpd, np.array([-1, 0]))
+    array([[1, 1]])
     """
     order = top_down(parents)
     n_labels, n_samples = len(parents), log_cpd.shape[-1]
@@ -196,6 +233,14 @@ def draw(
     Returns
     -------
     int8 array of shape (n_draws, n_labels)
+
+    Examples
+    --------
+    >>> log_cpd = log_cpd_of(np.log([[[1.0], [1.0]], [[1 / 3], [3.0]]]))
+    >>> uniform = np.array([[0.4, 0.7], [0.6, 0.3]])
+    >>> draw(log_cpd, np.array([-1, 0]), np.array([0, 0]), uniform)
+    array([[1, 1],
+           [0, 0]], dtype=int8)
     """
     Y = np.empty(uniform.shape, dtype=np.int8)
     for label in top_down(parents):

@@ -51,7 +51,14 @@ class ArffError(ValueError):
 
 
 class Line(NamedTuple):
-    """One line of a file, without a comment at its end."""
+    """One line of a file, without a comment at its end.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> str(Line(Path("a.arff"), 3, "1,x").error("x is no number", start=2))
+    'a.arff, line 3, column 3: x is no number'
+    """
 
     path: Path
     number: int
@@ -97,7 +104,13 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def unquote(raw: str) -> str:
-    """Return the text that a quoted or unquoted word stands for."""
+    """Return the text that a quoted or unquoted word stands for.
+
+    Examples
+    --------
+    >>> unquote("'a, b'"), unquote("a")
+    ('a, b', 'a')
+    """
     if raw[:1] not in ("'", '"'):
         return raw
     return _ESCAPE.sub(_unescape, raw[1:-1])
@@ -116,6 +129,11 @@ def end_of_quoted(line: Line, start: int) -> int:
     ------
     ArffError
         If the quote is not closed.
+
+    Examples
+    --------
+    >>> end_of_quoted(Line(Path("a.arff"), 3, "'a, b',1"), start=0)
+    6
     """
     match = QUOTED_WORD.match(line.text, start)
     if match is None:
@@ -124,7 +142,13 @@ def end_of_quoted(line: Line, start: int) -> int:
 
 
 def skip_space(text: str, start: int) -> int:
-    """Return the offset of the first character at or behind `start` that is no white space."""
+    """Return the offset of the first character at or behind `start` that is no white space.
+
+    Examples
+    --------
+    >>> skip_space("a   b", start=1)
+    4
+    """
     return len(text) - len(text[start:].lstrip())
 
 
@@ -135,6 +159,12 @@ def split_cells(line: Line, start: int, end: int) -> list[Cell]:
     ------
     ArffError
         For a quote that is not closed, and for text behind a closing quote.
+
+    Examples
+    --------
+    >>> line = Line(Path("a.arff"), 3, "1,'a, b'")
+    >>> split_cells(line, 0, len(line.text))
+    [Cell(raw='1', start=0), Cell(raw="'a, b'", start=2)]
     """
     cells = []
     while True:

@@ -197,7 +197,13 @@ class MultiLabelDataset:
 
 
 def as_labels(values: NDArray[np.float64]) -> Labels:
-    """Return labels 0 and 1 as int8; as they are if one is NaN (unknown)."""
+    """Return labels 0 and 1 as int8; as they are if one is NaN (unknown).
+
+    Examples
+    --------
+    >>> as_labels(np.array([[1.0, 0.0]])), as_labels(np.array([[1.0, np.nan]]))
+    (array([[1, 0]], dtype=int8), array([[ 1., nan]]))
+    """
     return values if np.isnan(values).any() else values.astype(np.int8)
 
 
@@ -208,6 +214,13 @@ def concatenate(first: MultiLabelDataset, second: MultiLabelDataset) -> MultiLab
     ------
     ValueError
         If the two differ in features, their types and categories, labels or storage.
+
+    Examples
+    --------
+    >>> from xdcc.data import load_dataset
+    >>> digits = load_dataset("digits")
+    >>> len(concatenate(digits[:10], digits[50:55]))
+    15
     """
     for field in ("feature_names", "feature_types", "categories", "label_names", "dropped"):
         if getattr(first, field) != getattr(second, field):

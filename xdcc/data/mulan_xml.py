@@ -38,6 +38,12 @@ def read_label_names(path: Path) -> list[LabelName]:
     ArffError
         For malformed XML, another root element, a label without or with a repeated name, and a
         file without labels.
+
+    Examples
+    --------
+    >>> _ = Path("colours.xml").write_text('<labels><label name="red"></label></labels>')
+    >>> read_label_names(Path("colours.xml"))
+    [LabelName(name='red', line=1, column=9)]
     """
     names: dict[str, LabelName] = {}
     parser = expat.ParserCreate(namespace_separator=" ")

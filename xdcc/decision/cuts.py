@@ -28,6 +28,14 @@ class Cuts(NamedTuple):
         The entries by descending probability, equal ones as they came.
     sizes : int array of shape (n_cuts,)
         How many entries each threshold predicts: the first so many of `order`.
+
+    Examples
+    --------
+    >>> cuts = Cuts.of(np.array([0.2, 0.6, 0.2]))
+    >>> cuts.thresholds, cuts.sizes
+    (array([0.8, 0.4, 0.1]), array([0, 1, 3]))
+    >>> cuts.sums(np.array([1.0, 10.0, 100.0]))
+    array([  0.,  10., 111.])
     """
 
     thresholds: Floats
@@ -116,6 +124,11 @@ def check_thresholds(thresholds: ArrayLike, n_labels: int) -> Floats:
     ------
     ValueError
         If there are more or fewer of them, or one is not a number.
+
+    Examples
+    --------
+    >>> check_thresholds(0.3, n_labels=2)
+    array([0.3, 0.3])
     """
     values = np.asarray(thresholds)
     if values.shape not in ((), (n_labels,)) or values.dtype.kind not in "iuf":
@@ -145,6 +158,12 @@ def check_proba(Y_proba: Any) -> Floats:
     ------
     ValueError
         If it is no matrix of such numbers, or empty; the message says where.
+
+    Examples
+    --------
+    >>> check_proba([[0.5, 1.5]])
+    Traceback (most recent call last):
+    ValueError: Y_proba[0, 1] is 1.5; a probability is between 0 and 1.
     """
     try:
         proba = np.asarray(Y_proba, dtype=np.float64)

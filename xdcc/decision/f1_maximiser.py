@@ -40,6 +40,12 @@ class F1Maximum(NamedTuple):
         Zeros and ones.
     expected_f1 : float array of shape (n_samples,)
         Expected example-based F1, 0 to 1.
+
+    Examples
+    --------
+    >>> best = SizedMarginals.of_samples([[[1, 0], [1, 1]]]).maximise()
+    >>> best.labels, best.expected_f1
+    (array([[1, 0]]), array([0.83333333]))
     """
 
     labels: NDArray[np.int64]

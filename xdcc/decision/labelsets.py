@@ -39,6 +39,12 @@ def number_labelsets(
         Equally frequent ones in lexicographic order.
     labelset : int32 array of shape (n_samples,)
         Number of each row's labelset.
+
+    Examples
+    --------
+    >>> number_labelsets(np.array([[0, 1], [1, 0], [1, 0]]))
+    (array([[1, 0],
+           [0, 1]], dtype=int8), array([1, 0, 0], dtype=int32))
     """
     labelsets, labelset = np.unique(Y.astype(np.int8), axis=0, return_inverse=True)
     by_frequency = np.argsort(-np.bincount(labelset, sample_weight), kind="stable")

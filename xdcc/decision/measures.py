@@ -28,6 +28,11 @@ class Measure:
         for all entries together.
     value : callable
         A group's value, given the counts true, predicted, and both; arrays that broadcast.
+
+    Examples
+    --------
+    >>> MEASURES["jaccard"].value(np.array([2.0]), np.array([3.0]), np.array([1.0]))
+    array([0.25])
     """
 
     axis: Literal[0, 1] | None

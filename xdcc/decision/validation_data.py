@@ -52,6 +52,12 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> Validation
     ------
     ValueError
         If an argument is not as described, the shapes differ, or no entry is known.
+
+    Examples
+    --------
+    >>> data = validation_data([[1, np.nan], [np.nan, np.nan]], [[0.7, 0.4], [0.1, 0.2]], None)
+    >>> data.truth, data.known, data.proba
+    (array([[ True, False]]), array([[ True, False]]), array([[0.7, 0.4]]))
     """
     proba = check_proba(Y_proba)
     Y = check_labels(Y_true).Y
