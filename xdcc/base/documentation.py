@@ -99,6 +99,18 @@ def fill_in_class(cls: type) -> None:
     ----------
     cls : type
         What it inherits is left as it is.
+
+    Examples
+    --------
+    >>> class Rows:
+    ...     def read(self, X):
+    ...         \"\"\"Read rows.
+    ...
+    ...         {X}
+    ...         \"\"\"
+    >>> fill_in_class(Rows)
+    >>> "X : array-like" in Rows.read.__doc__
+    True
     """
     fill_in(cls)
     for attribute in vars(cls).values():
@@ -118,6 +130,18 @@ def documented[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     -------
     callable
         The function.
+
+    Examples
+    --------
+    >>> @documented
+    ... def count_rows(X):
+    ...     \"\"\"Count rows.
+    ...
+    ...     {X}
+    ...     \"\"\"
+    ...     return len(X)
+    >>> "X : array-like" in count_rows.__doc__
+    True
     """
     fill_in(function)
     return function

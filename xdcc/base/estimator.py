@@ -37,6 +37,20 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """A classifier for label matrices, and for one binary target.
 
     Docstrings of a subclass may name the entries of :mod:`xdcc.base.documentation`.
+
+    Examples
+    --------
+    >>> class Frequencies(MultiLabelEstimator):
+    ...     def fit(self, X, Y):
+    ...         self.frequencies_ = self._begin_fit(X, Y).Y.mean(axis=0)
+    ...         return self
+    ...
+    ...     def _proba(self, X):
+    ...         return np.tile(self.frequencies_, (len(X), 1))
+    >>> Frequencies().fit([[0], [1]], [[0, 1], [1, 1]]).predict_proba([[5]])
+    array([[0.5, 1. ]], dtype=float32)
+    >>> Frequencies().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[5]])
+    array(['yes'], dtype='<U3')
     """
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
