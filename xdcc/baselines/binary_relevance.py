@@ -1,12 +1,12 @@
 """Binary relevance (BR): scikit-learn's ``MultiOutputClassifier`` of label models."""
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import multioutput
 
 from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
+from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 
 _UNKNOWN = -1
@@ -66,53 +66,12 @@ class BinaryRelevance(PerLabelClassifier):
            [0.7, 0.5, 0.6]])
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        **booster_params: Any,
-    ) -> None:
-        super().__init__(
-            estimator=estimator,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            learning_rate=learning_rate,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            booster_params=booster_params,
-        )
+    _missing = np.nan
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train a model for each label.
-
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
-
-        Returns
-        -------
-        self : BinaryRelevance
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range or unknown, or the data are not as described.
-        """
-        model, _ = self._label_model(missing=np.nan)
-        data = self._begin_fit(X, Y, sample_weight)
-        data = self._for_learner(model, data)
+    def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
         data.Y[np.isnan(data.Y)] = _UNKNOWN
         self.model_ = multioutput.MultiOutputClassifier(model)
         self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
-        return self
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return np.stack([proba[:, 1] for proba in self.model_.predict_proba(X)], axis=1)

@@ -1,15 +1,17 @@
 """Classifier chain (CC): a label's model has the labels before it as features."""
 
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
 from xdcc.baselines.chain_order import Order, check_order, resolve_order
+from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 
 
@@ -72,6 +74,7 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
+    _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
 
     def __init__(
@@ -93,37 +96,17 @@ class ClassifierChain(PerLabelClassifier):
             learning_rate=learning_rate,
             random_state=random_state,
             n_jobs=n_jobs,
-            booster_params=booster_params,
+            **booster_params,
         )
         self.order = order
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train the chain.
-
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
-
-        Returns
-        -------
-        self : ClassifierChain
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If an argument is out of range or unknown, the order is no order of the labels, or
-            the data are not as described.
-        """
-        model, random = self._label_model(missing=MISSING)
+    def _check_params(self) -> None:
+        super()._check_params()
         check_order(self.order)
-        data = self._begin_fit(X, Y, sample_weight)
-        data = self._for_learner(model, data)
+
+    def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
         self.order_ = resolve_order(self.order, data.Y, data.sample_weight, random)
         self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)
-        return self
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return self.model_.predict_proba(with_stand_in(X))

@@ -54,14 +54,6 @@ class LabelPowerset(LearnerClassifier):
            [1, 1, 1]])
     """
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-
     @staticmethod
     def _default_learner() -> Any:
         return DecisionTreeClassifier()

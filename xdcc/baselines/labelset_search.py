@@ -1,5 +1,6 @@
 """``LabelsetSearch``: what the probabilistic chain and the ensemble of them share in inference."""
 
+from abc import abstractmethod
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.domains import Choice, Either, Number
+from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
@@ -42,9 +44,40 @@ class LabelsetSearch(LearnerClassifier):
             )
         return 2**self.n_labels_
 
-    def _check_labelsets(self, X: Any, Y: Any) -> tuple[Any, NDArray[np.int64]]:
+    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """Logarithm of P(y | x), exact whatever the beam.
+
+        Parameters
+        ----------
+        {X}
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            A labelset for each row.
+
+        Returns
+        -------
+        float array of shape (n_samples,)
+            Minus infinity where the labelset is impossible.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X or Y is not as described.
+        """
         features = self._check_X(X)
         labels = check_labels_as_in_fit(self, Y)
         check_consistent_length(features, labels)
         check_all_known(self, labels, "probabilities of labelsets")
-        return features, labels.astype(np.int64)
+        return self._labelset_log_proba(features, labels.astype(np.int64))
+
+    @abstractmethod
+    def _labelset_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Log-probability of a labelset for each row."""
+
+    @abstractmethod
+    def _mode(self, X: Features) -> NDArray[np.int64]:
+        """Predict the most probable labelset that is found."""
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        return super()._labels(X) if self.loss == "hamming" else self._mode(X)

@@ -18,7 +18,9 @@ class LearnerClassifier(MultiLabelEstimator):
 
     _domains = MappingProxyType({"estimator": Anything(), "random_state": Seed()})
 
-    def __init__(self, *, estimator: Any, random_state: int | np.random.RandomState | None) -> None:
+    def __init__(
+        self, *, estimator: Any = None, random_state: int | np.random.RandomState | None = None
+    ) -> None:
         self.estimator = estimator
         self.random_state = random_state
 

@@ -1,8 +1,9 @@
 """What binary relevance and the classifier chain share: arguments, and the model of a label."""
 
 import inspect
+from abc import abstractmethod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags, get_tags
@@ -20,6 +21,8 @@ class PerLabelClassifier(BoosterEstimator):
     """A model for each label: XGBoost, or copies of a scikit-learn classifier."""
 
     _uses_plugin = False
+    _missing: float
+    """What stands for an absent value on the way to the models."""
     _domains = MappingProxyType(
         {"estimator": Anything(), "n_estimators": Number(low=1, whole=True)}
     )
@@ -27,13 +30,13 @@ class PerLabelClassifier(BoosterEstimator):
     def __init__(
         self,
         *,
-        estimator: Any,
-        n_estimators: int,
-        max_depth: int,
-        learning_rate: float,
-        random_state: int | np.random.RandomState | None,
-        n_jobs: int | None,
-        booster_params: dict[str, Any],
+        estimator: Any = None,
+        n_estimators: int = 100,
+        max_depth: int = 6,
+        learning_rate: float = 0.3,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        **booster_params: Any,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -42,6 +45,40 @@ class PerLabelClassifier(BoosterEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self._keep_booster_params(booster_params)
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train a model for each label.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        {sample_weight}
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range or unknown, or the data are not as described.
+        """
+        self._check_params()
+        model, random = self._label_model(self._missing)
+        data = self._begin_fit(X, Y, sample_weight)
+        if isinstance(model, XGBModel):
+            model.feature_types = data.feature_types
+        else:
+            # As most solvers of scikit-learn are meant to be fitted.
+            data = data._replace(X=data.X.astype(np.float64))
+        self._learn(data, model, random)
+        return self
+
+    @abstractmethod
+    def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
+        """Train on checked data; `model` is copied for every label."""
 
     @property
     def _takes_categories(self) -> bool:  # type: ignore[override]
@@ -60,20 +97,11 @@ class PerLabelClassifier(BoosterEstimator):
         params = self._native_booster_params()
         if isinstance(params.get("base_score"), list):
             raise ValueError("base_score has to be one number here; it is used for every label.")
-        self._check_params()
         random = np.random.RandomState(params.get("seed", 0))
         if self.estimator is None:
             return XGBModel(params, self.n_estimators, missing), random
         self._check_booster_params_unused()
         return EstimatorModel(seeded(self.estimator, random), missing), random
-
-    @staticmethod
-    def _for_learner(model: LabelModel, data: FitData) -> FitData:
-        """Tell XGBoost what the features are; double precision for another learner."""
-        if isinstance(model, XGBModel):
-            model.feature_types = data.feature_types
-            return data
-        return data._replace(X=data.X.astype(np.float64))
 
     def _check_booster_params_unused(self) -> None:
         signature = inspect.signature(type(self).__init__).parameters

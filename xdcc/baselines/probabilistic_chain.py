@@ -98,34 +98,11 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         model = EstimatorModel(learner, MISSING)
         self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)
 
-    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Logarithm of P(y | x), exact whatever the beam.
-
-        Parameters
-        ----------
-        {X}
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            A labelset for each row.
-
-        Returns
-        -------
-        float array of shape (n_samples,)
-            Minus infinity where the labelset is impossible.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X or Y is not as described.
-        """
-        features, labels = self._check_labelsets(X, Y)
-        return labelset_log_proba(self.model_, features, labels)
+    def _labelset_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
+        return labelset_log_proba(self.model_, X, Y)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return marginals(*beam_search(self.model_, X, self._width()))
 
-    def _labels(self, X: Features) -> NDArray[np.int64]:
-        if self.loss == "hamming":
-            return super()._labels(X)
+    def _mode(self, X: Features) -> NDArray[np.int64]:
         return beam_search(self.model_, X, self._width())[0][:, 0].astype(np.int64)

@@ -90,30 +90,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         self._width()
         self.chains_ = self._fit_chains(data, learner, random)
 
-    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Logarithm of P(y | x), exact whatever the beam.
-
-        Parameters
-        ----------
-        {X}
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            A labelset for each row.
-
-        Returns
-        -------
-        float array of shape (n_samples,)
-            Minus infinity where the labelset is impossible.
-
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X or Y is not as described.
-        """
-        return self._mean_log_proba(*self._check_labelsets(X, Y))
-
-    def _mean_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
+    def _labelset_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
         of_chains = [labelset_log_proba(chain, X, Y) for chain in self.chains_]
         return special.logsumexp(of_chains, axis=0) - np.log(len(of_chains))
 
@@ -122,16 +99,14 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         found = [marginals(*beam_search(chain, X, width)) for chain in self.chains_]
         return np.mean(found, axis=0)
 
-    def _labels(self, X: Features) -> NDArray[np.int64]:
-        if self.loss == "hamming":
-            return super()._labels(X)
+    def _mode(self, X: Features) -> NDArray[np.int64]:
         labels = np.empty((X.shape[0], self.n_labels_), dtype=np.int64)
         n_candidates = len(self.chains_) * min(self._width(), 2**self.n_labels_)
         for rows in row_blocks((X.shape[0], n_candidates * (X.shape[1] + self.n_labels_))):
-            labels[rows] = self._mode(X[rows])
+            labels[rows] = self._mode_of_block(X[rows])
         return labels
 
-    def _mode(self, X: Features) -> NDArray[np.int64]:
+    def _mode_of_block(self, X: Features) -> NDArray[np.int64]:
         """Predict the labelset with the largest mean probability; ties: the first found."""
         width = self._width()
         found = [beam_search(chain, X, width)[0] for chain in self.chains_]
@@ -139,6 +114,6 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         complete = found[0].shape[1] == 2**self.n_labels_
         candidates = found[0] if complete else np.concatenate(found, axis=1)
         rows = np.repeat(np.arange(X.shape[0]), candidates.shape[1])
-        log_proba = self._mean_log_proba(X[rows], candidates.reshape(-1, self.n_labels_))
+        log_proba = self._labelset_log_proba(X[rows], candidates.reshape(-1, self.n_labels_))
         best = log_proba.reshape(X.shape[0], -1).argmax(axis=1)
         return candidates[np.arange(X.shape[0]), best].astype(np.int64)
