@@ -14,9 +14,8 @@
  *   neighbouring features. A task fills its histogram, scans it and forgets it. With external
  *   memory a group of tasks shares one pass over the pages; with several workers it shares one
  *   reduction.
- *
- * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them, by
- *   a search of its own (`direction_search.h`), where clusters would do.
+ * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
+ *   by a search of its own (`direction_search.h`), where clusters would do.
  *
  * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels

@@ -43,14 +43,14 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
 
     Examples
     --------
-    >>> from sklearn.base import BaseEstimator
-    >>> estimator = BaseEstimator()
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
     >>> check_features(estimator, [[1, np.nan], [3, 4]], reset=True)
     array([[ 1., nan],
            [ 3.,  4.]], dtype=float32)
     >>> check_features(estimator, [[1], [2]])
     Traceback (most recent call last):
-    ValueError: X has 1 features, but BaseEstimator is expecting 2 features as input.
+    ValueError: X has 1 features, but MultiLabelEstimator is expecting 2 features as input.
     """
     check_sparse_structure("X", X)
     checked = validate_data(

@@ -80,8 +80,8 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
 
     Examples
     --------
-    >>> from sklearn.base import BaseEstimator
-    >>> estimator = BaseEstimator()
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
     >>> data = check_fit_data(estimator, [[1.5], [2.5]], pd.DataFrame({"red": [1, 0]}))
     >>> data.Y
     array([[1.],
@@ -126,8 +126,8 @@ def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
 
     Examples
     --------
-    >>> from sklearn.base import BaseEstimator
-    >>> estimator = BaseEstimator()
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
     >>> _ = check_fit_data(estimator, [[1.5]], pd.DataFrame({"red": [1], "blue": [0]}))
     >>> check_labels_as_in_fit(estimator, pd.DataFrame({"blue": [0], "red": [1]}))
     array([[1., 0.]], dtype=float32)
@@ -156,8 +156,8 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
 
     Examples
     --------
-    >>> from sklearn.base import BaseEstimator
-    >>> estimator = BaseEstimator()
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
     >>> data = check_fit_data(estimator, [[1.5], [2.5]], [[1, 0], [1, np.nan]])
     >>> check_all_known(estimator, data.Y, "random trees")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
