@@ -19,7 +19,7 @@ from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
 from xdcc.kernels.threads import n_threads
-from xdcc.lacovac import _reading
+from xdcc.lacovac import _predicting
 from xdcc.lacovac.tree import (
     Clustering,
     Criterion,
@@ -234,11 +234,11 @@ class LaCovaCClassifier(BaseLabelTrees):
         return self
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        predicted = _reading.predict(self.tree_, 0, X, self._n_threads())
+        predicted = _predicting.predict(self.tree_, 0, X, self._n_threads())
         return predicted.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _reading.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
+        return _predicting.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
@@ -261,7 +261,7 @@ class LaCovaCClassifier(BaseLabelTrees):
             As in `predict`.
         """
         checked = self._check_X(X)
-        return _reading.apply(self.tree_, 0, checked, self._n_threads())
+        return _predicting.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.domains import Number, check_domain
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.forest import LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees

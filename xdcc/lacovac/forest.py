@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
-from xdcc.lacovac import _reading
+from xdcc.lacovac import _predicting
 from xdcc.lacovac.classifier import BaseLabelTrees
 from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize, grow_trees
 
@@ -210,7 +210,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
             As in `predict`.
         """
         rows, threads = self._check_X(X), self._n_threads()
-        leaves = [_reading.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
+        leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
         return np.stack(leaves, axis=1)
 
     @property
@@ -231,12 +231,12 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return max(1, int(float(value) * n))
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _reading.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
+        return _predicting.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
 
     def _votes(self, X: Features) -> NDArray[np.int8]:
         """Every tree's labelset for every row: int8 array of shape (n_trees, n_rows, n_labels)."""
         threads = self._n_threads()
-        votes = [_reading.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
+        votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
 
 
