@@ -7,6 +7,20 @@ from libcpp.algorithm cimport sort
 from xdcc.kernels.matrix cimport Matrix
 from xdcc.lacovac._node_labels cimport NodeLabels
 
+cdef extern from *:
+    """
+    // The one piece in C++: std::sort inlines it. With a comparator in Cython, which is called
+    // through a pointer, fits on yeast by variances or gain ratios took 20 to 30 % longer.
+    struct XdccSmaller {
+      template <typename Value>
+      bool operator()(Value const& one, Value const& other) const {
+        return one.value < other.value;
+      }
+    };
+    """
+    cdef cppclass Smaller "XdccSmaller":
+        pass
+
 
 cdef void list_features(NodeFeatures* features, const Matrix* X, const NodeLabels* node
                         ) noexcept nogil:
@@ -87,16 +101,13 @@ cdef bint are_equal(const FeatureValues* values) noexcept nogil:
     return True
 
 
-cdef inline bint is_smaller(const Value& one, const Value& other) noexcept nogil:
-    return one.value < other.value
-
-
 cdef void sort_values(FeatureValues* values) noexcept nogil:
     """Sort by value, unless they are, and count the negative ones."""
     cdef int64_t i, n_values = <int64_t>values.nonzero.size()
+    cdef Smaller is_smaller
     for i in range(1, n_values):
         if values.nonzero[i].value < values.nonzero[i - 1].value:
-            sort(values.nonzero.begin(), values.nonzero.end(), &is_smaller)
+            sort(values.nonzero.begin(), values.nonzero.end(), is_smaller)
             break
     values.n_negative = 0
     while values.n_negative < n_values and values.nonzero[values.n_negative].value < 0:

@@ -89,7 +89,7 @@ cdef void group_labelsets(Leaf* leaf, const vector[int32_t]* rows) noexcept nogi
         if i == 0 or leaf.labelsets[i] != leaf.labelsets[i - 1]:
             group.first = <int32_t>i
             leaf.groups.push_back(group)
-        leaf.groups.back().n_rows += 1
+        leaf.groups[leaf.groups.size() - 1].n_rows += 1
     sort(leaf.groups.begin(), leaf.groups.end(), &comes_first)
     if leaf.groups.size() < 2 or leaf.groups[1].n_rows < leaf.groups[0].n_rows:
         return
