@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.lacovac.tree import GrowthRules
 from xdcc.base.features import Features
+from xdcc.lacovac.tree import GrowthRules
 
 KINDS: dict[str, int]
 """Numbers of the kinds of node."""

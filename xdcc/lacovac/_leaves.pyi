@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.lacovac.tree import LabelTrees
 from xdcc.base.features import Features
+from xdcc.lacovac.tree import LabelTrees
 
 def fill(
     trees: LabelTrees, X: Features, Y: sparse.csr_array, rows: NDArray[np.int32], n_threads: int

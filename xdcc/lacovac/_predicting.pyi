@@ -1,8 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.lacovac.tree import LabelTrees
 from xdcc.base.features import Features
+from xdcc.lacovac.tree import LabelTrees
 
 def apply(trees: LabelTrees, tree: int, X: Features, n_threads: int) -> NDArray[np.int32]:
     """Leaf that decides each label, [n_rows, n_labels], as a number of a node.

@@ -104,18 +104,8 @@ def export_graphviz(
 
     Parameters
     ----------
-    model : LaCovaCClassifier or LaCovaCForestClassifier
-        A fitted model.
-    tree : int, default=0
-        Number of the tree, for a forest.
-    max_depth : int or None, default=None
-        Most levels of splits of both kinds; what is below is left out.
-    max_labelsets : int, default=3
-        Most labelsets that a leaf lists.
-    max_labels : int, default=5
-        Most names in a list of labels.
-    decimals : int, default=2
-        Digits after the point.
+    model, tree, max_depth, max_labelsets, max_labels, decimals : see `export_text`
+        What is written, and how much of it.
 
     Returns
     -------
