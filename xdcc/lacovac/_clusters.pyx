@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 
 from xdcc.lacovac._covariances cimport absolute_covariances
 from xdcc.lacovac._node_labels cimport NodeLabels
-from xdcc.lacovac._training cimport ALL_OR_NONE
+from xdcc.lacovac._rules cimport ALL_OR_NONE
 
 cdef double Z = 1.96                              # two-sided 95 % of the normal distribution
 cdef double FOLDED_MEAN = 0.7978845608028654      # of |N(0, 1)|: sqrt(2 / pi)
@@ -44,15 +44,16 @@ cdef bint are_dependent(const NodeLabels* node, double n_rows) noexcept nogil:
     absolute values is taken as normal.
     """
     cdef double total = 0, mean = 0, variance = 0, scale
-    cdef int64_t one, other, k = node.n_varying
+    cdef int64_t one, other, n_varying = node.n_varying
     if n_rows <= 1:
         return False
-    for one in range(k):
+    for one in range(n_varying):
         total += absolute_covariances(
-            <double>node.n_rows, node.count[one], node.pair_count.data() + one * k + one + 1,
-            node.count.data() + one + 1, k - one - 1,
+            <double>node.n_rows, node.count[one],
+            node.pair_count.data() + one * n_varying + one + 1,
+            node.count.data() + one + 1, n_varying - one - 1,
         )
-        for other in range(one + 1, k):
+        for other in range(one + 1, n_varying):
             scale = node.variance[one] * node.variance[other] / (n_rows - 1)
             mean += sqrt(scale)
             variance += scale
@@ -64,12 +65,11 @@ cdef void link_correlated(const NodeLabels* node, double n_rows, int32_t* cluste
     """LaCovaC: join the clusters of labels whose absolute correlation is above λ (equation 2)."""
     cdef double threshold = Z / sqrt(n_rows - 1) if n_rows > 1 else INFINITE
     cdef double covariance
-    cdef int64_t k = node.n_varying
-    cdef int32_t one, other, first_of_one, first_of_other
-    for one in range(<int32_t>k):
-        for other in range(one + 1, <int32_t>k):
+    cdef int32_t one, other, first_of_one, first_of_other, n_varying = <int32_t>node.n_varying
+    for one in range(n_varying):
+        for other in range(one + 1, n_varying):
             covariance = fabs(
-                <double>node.n_rows * node.pair_count[one * k + other]
+                <double>node.n_rows * node.pair_count[one * node.n_varying + other]
                 - node.count[one] * node.count[other]
             )
             if covariance / sqrt(node.variance[one] * node.variance[other]) > threshold:
@@ -79,7 +79,7 @@ cdef void link_correlated(const NodeLabels* node, double n_rows, int32_t* cluste
                     cluster[first_of_other] = first_of_one
                 else:
                     cluster[first_of_one] = first_of_other
-    for one in range(<int32_t>k):
+    for one in range(n_varying):
         cluster[one] = first_of_cluster(cluster, one)
 
 

@@ -2,7 +2,7 @@
 
 Summands are whole numbers (``_node_labels.pxd``), so their order does not matter: four sums that
 do not wait for each other take as long as what a compiler makes of OpenMP's ``simd`` (0.9 to 1.0
-of it with 50 and 150 labels), one sum takes up to five times as long.
+of it with 50 and 150 labels); one sum takes more than twice as long.
 """
 
 from libc.math cimport fabs

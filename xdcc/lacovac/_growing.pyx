@@ -19,13 +19,14 @@ from xdcc.lacovac._branches cimport find_branches
 from xdcc.lacovac._clusters cimport find_clusters
 from xdcc.lacovac._feature_values cimport collect_values
 from xdcc.lacovac._grown_tree cimport GrownTree, add_child, add_root, arrays_of_tree
-from xdcc.lacovac._label_rows cimport label_rows_of
+from xdcc.lacovac._label_rows cimport HeldLabels
 from xdcc.lacovac._node_kinds cimport LEAF, NOMINAL, NUMERIC, VERTICAL
 from xdcc.lacovac._node_labels cimport NodeLabels, count_labels, count_pairs
-from xdcc.lacovac._split_search cimport Scan, Split, SplitSearch, find_split
-from xdcc.lacovac._training cimport (
-    ALL_OR_NONE, COVARIANCE, GAIN_RATIO, SINGLE_LINKAGE, TOGETHER, VARIANCE, Rules, Training
+from xdcc.lacovac._rules cimport (
+    ALL_OR_NONE, COVARIANCE, GAIN_RATIO, SINGLE_LINKAGE, TOGETHER, VARIANCE, Rules
 )
+from xdcc.lacovac._split_search cimport Scan, Split, SplitSearch, find_split
+from xdcc.lacovac._training cimport Training
 
 KINDS = {"leaf": LEAF, "vertical": VERTICAL, "numeric": NUMERIC, "nominal": NOMINAL}
 
@@ -256,14 +257,14 @@ def grow(X, Y, categories, rules, rows, seeds, n_threads):
     cdef int64_t i, n_trees = rows_of_tree.shape[0], n_rows = rows_of_tree.shape[1]
     cdef int n_growing = min(n_threads, n_trees), n_searching = n_threads if n_trees == 1 else 1
     # These arrays stay alive while the kernel reads them.
-    cdef HeldMatrix held = HeldMatrix(X, "F", "csr")
+    cdef HeldMatrix held_X = HeldMatrix(X, "F", "csr")
+    cdef HeldLabels held_Y = HeldLabels(Y)
     values, start = categories
-    indptr, indices = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
     n = np.arange(n_rows + 1, dtype=np.float64)
     cdef const double[::1] nlogn = n * np.log2(np.maximum(n, 1))
     cdef Training training
-    training.X = held.matrix
-    training.Y = label_rows_of(indptr, indices, Y.shape[1])
+    training.X = held_X.matrix
+    training.Y = held_Y.rows
     training.categories = categories_of(values, start)
     training.nlogn = &nlogn[0]
     training.rules = rules_of(rules)

@@ -5,8 +5,6 @@ its most frequent labelset (of equal ones that which is more frequent in all tra
 the lexicographically smaller one); the others follow by frequency. Threads share the trees.
 """
 
-import numpy as np
-
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport rotate, sort
@@ -14,7 +12,7 @@ from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.lacovac._label_rows cimport LabelRows, label_rows_of
+from xdcc.lacovac._label_rows cimport HeldLabels, LabelRows
 from xdcc.lacovac._node_kinds cimport LEAF
 from xdcc.lacovac._walk cimport Trees, Walker, labels_begin, labels_end, trees_of, walk_row
 
@@ -177,15 +175,15 @@ def fill(trees, X, Y, rows, n_threads):
     cdef const int32_t[:, ::1] rows_of_tree = rows
     cdef int64_t tree, n_trees = rows_of_tree.shape[0]
     cdef int n_filling = min(n_threads, n_trees)
-    # These arrays stay alive while the kernel reads them.
-    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    indptr, indices = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
-    cdef LabelRows label_rows = label_rows_of(indptr, indices, Y.shape[1])
+    cdef HeldMatrix held_X = HeldMatrix(X, "C", "csr")
+    cdef HeldLabels held_Y = HeldLabels(Y)
+    cdef const Matrix* features = &held_X.matrix
+    cdef const LabelRows* labels = &held_Y.rows
     cdef Trees view = trees_of(trees)
     cdef vector[Contents] contents
     contents.resize(n_trees)
     cdef Contents* of_tree = contents.data()
     with nogil:
         for tree in prange(n_trees, schedule="dynamic", chunksize=1, num_threads=n_filling):
-            fill_tree(of_tree + tree, &view, tree, &held.matrix, &label_rows, rows_of_tree[tree])
+            fill_tree(of_tree + tree, &view, tree, features, labels, rows_of_tree[tree])
     return [arrays_of_contents(of_tree + tree) for tree in range(n_trees)]

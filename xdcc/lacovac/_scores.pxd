@@ -63,22 +63,22 @@ cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, do
     # Open: the sum of covariances may still turn out to be the smaller one.
     cdef bint moved_open = moved_bound < moved_variance, rest_open = rest_bound < rest_variance
     cdef double moved_sum = 0, rest_sum = 0, count
-    cdef int64_t label, to_pairs, k = node.n_varying
+    cdef int64_t label, to_pairs, n_varying = node.n_varying
     cdef double bound = (per_side(moved_bound if moved_open else moved_variance, n_moved)
                          + per_side(rest_bound if rest_open else rest_variance, n_rest))
     if bound > limit or not (moved_open or rest_open):
         return bound
     if rest_open:
-        for label in range(k):
+        for label in range(n_varying):
             side.rest_count[label] = node.count[label] - side.count[label]
-    for label in range(k - 1):
-        to_pairs = label * k + label + 1
+    for label in range(n_varying - 1):
+        to_pairs = label * n_varying + label + 1
         if moved_open:
             count = side.count[label]
             if 0 < count < n_moved:
                 moved_sum += absolute_covariances(
                     n_moved, count, side.pair_count.data() + to_pairs,
-                    side.count.data() + label + 1, k - label - 1,
+                    side.count.data() + label + 1, n_varying - label - 1,
                 )
             moved_open = moved_sum < moved_variance
         if rest_open:
@@ -87,7 +87,7 @@ cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, do
                 rest_sum += absolute_covariances_of_rest(
                     n_rest, count, node.pair_count.data() + to_pairs,
                     side.pair_count.data() + to_pairs,
-                    side.rest_count.data() + label + 1, k - label - 1,
+                    side.rest_count.data() + label + 1, n_varying - label - 1,
                 )
             rest_open = rest_sum < rest_variance
         # What was found so far is a lower bound, and so is what was found before.
@@ -103,14 +103,15 @@ cdef inline double covariance_of_moved(const MovingSide* side, const NodeLabels*
                                        ) noexcept nogil:
     """The moving side's part of the score: one branch of a nominal split."""
     cdef double variance = variances_of_moved(side), total = 0
-    cdef int64_t label, k = node.n_varying
-    for label in range(k - 1):
+    cdef int64_t label, n_varying = node.n_varying
+    for label in range(n_varying - 1):
         if total >= variance:
             break
         if 0 < side.count[label] < side.n_rows:
             total += absolute_covariances(
-                side.n_rows, side.count[label], side.pair_count.data() + label * k + label + 1,
-                side.count.data() + label + 1, k - label - 1,
+                side.n_rows, side.count[label],
+                side.pair_count.data() + label * n_varying + label + 1,
+                side.count.data() + label + 1, n_varying - label - 1,
             )
     return per_side(min(total, variance), side.n_rows)
 

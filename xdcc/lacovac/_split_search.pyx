@@ -24,11 +24,12 @@ from xdcc.lacovac._moving_side cimport (
 )
 from xdcc.lacovac._node_kinds cimport NOMINAL, NUMERIC
 from xdcc.lacovac._node_labels cimport NodeLabels
+from xdcc.lacovac._rules cimport COVARIANCE, GAIN_RATIO
 from xdcc.lacovac._scores cimport (
     covariance_of_moved, covariance_score, entropies_of_moved, entropies_of_node,
     entropies_of_rest, per_side, variance_score, variances_of_moved
 )
-from xdcc.lacovac._training cimport COVARIANCE, GAIN_RATIO, Training
+from xdcc.lacovac._training cimport Training
 
 cdef double INFINITE = float("inf")
 cdef double WORTH_THREADS = 2e6    # steps of a search below which threads cost more
