@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import BaseLabelTrees
+from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 
@@ -28,39 +29,11 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     Parameters
     ----------
-    criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
-        Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
-        the smaller one of its summed label variances and its summed absolute label covariances
-        (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
-        varies there are no covariances, and its variance is taken. ``"variance"`` is the first
-        of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
-        summed entropies (ML-C4.5) among features whose gain is not below the average.
-    clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
-        ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
-        (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of absolute
-        covariances is significantly larger than for independent labels, otherwise each goes its
-        own way. None: no vertical splits.
-    threshold_size : {"node", "train"}, default="node"
-        Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
-    max_depth : int or None, default=None
-        Most horizontal splits on a path; None is no limit.
-    max_leaf_nodes : int or None, default=None
-        Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
-    min_samples_split : int, default=6
-        Fewest instances of a node that is split, vertically or horizontally.
+    {splitting}
+    {size}
     min_samples_leaf : int, default=5
         Fewest instances of a child of a horizontal split.
-    ccp_alpha : float, default=0.0
-        Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
-        label variances, weighted by the node's share of instances, by less than this per
-        additional estimate (label in a leaf).
-    smoothing : float, default=0.0
-        Number s that `predict_proba` adds to a leaf's positive and to its negative instances of a
-        label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
-    categorical_features : array-like of bool or int, or None, default=None
-        Nominal features, as a mask of shape (n_features,) or positions. A split has a branch for
-        every category with `min_samples_leaf` instances. Columns of the type ``category`` of a
-        DataFrame are nominal anyway.
+    {leaves}
     n_jobs : int or None, default=None
         Number of threads, all if None or -1. It does not change the model.
 
@@ -69,6 +42,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     tree_ : LabelTrees
         The tree as arrays.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -121,8 +95,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -131,10 +104,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         checked = self._check_X(X)
         return _predicting.apply(self.tree_, 0, checked, self._n_threads())
@@ -144,8 +114,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -154,10 +123,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         leaves = self.apply(X)
         n_nodes = self.tree_.n_nodes
@@ -208,6 +174,9 @@ class LaCovaCClassifier(BaseLabelTrees):
         """
         check_is_fitted(self)
         return len(self.tree_.leaves)
+
+
+fill_in(LaCovaCClassifier, PARAMETERS)
 
 
 def _ancestors(tree: LabelTrees) -> sparse.csr_array:

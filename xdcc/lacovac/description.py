@@ -19,6 +19,24 @@ type LabelTreeModel = LaCovaCClassifier | LaCovaCForestClassifier
 
 _KIND_NAMES = {number: name for name, number in KINDS.items()}
 
+ARGUMENTS = {
+    "tree": """
+        model : LaCovaCClassifier or LaCovaCForestClassifier
+            A fitted model.
+        tree : int, default=0
+            Number of the tree, for a forest.
+        max_depth : int or None, default=None
+            Most levels of splits of both kinds; what is below is left out.
+        max_labelsets : int, default=3
+            Most labelsets that a leaf lists.
+        max_labels : int, default=5
+            Most names in a list of labels.
+        decimals : int, default=2
+            Digits after the point.
+        """
+}
+"""What documentation says of the arguments that all exports share."""
+
 
 class Style(NamedTuple):
     """How nodes are written.

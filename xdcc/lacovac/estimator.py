@@ -21,9 +21,50 @@ from xdcc.lacovac.tree import (
     grow_trees,
 )
 
+PARAMETERS = {
+    "splitting": """
+        criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
+            Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
+            the smaller one of its summed label variances and its summed absolute label covariances
+            (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
+            varies there are no covariances, and its variance is taken. ``"variance"`` is the first
+            of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
+            summed entropies (ML-C4.5) among features whose gain is not below the average.
+        clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
+            ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
+            (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of
+            absolute covariances is significantly larger than for independent labels, otherwise
+            each goes its own way. None: no vertical splits.
+        threshold_size : {"node", "train"}, default="node"
+            Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
+        """,
+    "size": """
+        max_depth : int or None, default=None
+            Most horizontal splits on a path; None is no limit.
+        max_leaf_nodes : int or None, default=None
+            Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
+        min_samples_split : int, default=6
+            Fewest instances of a node that is split, vertically or horizontally.
+        """,
+    "leaves": """
+        ccp_alpha : float, default=0.0
+            Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
+            label variances, weighted by the node's share of instances, by less than this per
+            additional estimate (label in a leaf).
+        smoothing : float, default=0.0
+            Number s that `predict_proba` adds to a leaf's positive and to its negative instances
+            of a label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
+        categorical_features : array-like of bool or int, or None, default=None
+            Nominal features, as a mask of shape (n_features,) or positions. A split has a branch
+            for every category with `min_samples_leaf` instances. Columns of the type ``category``
+            of a DataFrame are nominal anyway.
+        """,
+}
+"""What documentation says of parameters that the tree and the forest share."""
+
 
 class BaseLabelTrees(MultiLabelEstimator):
-    """A tree or a forest: `LaCovaCClassifier` describes the parameters and has their defaults.
+    """A tree or a forest: the defaults of parameters are those of `LaCovaCClassifier`.
 
     A subclass says in `_grow` which trees it wants.
     """
@@ -89,10 +130,8 @@ class BaseLabelTrees(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
+        {X}
+        {known_Y}
 
         Returns
         -------

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import BaseLabelTrees
+from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
 from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize
 
 Voting = Literal["labelset", "label"]
@@ -33,8 +34,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion, clustering, threshold_size : see `LaCovaCClassifier`
-        How trees split.
+    {splitting}
     max_features : {"sqrt", "log2"}, int, float or None, default=0.2
         Number of features that are drawn for each horizontal split, among those that vary in the
         node: the root or logarithm of the number of features, a number, a share of them in
@@ -45,10 +45,10 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         ``"labelset"``: predict the labelset that most trees predict (ties: the one with the
         larger product of the labels' mean probabilities, then the lexicographically smaller one).
         ``"label"``: predict the labels whose mean probability is at least 0.5.
-    max_depth, max_leaf_nodes, min_samples_split, min_samples_leaf : see `LaCovaCClassifier`
-        Limits of each tree. Leaves are smaller here: `min_samples_leaf` is 1 by default.
-    ccp_alpha, smoothing, categorical_features : see `LaCovaCClassifier`
-        Pruning of each tree, smoothing in its leaves, and nominal features.
+    {size}
+    min_samples_leaf : int, default=1
+        Fewest instances of a child of a horizontal split.
+    {leaves}
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and features.
     n_jobs : int or None, default=None
@@ -59,6 +59,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     trees_ : LabelTrees
         All trees as arrays.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -155,8 +156,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -165,10 +165,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         rows, threads = self._check_X(X), self._n_threads()
         leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
@@ -199,6 +196,9 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         threads = self._n_threads()
         votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
+
+
+fill_in(LaCovaCForestClassifier, PARAMETERS)
 
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style
+from xdcc.base.documentation import fill_in
+from xdcc.lacovac.description import ARGUMENTS, DescribedTree, LabelTreeModel, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +44,7 @@ def plot_tree(
 
     Parameters
     ----------
-    model, tree, max_depth, max_labelsets, max_labels, decimals : see `export_text`
-        What is drawn, and how much of it.
+    {tree}
     ax : Axes, optional
         Where to draw; by default a new figure that is large enough for the tree.
     fontsize : float, default=9
@@ -112,6 +112,9 @@ def plot_tree(
             bbox=_BOXES[described.kind(node)],
         )
     return ax
+
+
+fill_in(plot_tree, ARGUMENTS)
 
 
 def _node_text(described: DescribedTree, node: int, level: int) -> str:
