@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef class HeldLabels:
-    """The labels of the rows of a CSR matrix, which stores them in ascending order."""
+    """The arrays of Y; see ``_label_rows.pyi``."""
 
     def __init__(self, Y):
         self._arrays = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
