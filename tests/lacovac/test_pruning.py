@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.data import make_multilabel
 from xdcc.lacovac import LaCovaCClassifier
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac._growing import KINDS
 
 
 def tree(**params):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xdcc.lacovac import LaCovaCClassifier, reference
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.tree import GrowthRules
 
 SETTINGS = [

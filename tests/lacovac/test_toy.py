@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xdcc.lacovac import LaCovaCClassifier
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac._growing import KINDS
 
 LABELS = ["crime", "horror", "drama"]
 FEATURES = ["love", "dark"]

@@ -1,90 +1,23 @@
 """``LaCovaCClassifier``: one tree that separates labels only where they are locally independent.
 
-The tree is grown by ``tree.py``; this file checks parameters and data and reads predictions from
-the leaves that an instance reaches. With other values of `criterion` and `clustering` the same
-code gives LaCova and ML-C4.5.
+The tree is grown by ``tree.py``; this file reads predictions from the leaves that an instance
+reaches. With other values of `criterion` and `clustering` the same code gives LaCova and ML-C4.5.
 """
 
-from types import MappingProxyType
-from typing import Any, Self, get_args
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.categories import categorical_mask
-from xdcc.base.domains import Anything, Choice, Either, Number, Threads, check_domain
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.documentation import fill_in
+from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
-from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.kernels.threads import n_threads
-from xdcc.lacovac import _reading
-from xdcc.lacovac.tree import (
-    Clustering,
-    Criterion,
-    GrowthRules,
-    LabelTrees,
-    LeafLabelsets,
-    ThresholdSize,
-    grow_trees,
-)
-
-
-class BaseLabelTrees(MultiLabelEstimator):
-    """What the tree and the forest share: how parameters and data are checked."""
-
-    _takes_categories = True
-    _domains = MappingProxyType(
-        {
-            "criterion": Choice(get_args(Criterion)),
-            "clustering": Either(Choice(get_args(Clustering)), None),
-            "threshold_size": Choice(get_args(ThresholdSize)),
-            "max_depth": Either(Number(low=0, whole=True), None),
-            "max_leaf_nodes": Either(Number(low=1, whole=True), None),
-            "min_samples_split": Number(low=2, whole=True),
-            "min_samples_leaf": Number(low=1, whole=True),
-            "ccp_alpha": Number(low=0),
-            "smoothing": Number(low=0),
-            "categorical_features": Anything(),
-            "n_jobs": Threads(),
-        }
-    )
-
-    criterion: Criterion
-    clustering: Clustering | None
-    threshold_size: ThresholdSize
-    max_depth: int | None
-    max_leaf_nodes: int | None
-    min_samples_split: int
-    min_samples_leaf: int
-    ccp_alpha: float
-    smoothing: float
-    categorical_features: ArrayLike | None
-    n_jobs: int | None
-
-    def _check_data(self, X: Any, Y: Any) -> tuple[FitData, NDArray[np.bool_]]:
-        """Check the data, and find out which features are categorical."""
-        data = self._begin_fit(X, Y)
-        check_all_known(self, data.Y, "label trees")
-        mask = categorical_mask(self.n_features_in_, data.feature_types, self.categorical_features)
-        return data, mask
-
-    def _rules(self, max_features: int = 0) -> GrowthRules:
-        return GrowthRules(
-            self.criterion,
-            self.clustering,
-            self.threshold_size,
-            self.max_depth,
-            self.min_samples_split,
-            self.min_samples_leaf,
-            self.ccp_alpha,
-            self.max_leaf_nodes,
-            max_features,
-        )
-
-    def _n_threads(self) -> int:
-        return n_threads(self.n_jobs)
+from xdcc.base.fit_data import FitData
+from xdcc.lacovac import _predicting
+from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
+from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 
 class LaCovaCClassifier(BaseLabelTrees):
@@ -96,39 +29,11 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     Parameters
     ----------
-    criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
-        Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
-        the smaller one of its summed label variances and its summed absolute label covariances
-        (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
-        varies there are no covariances, and its variance is taken. ``"variance"`` is the first
-        of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
-        summed entropies (ML-C4.5) among features whose gain is not below the average.
-    clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
-        ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
-        (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of absolute
-        covariances is significantly larger than for independent labels, otherwise each goes its
-        own way. None: no vertical splits.
-    threshold_size : {"node", "train"}, default="node"
-        Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
-    max_depth : int or None, default=None
-        Most horizontal splits on a path; None is no limit.
-    max_leaf_nodes : int or None, default=None
-        Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
-    min_samples_split : int, default=6
-        Fewest instances of a node that is split, vertically or horizontally.
+    {splitting}
+    {size}
     min_samples_leaf : int, default=5
         Fewest instances of a child of a horizontal split.
-    ccp_alpha : float, default=0.0
-        Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
-        label variances, weighted by the node's share of instances, by less than this per
-        additional estimate (label in a leaf).
-    smoothing : float, default=0.0
-        Number s that `predict_proba` adds to a leaf's positive and to its negative instances of a
-        label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
-    categorical_features : array-like of bool or int, or None, default=None
-        Nominal features, as a mask of shape (n_features,) or positions. A split has a branch for
-        every category with `min_samples_leaf` instances. Columns of the type ``category`` of a
-        DataFrame are nominal anyway.
+    {leaves}
     n_jobs : int or None, default=None
         Number of threads, all if None or -1. It does not change the model.
 
@@ -137,6 +42,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     tree_ : LabelTrees
         The tree as arrays.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -172,81 +78,24 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     tree_: LabelTrees
 
-    def __init__(
-        self,
-        *,
-        criterion: Criterion = "covariance",
-        clustering: Clustering | None = "single_linkage",
-        threshold_size: ThresholdSize = "node",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_split: int = 6,
-        min_samples_leaf: int = 5,
-        ccp_alpha: float = 0.0,
-        smoothing: float = 0.0,
-        categorical_features: ArrayLike | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.clustering = clustering
-        self.threshold_size = threshold_size
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.ccp_alpha = ccp_alpha
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-
-        Returns
-        -------
-        LaCovaCClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, or X or Y is not as described; an unknown label
-            (NaN) is refused, since leaves count instances by all their labels.
-        """
-        data, categorical = self._check_data(X, Y)
+    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
         rows = np.arange(len(data.Y), dtype=np.int32)[np.newaxis]
-        self.tree_ = grow_trees(
-            data.X,
-            data.Y,
-            categorical,
-            self._rules(),
-            rows,
-            np.zeros(1, np.uint64),
-            self._n_threads(),
-        )
-        return self
+        seeds = np.zeros(1, np.uint64)
+        self.tree_ = self._trees(data, categorical, rows, seeds)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        predicted = _reading.predict(self.tree_, 0, X, self._n_threads())
+        predicted = _predicting.predict(self.tree_, 0, X, self._n_threads())
         return predicted.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _reading.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
+        return _predicting.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -255,21 +104,17 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         checked = self._check_X(X)
-        return _reading.apply(self.tree_, 0, checked, self._n_threads())
+        return _predicting.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -278,10 +123,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         leaves = self.apply(X)
         n_nodes = self.tree_.n_nodes
@@ -332,6 +174,9 @@ class LaCovaCClassifier(BaseLabelTrees):
         """
         check_is_fitted(self)
         return len(self.tree_.leaves)
+
+
+fill_in(LaCovaCClassifier, PARAMETERS)
 
 
 def _ancestors(tree: LabelTrees) -> sparse.csr_array:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.domains import Number, check_domain
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.forest import LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
@@ -18,6 +18,24 @@ from xdcc.lacovac.tree import LabelTrees
 type LabelTreeModel = LaCovaCClassifier | LaCovaCForestClassifier
 
 _KIND_NAMES = {number: name for name, number in KINDS.items()}
+
+ARGUMENTS = {
+    "tree": """
+        model : LaCovaCClassifier or LaCovaCForestClassifier
+            A fitted model.
+        tree : int, default=0
+            Number of the tree, for a forest.
+        max_depth : int or None, default=None
+            Most levels of splits of both kinds; what is below is left out.
+        max_labelsets : int, default=3
+            Most labelsets that a leaf lists.
+        max_labels : int, default=5
+            Most names in a list of labels.
+        decimals : int, default=2
+            Digits after the point.
+        """
+}
+"""What documentation says of the arguments that all exports share."""
 
 
 class Style(NamedTuple):

@@ -1,6 +1,7 @@
 """``export_text`` and ``export_graphviz``: a label tree to read and to draw elsewhere."""
 
-from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style
+from xdcc.base.documentation import fill_in
+from xdcc.lacovac.description import ARGUMENTS, DescribedTree, LabelTreeModel, Style
 
 _SHAPES = {
     "vertical": 'shape=box, style=filled, fillcolor="#fde5cc"',
@@ -26,18 +27,7 @@ def export_text(
 
     Parameters
     ----------
-    model : LaCovaCClassifier or LaCovaCForestClassifier
-        A fitted model.
-    tree : int, default=0
-        Number of the tree, for a forest.
-    max_depth : int or None, default=None
-        Most levels of splits of both kinds; what is below is left out.
-    max_labelsets : int, default=3
-        Most labelsets that a leaf lists.
-    max_labels : int, default=5
-        Most names in a list of labels.
-    decimals : int, default=2
-        Digits after the point.
+    {tree}
 
     Returns
     -------
@@ -88,6 +78,9 @@ def export_text(
     return "\n".join(lines) + "\n"
 
 
+fill_in(export_text, ARGUMENTS)
+
+
 def export_graphviz(
     model: LabelTreeModel,
     *,
@@ -104,18 +97,7 @@ def export_graphviz(
 
     Parameters
     ----------
-    model : LaCovaCClassifier or LaCovaCForestClassifier
-        A fitted model.
-    tree : int, default=0
-        Number of the tree, for a forest.
-    max_depth : int or None, default=None
-        Most levels of splits of both kinds; what is below is left out.
-    max_labelsets : int, default=3
-        Most labelsets that a leaf lists.
-    max_labels : int, default=5
-        Most names in a list of labels.
-    decimals : int, default=2
-        Digits after the point.
+    {tree}
 
     Returns
     -------
@@ -156,6 +138,9 @@ def export_graphviz(
 
     write(described.root, 0)
     return "\n".join([*lines, "}"]) + "\n"
+
+
+fill_in(export_graphviz, ARGUMENTS)
 
 
 def _quoted(*lines: str) -> str:

@@ -7,17 +7,19 @@ predicts the labelset that most trees predict, and averages their probabilities.
 
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
-from xdcc.lacovac import _reading
-from xdcc.lacovac.classifier import BaseLabelTrees
-from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize, grow_trees
+from xdcc.base.fit_data import FitData
+from xdcc.lacovac import _predicting
+from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
+from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize
 
 Voting = Literal["labelset", "label"]
 
@@ -32,8 +34,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion, clustering, threshold_size : see `LaCovaCClassifier`
-        How trees split.
+    {splitting}
     max_features : {"sqrt", "log2"}, int, float or None, default=0.2
         Number of features that are drawn for each horizontal split, among those that vary in the
         node: the root or logarithm of the number of features, a number, a share of them in
@@ -44,21 +45,10 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         ``"labelset"``: predict the labelset that most trees predict (ties: the one with the
         larger product of the labels' mean probabilities, then the lexicographically smaller one).
         ``"label"``: predict the labels whose mean probability is at least 0.5.
-    max_depth : int or None, default=None
-        Most horizontal splits on a path.
-    max_leaf_nodes : int or None, default=None
-        Most leaves of a tree; larger ones are pruned.
-    min_samples_split : int, default=6
-        Fewest instances of a node that is split.
+    {size}
     min_samples_leaf : int, default=1
         Fewest instances of a child of a horizontal split.
-    ccp_alpha : float, default=0.0
-        Strength of cost-complexity pruning, see `LaCovaCClassifier`.
-    smoothing : float, default=0.0
-        Number that is added to a leaf's positive and negative instances of a label.
-    categorical_features : array-like of bool or int, or None, default=None
-        Nominal features, as a mask of shape (n_features,) or positions. Columns of the type
-        ``category`` of a DataFrame are nominal anyway.
+    {leaves}
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and features.
     n_jobs : int or None, default=None
@@ -68,8 +58,8 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     ----------
     trees_ : LabelTrees
         All trees as arrays.
-    n_labels_, label_names_, classes_, n_features_in_, feature_names_in_, categories_
-        As in `LaCovaCClassifier`.
+    {fitted}
+    {categories}
 
     Notes
     -----
@@ -122,61 +112,33 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(
+            criterion=criterion,
+            clustering=clustering,
+            threshold_size=threshold_size,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            ccp_alpha=ccp_alpha,
+            smoothing=smoothing,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+        )
         self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.clustering = clustering
-        self.threshold_size = threshold_size
         self.max_features = max_features
         self.bootstrap = bootstrap
         self.voting = voting
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.ccp_alpha = ccp_alpha
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
         self.random_state = random_state
-        self.n_jobs = n_jobs
 
-    def fit(self, X: Any, Y: Any) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
-
-        Returns
-        -------
-        LaCovaCForestClassifier
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, or X or Y is not as described; an unknown label
-            (NaN) is refused.
-        """
-        data, categorical = self._check_data(X, Y)
+    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
         random = check_random_state(self.random_state)
         n_rows = len(data.Y)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))
         if self.bootstrap:
             rows = random.randint(n_rows, size=(self.n_estimators, n_rows), dtype=np.int32)
-        self.trees_ = grow_trees(
-            data.X,
-            data.Y,
-            categorical,
-            self._rules(self._n_drawn()),
-            rows,
-            seeds,
-            self._n_threads(),
-        )
-        return self
+        self.trees_ = self._trees(data, categorical, rows, seeds, self._n_drawn())
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         proba = self._proba(X)
@@ -194,8 +156,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -204,13 +165,10 @@ class LaCovaCForestClassifier(BaseLabelTrees):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`.
+        {predict_errors}
         """
         rows, threads = self._check_X(X), self._n_threads()
-        leaves = [_reading.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
+        leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
         return np.stack(leaves, axis=1)
 
     @property
@@ -231,13 +189,16 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return max(1, int(float(value) * n))
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _reading.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
+        return _predicting.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
 
     def _votes(self, X: Features) -> NDArray[np.int8]:
         """Every tree's labelset for every row: int8 array of shape (n_trees, n_rows, n_labels)."""
         threads = self._n_threads()
-        votes = [_reading.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
+        votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
+
+
+fill_in(LaCovaCForestClassifier, PARAMETERS)
 
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style
+from xdcc.base.documentation import fill_in
+from xdcc.lacovac.description import ARGUMENTS, DescribedTree, LabelTreeModel, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,18 +44,7 @@ def plot_tree(
 
     Parameters
     ----------
-    model : LaCovaCClassifier or LaCovaCForestClassifier
-        A fitted model.
-    tree : int, default=0
-        Number of the tree, for a forest.
-    max_depth : int or None, default=None
-        Most levels of splits of both kinds; what is below is left out.
-    max_labelsets : int, default=3
-        Most labelsets that a leaf lists.
-    max_labels : int, default=5
-        Most names in a list of labels.
-    decimals : int, default=2
-        Digits after the point.
+    {tree}
     ax : Axes, optional
         Where to draw; by default a new figure that is large enough for the tree.
     fontsize : float, default=9
@@ -122,6 +112,9 @@ def plot_tree(
             bbox=_BOXES[described.kind(node)],
         )
     return ax
+
+
+fill_in(plot_tree, ARGUMENTS)
 
 
 def _node_text(described: DescribedTree, node: int, level: int) -> str:

@@ -2,9 +2,9 @@
 
 :func:`grow_trees` is Algorithm 1: a leaf if the labels are pure or the instances too few; else a
 vertical split if the labels fall into clusters (``clustering.py``); else a horizontal split on
-the best feature. It encodes what the kernel (``_splits.pyx``) needs, lets it grow the nodes, takes
+the best feature. It encodes what the kernel (``_growing.pyx``) needs, lets it grow the nodes, takes
 away what pruning takes (``pruning.py``), and then lets the training rows fall through the finished
-tree to count labels and labelsets in its leaves (``_reading.pyx``).
+tree to count labels and labelsets in its leaves (``_leaves.pyx``).
 
 All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
 root first, and a node's children lie side by side from ``child`` on.
@@ -20,8 +20,8 @@ from scipy import sparse
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
-from xdcc.lacovac import _reading, _splits
-from xdcc.lacovac._splits import KINDS
+from xdcc.lacovac import _growing, _leaves
+from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.pruning import prune
 
 Criterion = Literal["covariance", "variance", "gain_ratio"]
@@ -285,29 +285,15 @@ def grow_trees(
     columns = sparse.csc_matrix(X) if sparse.issparse(X) else X
     categories = category_values(columns, categorical)
     # Two categories can be searched like two numbers, which is faster.
-    values, start = category_values(columns, np.diff(categories[1]) > 2)
+    searched = category_values(columns, np.diff(categories[1]) > 2)
     label_rows = sparse.csr_array(Y)
-    label_start, label = label_rows.indptr.astype(np.int64), label_rows.indices.astype(np.int32)
-    n = np.arange(rows.shape[1] + 1, dtype=np.float64)
-    grown = _splits.grow(
-        _searched(X),
-        values,
-        start,
-        label_start,
-        label,
-        n * np.log2(np.maximum(n, 1)),
-        Y.shape[1],
-        rows,
-        seeds,
-        rules,
-        n_threads,
-    )
+    grown = _growing.grow(_searched(X), label_rows, searched, rules, rows, seeds, n_threads)
     for tree in grown:
         _name_categories(tree, *categories)
     if rules.ccp_alpha or rules.max_leaf_nodes is not None:
         grown = [prune(tree, rules.ccp_alpha, rules.max_leaf_nodes) for tree in grown]
     trees = _joined(grown, Y.shape[1], X.shape[1])
-    contents = _reading.fill(trees, X, label_start, label, rows, n_threads)
+    contents = _leaves.fill(trees, X, label_rows, rows, n_threads)
     return _filled(trees, contents)
 
 

@@ -1,0 +1,182 @@
+"""``BaseLabelTrees``: what the tree and the forest share: parameters, checks, how fit begins."""
+
+from abc import abstractmethod
+from types import MappingProxyType
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.base.categories import categorical_mask
+from xdcc.base.domains import Anything, Choice, Either, Number, Threads
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.kernels.threads import n_threads
+from xdcc.lacovac.tree import (
+    Clustering,
+    Criterion,
+    GrowthRules,
+    LabelTrees,
+    ThresholdSize,
+    grow_trees,
+)
+
+PARAMETERS = {
+    "splitting": """
+        criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
+            Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
+            the smaller one of its summed label variances and its summed absolute label covariances
+            (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
+            varies there are no covariances, and its variance is taken. ``"variance"`` is the first
+            of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
+            summed entropies (ML-C4.5) among features whose gain is not below the average.
+        clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
+            ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
+            (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of
+            absolute covariances is significantly larger than for independent labels, otherwise
+            each goes its own way. None: no vertical splits.
+        threshold_size : {"node", "train"}, default="node"
+            Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
+        """,
+    "size": """
+        max_depth : int or None, default=None
+            Most horizontal splits on a path; None is no limit.
+        max_leaf_nodes : int or None, default=None
+            Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
+        min_samples_split : int, default=6
+            Fewest instances of a node that is split, vertically or horizontally.
+        """,
+    "leaves": """
+        ccp_alpha : float, default=0.0
+            Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
+            label variances, weighted by the node's share of instances, by less than this per
+            additional estimate (label in a leaf).
+        smoothing : float, default=0.0
+            Number s that `predict_proba` adds to a leaf's positive and to its negative instances
+            of a label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
+        categorical_features : array-like of bool or int, or None, default=None
+            Nominal features, as a mask of shape (n_features,) or positions. A split has a branch
+            for every category with `min_samples_leaf` instances. Columns of the type ``category``
+            of a DataFrame are nominal anyway.
+        """,
+}
+"""What documentation says of parameters that the tree and the forest share."""
+
+
+class BaseLabelTrees(MultiLabelEstimator):
+    """A tree or a forest: the defaults of parameters are those of `LaCovaCClassifier`.
+
+    A subclass says in `_grow` which trees it wants.
+    """
+
+    _takes_categories = True
+    _domains = MappingProxyType(
+        {
+            "criterion": Choice(get_args(Criterion)),
+            "clustering": Either(Choice(get_args(Clustering)), None),
+            "threshold_size": Choice(get_args(ThresholdSize)),
+            "max_depth": Either(Number(low=0, whole=True), None),
+            "max_leaf_nodes": Either(Number(low=1, whole=True), None),
+            "min_samples_split": Number(low=2, whole=True),
+            "min_samples_leaf": Number(low=1, whole=True),
+            "ccp_alpha": Number(low=0),
+            "smoothing": Number(low=0),
+            "categorical_features": Anything(),
+            "n_jobs": Threads(),
+        }
+    )
+
+    criterion: Criterion
+    clustering: Clustering | None
+    threshold_size: ThresholdSize
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    min_samples_split: int
+    min_samples_leaf: int
+    ccp_alpha: float
+    smoothing: float
+    categorical_features: ArrayLike | None
+    n_jobs: int | None
+
+    def __init__(
+        self,
+        *,
+        criterion: Criterion = "covariance",
+        clustering: Clustering | None = "single_linkage",
+        threshold_size: ThresholdSize = "node",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int = 6,
+        min_samples_leaf: int = 5,
+        ccp_alpha: float = 0.0,
+        smoothing: float = 0.0,
+        categorical_features: ArrayLike | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.clustering = clustering
+        self.threshold_size = threshold_size
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.ccp_alpha = ccp_alpha
+        self.smoothing = smoothing
+        self.categorical_features = categorical_features
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Grow trees.
+
+        Parameters
+        ----------
+        {X}
+        {known_Y}
+
+        Returns
+        -------
+        Self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, or X or Y is not as described; an unknown label
+            (NaN) is refused, since leaves count instances by all their labels.
+        """
+        data = self._begin_fit(X, Y)
+        check_all_known(self, data.Y, "label trees")
+        categorical = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
+        self._grow(data, categorical)
+        return self
+
+    @abstractmethod
+    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
+        """Grow trees from checked data."""
+
+    def _trees(
+        self,
+        data: FitData,
+        categorical: NDArray[np.bool_],
+        rows: NDArray[np.int32],
+        seeds: NDArray[np.uint64],
+        max_features: int = 0,
+    ) -> LabelTrees:
+        """Grow a tree for each list of rows."""
+        rules = GrowthRules(
+            self.criterion,
+            self.clustering,
+            self.threshold_size,
+            self.max_depth,
+            self.min_samples_split,
+            self.min_samples_leaf,
+            self.ccp_alpha,
+            self.max_leaf_nodes,
+            max_features,
+        )
+        return grow_trees(data.X, data.Y, categorical, rules, rows, seeds, self._n_threads())
+
+    def _n_threads(self) -> int:
+        return n_threads(self.n_jobs)
