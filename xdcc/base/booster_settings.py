@@ -41,6 +41,16 @@ def settle_on_data(
     ValueError
         If a list has another length than there are labels, a feature is not known, or constraints
         have another form.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> seen = SimpleNamespace(n_features_in_=3, n_labels_=2, feature_names_in_=["a", "b", "c"])
+    >>> settle_on_data({"interaction_constraints": [["c", "a"], ["b"]]}, seen)
+    {'interaction_constraints': '[[0, 2], [1]]'}
+    >>> settle_on_data({"base_score": [0.5, 0.5, 0.5]}, seen)
+    Traceback (most recent call last):
+    ValueError: base_score has 3 entries for 2 labels; give one number, or one per label.
     """
     settled = dict(native)
     for name in _PER_LABEL:

@@ -139,6 +139,14 @@ def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = No
     ------
     ValueError
         As :func:`check_fit_data`, and if features or labels are not those of fit.
+
+    Examples
+    --------
+    >>> from xdcc import BinaryRelevance
+    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
+    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
+    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
+    array([[0., 1.]], dtype=float32)
     """
     checked_X = check_features(estimator, X)
     labels = check_labels_as_in_fit(estimator, Y)

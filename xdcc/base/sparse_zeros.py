@@ -39,6 +39,17 @@ def settle_sparse_zeros(estimator: Any, X: Any, *, reset: bool) -> Any:
     ------
     ValueError
         With ``"missing"``, if X is sparse and was dense in fit, or the reverse.
+
+    Examples
+    --------
+    >>> from xdcc import BinaryRelevance
+    >>> X = sparse.csr_matrix([[0, 2], [3, 0]])
+    >>> settle_sparse_zeros(BinaryRelevance(sparse_zeros="zero"), X, reset=True)
+    array([[0, 2],
+           [3, 0]])
+    >>> estimator = BinaryRelevance()
+    >>> settle_sparse_zeros(estimator, X, reset=True) is X, estimator.sparse_X_
+    (True, True)
     """
     meaning = estimator._sparse_zeros()
     if meaning is None:

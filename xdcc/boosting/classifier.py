@@ -202,7 +202,7 @@ int, default="sumGain"
         require_plugin(type(self).__name__)
         if isinstance(xgb_model, MultiLabelXGBClassifier):
             check_is_fitted(xgb_model)
-            start = xgb_model.booster_[: xgb_model.best_iteration_ + 1]
+            start = xgb_model._booster_that_predicts()
             data = self._continue_fit(xgb_model, X, Y, sample_weight)
         else:
             start = None if xgb_model is None else earlier_booster(xgb_model)
@@ -260,7 +260,7 @@ int, default="sumGain"
         """
         check_is_fitted(self)
         self._check_params()
-        trees = self.booster_[: self.best_iteration_ + 1]
+        trees = self._booster_that_predicts()
         found = column_importance([trees], self.n_features_in_, self.importance_type)
         importance = np.nan_to_num(found)
         total = importance.sum()
@@ -281,6 +281,9 @@ int, default="sumGain"
         """
         check_is_fitted(self)
         return self.booster_
+
+    def _booster_that_predicts(self) -> xgb.Booster:
+        return self.booster_[: self.best_iteration_ + 1]
 
     def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
         return [

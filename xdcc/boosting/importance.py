@@ -36,6 +36,13 @@ def column_importance(
     -------
     float array of shape (n_columns,)
         NaN where no split uses the column.
+
+    Examples
+    --------
+    >>> X = np.array([[1.5, 0], [1.6, 0], [1.8, 0], [1.9, 0]])
+    >>> booster = xgb.train({"min_child_weight": 0}, xgb.DMatrix(X, label=[0, 0, 1, 1]), 1)
+    >>> column_importance([booster, booster], 2, "weight")
+    array([ 2., nan])
     """
     boosters = list(boosters)
     n_splits = _summed(boosters, n_columns, "weight")
