@@ -256,6 +256,7 @@ def test_local_copy_needs_no_dask(client: Any) -> None:
     served = pickle.loads(stored)
     assert type(served) is chain.DynamicChainClassifier
     assert served.get_params() == fitted.get_params()
+    assert served.score(X, Y) == fitted.score(X, Y) > 0
     np.testing.assert_array_equal(served.predict_proba(X), fitted.predict_proba(X))
     with pytest.raises(NotFittedError):
         DaskDynamicChainClassifier().to_local()

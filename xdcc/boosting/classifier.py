@@ -200,14 +200,15 @@ int, default="sumGain"
         if self.early_stopping_rounds is not None and not eval_set:
             raise ValueError("early_stopping_rounds needs an eval_set to watch.")
         require_plugin(type(self).__name__)
+        start: xgb.Booster | None = None
         if isinstance(xgb_model, MultiLabelXGBClassifier):
             check_is_fitted(xgb_model)
             start = xgb_model._booster_that_predicts()
             data = self._continue_fit(xgb_model, X, Y, sample_weight)
         else:
-            start = None if xgb_model is None else earlier_booster(xgb_model)
             data = self._begin_fit(X, Y, sample_weight)
-            if start is not None:
+            if xgb_model is not None:
+                start = earlier_booster(xgb_model)
                 check_belongs(start, self)
         params = settle_on_data(params, self)
 
