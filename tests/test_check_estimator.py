@@ -87,7 +87,7 @@ DRAWN_ROWS = {
 
 # The only estimators with a decision_function.
 LISTED_CLASSES = {
-    "check_classifier_multioutput": "the check indexes classes_, which is a list of arrays here"
+    "check_classifier_multioutput": "the check indexes classes_, which has a row per label here"
 }
 
 

@@ -3,8 +3,10 @@
  *
  * Logistic loss of each label (equations 6 and 7 of the XDCC paper): with margin z and p =
  * sigmoid(z), the gradient is (p - y) w and the Hessian p (1 - p) w. A label that is NaN is
- * unknown: its gradient and Hessian are 0. The objective asks XGBoost for trees with vector leaves
- * and for our updaters, so that naming it is all that a user has to do.
+ * unknown: its gradient and Hessian are 0. A label may have a weight, and its positives another one
+ * (`LabelWeightParam`): w times the label's factor takes the place of w. The objective asks XGBoost
+ * for trees with vector leaves and for our updaters, so that naming it is all that a user has to
+ * do.
  */
 #include <algorithm>  // for find_if, max, min
 #include <array>      // for array
@@ -23,7 +25,7 @@
 #include "../../src/objective/regression_loss.h"   // for LogisticRegression
 #include "../../src/objective/regression_param.h"  // for RegLossParam
 #include "logistic.h"                              // for ApplyLogistic, LogisticGradients
-#include "param.h"                                 // for LabelFeatureParam
+#include "param.h"                                 // for LabelFeatureParam, LabelWeightParam
 #include "split_method.h"                          // for kObjectivePrefix, SplitMethodName
 #include "xgboost/base.h"                          // for Args, GradientPair, bst_target_t
 #include "xgboost/context.h"                       // for Context
@@ -50,6 +52,7 @@ class MultiLabelLogistic : public ObjFunction {
   void Configure(Args const& args) override {
     loss_param_.UpdateAllowUnknown(args);
     label_features_.UpdateAllowUnknown(args);
+    label_weights_.UpdateAllowUnknown(args);
   }
 
   [[nodiscard]] ObjInfo Task() const override {
@@ -78,6 +81,7 @@ class MultiLabelLogistic : public ObjFunction {
     auto const* labels = info.labels.Data()->ConstHostPointer();
     common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
     auto const positive = loss_param_.scale_pos_weight;
+    label_weights_.Check(n_labels);
 
     // Rows of different weights are done one by one, others in runs.
     std::size_t const n_rows = info.num_row_, run = weights.Empty() ? kRun : 1;
@@ -90,6 +94,15 @@ class MultiLabelLogistic : public ObjFunction {
         if (LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels, w,
                               w * positive, gpair + at) != 0) {
           valid = false;
+        }
+      }
+      if (!label_weights_.Empty()) {
+        for (std::size_t i = r * kRun; i < end; ++i) {
+          for (bst_target_t j = 0; j < n_labels; ++j) {
+            auto const is_positive = labels[i * n_labels + j] == 1.0f;
+            gpair[i * n_labels + j] *=
+                label_weights_.OfLabel(j) * (is_positive ? label_weights_.OfPositive(j) : 1.0f);
+          }
         }
       }
     });
@@ -132,15 +145,17 @@ class MultiLabelLogistic : public ObjFunction {
     if (label_features_.HasLabelFeatures()) {
       return;
     }
+    label_weights_.Check(n_labels);
     auto const labels = info.labels.HostView();
     common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
     std::vector<std::array<double, 2>> sums(n_labels);  // weight of the positives, of the known
     common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
       double positive{0.0}, known{0.0};
+      auto const positive_weight = loss_param_.scale_pos_weight * label_weights_.OfPositive(j);
       for (std::size_t i = 0; i < labels.Shape(0); ++i) {
         auto const y = labels(i, j);
         if (!std::isnan(y)) {
-          auto const w = weights[i] * (y == 1.0f ? loss_param_.scale_pos_weight : 1.0f);
+          auto const w = weights[i] * (y == 1.0f ? positive_weight : 1.0f);
           positive += y * w;
           known += w;
         }
@@ -162,11 +177,17 @@ class MultiLabelLogistic : public ObjFunction {
     out["name"] = String{name_};
     out["reg_loss_param"] = ToJson(loss_param_);
     out["label_feature_param"] = ToJson(label_features_);
+    if (!label_weights_.Empty()) {
+      out["label_weight_param"] = ToJson(label_weights_);
+    }
   }
   void LoadConfig(Json const& in) override {
     auto const& config = get<Object const>(in);
     FromJson(config.at("reg_loss_param"), &loss_param_);
     FromJson(config.at("label_feature_param"), &label_features_);
+    if (auto weights = config.find("label_weight_param"); weights != config.cend()) {
+      FromJson(weights->second, &label_weights_);
+    }
   }
 
  private:
@@ -184,6 +205,7 @@ class MultiLabelLogistic : public ObjFunction {
   bool raw_;
   obj::RegLossParam loss_param_;
   LabelFeatureParam label_features_;
+  LabelWeightParam label_weights_;
 };
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>  // for find_if
 #include <array>      // for array
+#include <cmath>      // for isfinite
 #include <sstream>    // for ostringstream
 #include <string>     // for string, to_string
 
@@ -14,6 +15,7 @@
 namespace xgboost::multilabel {
 DMLC_REGISTER_PARAMETER(MultiLabelTrainParam);
 DMLC_REGISTER_PARAMETER(LabelFeatureParam);
+DMLC_REGISTER_PARAMETER(LabelWeightParam);
 
 namespace {
 constexpr std::array<SplitMethod, 6> kMethods{SplitMethod::kMaxGain, SplitMethod::kMaxWeight,
@@ -95,5 +97,17 @@ void MultiLabelTrainParam::Configure(Args const& args) {
       << "split_method=`" << split_method << "` makes no sense with sketch_size=" << sketch_size
       << ": the combinations of a sketch stand for no single label. Use split_method=`sumGain`, "
       << "or sketch_method=`top`, which searches on labels.";
+}
+
+void LabelWeightParam::Check(bst_target_t n_labels) const {
+  for (auto const* weights : {&label_weight, &scale_pos_weight_per_label}) {
+    CHECK(weights->empty() || weights->size() == n_labels)
+        << weights->Name() << " has " << weights->size() << " entries for " << n_labels
+        << " labels.";
+    for (auto weight : weights->Get()) {
+      CHECK(std::isfinite(weight) && weight >= 0.0f)
+          << weights->Name() << " is finite and not negative. Got: " << weight;
+    }
+  }
 }
 }  // namespace xgboost::multilabel

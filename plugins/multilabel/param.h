@@ -8,9 +8,10 @@
 #include <cstdint>  // for int32_t
 #include <string>   // for string
 
-#include "split_method.h"       // for SplitMethod
-#include "xgboost/base.h"       // for Args
-#include "xgboost/parameter.h"  // for XGBoostParameter
+#include "../../src/common/param_array.h"  // for ParamArray
+#include "split_method.h"                  // for SplitMethod
+#include "xgboost/base.h"                  // for Args, bst_target_t
+#include "xgboost/parameter.h"             // for XGBoostParameter
 
 namespace xgboost::multilabel {
 /** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
@@ -104,6 +105,35 @@ struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
   }
 
   [[nodiscard]] bool HasLabelFeatures() const { return label_feature_begin >= 0; }
+};
+
+/** @brief Factors of the labels' losses; empty where all are 1. */
+struct LabelWeightParam : public XGBoostParameter<LabelWeightParam> {
+  common::ParamArray<float> label_weight{"label_weight"};
+  common::ParamArray<float> scale_pos_weight_per_label{"scale_pos_weight_per_label"};
+
+  DMLC_DECLARE_PARAMETER(LabelWeightParam) {
+    DMLC_DECLARE_FIELD(label_weight)
+        .set_default(common::ParamArray<float>{"label_weight"})
+        .describe("Weight of each label's loss, as a list: [1, 2, 1].");
+    DMLC_DECLARE_FIELD(scale_pos_weight_per_label)
+        .set_default(common::ParamArray<float>{"scale_pos_weight_per_label"})
+        .describe("scale_pos_weight of each label, as a list; a factor of scale_pos_weight.");
+  }
+
+  [[nodiscard]] bool Empty() const {
+    return label_weight.empty() && scale_pos_weight_per_label.empty();
+  }
+  /** @brief Stop unless there is a finite weight, not negative, for each label, or none at all. */
+  void Check(bst_target_t n_labels) const;
+  /** @brief Weight of a label's loss. */
+  [[nodiscard]] float OfLabel(bst_target_t label) const {
+    return label_weight.empty() ? 1.0f : label_weight[label];
+  }
+  /** @brief Weight of a label's positives against its negatives. */
+  [[nodiscard]] float OfPositive(bst_target_t label) const {
+    return scale_pos_weight_per_label.empty() ? 1.0f : scale_pos_weight_per_label[label];
+  }
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_PARAM_H_

@@ -7,7 +7,6 @@ import pytest
 
 from xdcc.base.booster_parameters import (
     PARAM_BY_NAME,
-    check_base_score,
     seed_from,
     split_method_name,
     to_native,
@@ -82,12 +81,51 @@ def test_seeds() -> None:
     assert seed_from(np.random.RandomState(0)) == seed_from(np.random.RandomState(0))
 
 
-def test_base_score_per_label() -> None:
-    check_base_score({"base_score": [0.5, 0.25]}, 2)
-    check_base_score({"base_score": 0.5}, 2)
-    check_base_score({}, 2)
-    with pytest.raises(ValueError, match="base_score has 2 entries for 3 labels"):
-        check_base_score({"base_score": [0.5, 0.25]}, 3)
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("device", "cuda", "trees are grown on processors"),
+        ("device", "cpu", "trees are grown on processors"),
+        ("multi_strategy", "one_output_per_tree", "the estimator itself says"),
+        ("tree_method", "exact", "trees are grown from histograms"),
+    ],
+)
+@pytest.mark.parametrize("plugin", [True, False])
+def test_what_no_estimator_can_choose(name: str, value: str, reason: str, plugin: bool) -> None:
+    with pytest.raises(ValueError, match=f"^{name}='{value}' cannot be set: {reason}"):
+        _native({name: value}, plugin=plugin)
+
+
+def test_monotone_constraints_are_for_trees_of_one_label() -> None:
+    constraints = {"f": 1}
+    assert _native({"monotone_constraints": constraints}, plugin=False)["monotone_constraints"] == {
+        "f": 1
+    }
+    assert "monotone_constraints" not in _native({"monotone_constraints": None})
+    with pytest.raises(ValueError, match=r"^monotone_constraints=\{'f': 1\} cannot be had: .*yet"):
+        _native({"monotone_constraints": constraints})
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"),
+    [(None, {}), (-1, {}), (3, {"nthread": 3}), (np.int64(2), {"nthread": 2})],
+)
+def test_threads(n_jobs: object, expected: dict) -> None:
+    native = _native({"n_jobs": n_jobs})
+    assert {name: value for name, value in native.items() if name == "nthread"} == expected
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.0, True, 10**6, "all"])
+@pytest.mark.parametrize("name", ["n_jobs", "nthread"])
+def test_bad_threads(name: str, n_jobs: object) -> None:
+    with pytest.raises(ValueError, match=f"^{name}=.* whole number from 1 to .*None or -1 for all"):
+        _native({name: n_jobs})
+
+
+def test_largest_seed() -> None:
+    assert _native({"random_state": 2**32 - 1})["seed"] == 2**32 - 1
+    with pytest.raises(ValueError, match=r"random_state=4294967296: .* below 2\*\*32"):
+        _native({"random_state": 2**32})
 
 
 def test_no_name_belongs_to_two_parameters() -> None:
@@ -104,6 +142,6 @@ def _documents(estimator: type, name: str) -> bool:
 
 def test_every_parameter_is_documented_where_it_can_be_given() -> None:
     for param in BOOSTER_PARAMS:
-        assert _documents(MultiLabelXGBClassifier, param.name)
+        assert _documents(MultiLabelXGBClassifier, param.name) != bool(param.stock_only)
         assert _documents(BinaryRelevance, param.name) != param.plugin_only
     assert "{booster_params}" not in MultiLabelXGBClassifier.__doc__

@@ -121,8 +121,9 @@ def test_end_truth_and_at_end() -> None:
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_rows_that_ended_stay_as_they_are(kind: str) -> None:
-    features = sparse.csr_matrix(X_NEW) if kind == "csr" else X_NEW
-    chain = _chain(end_label=True, n_estimators=20).fit(X, Y)
+    make = sparse.csr_matrix if kind == "csr" else np.asarray
+    features = make(X_NEW)
+    chain = _chain(end_label=True, n_estimators=20).fit(make(X), Y)
     order = chain.chain_order(features)
     has_none = (order.labels == NO_LABEL).all(axis=1)
     assert has_none.any()

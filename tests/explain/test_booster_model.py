@@ -49,6 +49,7 @@ def test_gains_and_covers(fit: Any) -> None:
 
 def test_settings_of_the_objective(fit: Any) -> None:
     model = read_model(fit(scale_pos_weight=2.5, chain_length=1).boosters_[0][0])
-    assert model.scale_pos_weight == 2.5
+    np.testing.assert_array_equal(model.scale_pos_weight, [2.5] * 4)
+    np.testing.assert_array_equal(model.label_weight, [1] * 4)
     assert model.masks_labels
     assert not read_model(fit(separate_and_conquer=False).boosters_[0][0]).masks_labels

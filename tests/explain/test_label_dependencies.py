@@ -218,3 +218,15 @@ def test_bad_input(data: Any, fit: Any) -> None:
     chain = DynamicChainClassifier(**{**SMALL, "chain_length": 1}).fit(X, twice)
     with pytest.raises(ValueError, match="2 labels have the name 'a': give each label a name of"):
         label_dependencies(chain, X, twice)
+
+
+def test_gains_have_the_weights_of_the_labels(data: Any) -> None:
+    X, Y = data
+    chain = DynamicChainClassifier(
+        **SMALL, label_weight=[1, 4, 0.5, 2], scale_pos_weight=[3, 1, 2, 1]
+    ).fit(X, Y)
+    gains = label_dependencies(chain, X, Y).groupby("round", observed=True)["gain"].sum()
+    recorded = feature_importance(chain, "total_gain")
+    recorded = recorded[recorded["kind"] == "label"].groupby("round")["importance"].sum()
+    assert len(recorded) > 0
+    np.testing.assert_allclose(gains[recorded.index], recorded, rtol=1e-3)

@@ -51,8 +51,10 @@ def test_matrix_gives_the_propagated_probabilities(end_label: bool, data: Any, f
     chain = fit(end_label=end_label)
     stored = ~np.isnan(X)
     csr = sparse.csr_matrix((X[stored], np.nonzero(stored)), shape=X.shape)
-    for features in (X, csr):
-        for round_ in walk_rounds(chain, features):
+    on_sparse = copy.copy(chain)
+    on_sparse.sparse_X_ = True
+    for features, model in ((X, chain), (csr, on_sparse)):
+        for round_ in walk_rounds(model, features):
             matrix = round_matrix(features, round_, 1)
             proba = round_.boosters[0].predict(matrix, validate_features=False)
             new = np.isnan(round_.before) & ~np.isnan(round_.after)

@@ -1,5 +1,6 @@
 """Trained models that the serving tests share: small data with missing values, all variants."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,18 @@ class Rows:
 @pytest.fixture(scope="session")
 def rows():
     return Rows()
+
+
+@pytest.fixture(scope="session")
+def on_sparse():
+    """Return a function that makes of a model what it is on a sparse X without missing values."""
+
+    def as_if_fitted_on_sparse(model):
+        model = copy.copy(model)  # the trees are the same
+        model.sparse_X_ = True
+        return model
+
+    return as_if_fitted_on_sparse
 
 
 @pytest.fixture(scope="session")

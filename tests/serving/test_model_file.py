@@ -75,14 +75,17 @@ def _same(left, right):
         assert left == right
 
 
-def test_every_chain_predicts_the_same(chain, rows, tmp_path):
+def test_every_chain_predicts_the_same(chain, rows, on_sparse, tmp_path):
     save_model(chain, tmp_path / "chain")
     loaded = load_model(tmp_path / "chain")
     assert type(loaded) is DynamicChainClassifier
-    for X in (rows.X_new, sparse.csr_matrix(np.nan_to_num(rows.X_new))):
-        np.testing.assert_array_equal(loaded.predict_proba(X), chain.predict_proba(X))
-        np.testing.assert_array_equal(loaded.predict(X), chain.predict(X))
-        _same(vars(loaded.chain_order(X)), vars(chain.chain_order(X)))
+    for X, found, expected in (
+        (rows.X_new, loaded, chain),
+        (sparse.csr_matrix(np.nan_to_num(rows.X_new)), on_sparse(loaded), on_sparse(chain)),
+    ):
+        np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+        np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+        _same(vars(found.chain_order(X)), vars(expected.chain_order(X)))
     assert loaded.get_params() == chain.get_params()
     fitted = {name: value for name, value in vars(chain).items() if name.endswith("_")}
     _same(fitted, {name: value for name, value in vars(loaded).items() if name.endswith("_")})

@@ -79,6 +79,8 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
             n_features=1,
             feature_names=None,
             categories=[],
+            sparse_zeros="missing",
+            sparse_X=sparse.issparse(X),
             n_label_features=N_LABELS + end_label,
             candidates=rule.candidates,
             order=rule.order,

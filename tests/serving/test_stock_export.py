@@ -24,9 +24,9 @@ from xdcc.serving import StockChain, stock_chain, to_stock
 from xdcc.serving.stock_chain import logistic
 
 
-def test_every_chain_predicts_the_same(chain, rows, tmp_path):
+def test_every_chain_predicts_the_same(chain, rows, on_sparse, tmp_path):
     to_stock(chain, tmp_path / "stock")
-    stock = StockChain(tmp_path / "stock")
+    to_stock(on_sparse(chain), tmp_path / "sparse stock")
     halves = sparse.csr_array(np.nan_to_num(rows.X_new) / 2)
     twice = sparse.csr_array(
         (halves.data.repeat(2), halves.indices.repeat(2), 2 * halves.indptr), halves.shape
@@ -39,8 +39,11 @@ def test_every_chain_predicts_the_same(chain, rows, tmp_path):
         (2 * halves).tocoo(),
         twice,
     ):
-        np.testing.assert_array_equal(stock.predict_proba(X), chain.predict_proba(X))
-        np.testing.assert_array_equal(stock.predict(X), chain.predict(X))
+        is_sparse = sparse.issparse(X)
+        stock = StockChain(tmp_path / ("sparse stock" if is_sparse else "stock"))
+        expected = on_sparse(chain) if is_sparse else chain
+        np.testing.assert_array_equal(stock.predict_proba(X), expected.predict_proba(X))
+        np.testing.assert_array_equal(stock.predict(X), expected.predict(X))
     for name in os.listdir(tmp_path / "stock"):
         assert b"multilabel:" not in (tmp_path / "stock" / name).read_bytes()
 
@@ -81,17 +84,46 @@ def test_chains_that_end_do_end(fitted_chain, rows):
     assert len(fitted_chain("folds averaged").boosters_[0]) == 3
 
 
-def test_a_single_booster(classifier, rows, tmp_path):
+def test_a_single_booster(classifier, rows, on_sparse, tmp_path):
     to_stock(classifier, tmp_path / "stock")
-    stock = StockChain(tmp_path / "stock")
-    for X in (rows.X_new, sparse.csr_matrix(np.nan_to_num(rows.X_new))):
-        np.testing.assert_array_equal(stock.predict_proba(X), classifier.predict_proba(X))
-        np.testing.assert_array_equal(stock.predict(X), classifier.predict(X))
+    to_stock(on_sparse(classifier), tmp_path / "sparse stock")
+    for X, name, expected in (
+        (rows.X_new, "stock", classifier),
+        (sparse.csr_matrix(np.nan_to_num(rows.X_new)), "sparse stock", on_sparse(classifier)),
+    ):
+        stock = StockChain(tmp_path / name)
+        np.testing.assert_array_equal(stock.predict_proba(X), expected.predict_proba(X))
+        np.testing.assert_array_equal(stock.predict(X), expected.predict(X))
     booster = xgb.Booster(model_file=tmp_path / "stock" / "round_000_0.ubj")
     assert booster.num_boosted_rounds() == classifier.best_iteration_ + 1
     np.testing.assert_allclose(
         booster.inplace_predict(rows.X_new), classifier.predict_proba(rows.X_new), atol=2e-7
     )
+
+
+def test_what_a_sparse_x_does_not_store(rows, tmp_path):
+    zeros = np.where(np.isnan(rows.X), 0, rows.X)
+    stored = sparse.csr_matrix(zeros)
+    models = {
+        name: MultiLabelXGBClassifier(n_estimators=3, sparse_zeros=meaning).fit(X, rows.Y)
+        for name, X, meaning in (
+            ("zero", stored, "zero"),
+            ("dense", zeros, "missing"),
+            ("sparse", stored, "missing"),
+        )
+    }
+    stock = {}
+    for name, model in models.items():
+        to_stock(model, tmp_path / name)
+        stock[name] = StockChain(tmp_path / name)
+    for X in (zeros, stored):
+        np.testing.assert_array_equal(
+            stock["zero"].predict_proba(X), models["dense"].predict_proba(zeros)
+        )
+    with pytest.raises(ValueError, match="X is sparse, but the chain was trained on a dense X"):
+        stock["dense"].predict(stored)
+    with pytest.raises(ValueError, match="X is dense, but the chain was trained on a sparse X"):
+        stock["sparse"].predict(zeros)
 
 
 def test_one_label(rows, tmp_path):

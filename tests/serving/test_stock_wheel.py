@@ -29,9 +29,9 @@ for directory in sorted(folder.glob("export_*")):
     sys.path.insert(0, str(directory))
     from stock_chain import StockChain
     model = StockChain(directory)
-    for name, X in inputs.items():
-        np.save(directory / f"proba_{name}.npy", model.predict_proba(X))
-        np.save(directory / f"labels_{name}.npy", model.predict(X))
+    X = inputs["sparse" if directory.name.endswith("_sparse") else "dense"]
+    np.save(directory / "proba.npy", model.predict_proba(X))
+    np.save(directory / "labels.npy", model.predict(X))
     del sys.path[0], sys.modules["stock_chain"]
 for path in sorted(folder.glob("booster_*.ubj")):
     booster = xgb.Booster(model_file=path)
@@ -65,7 +65,7 @@ def stock_python(tmp_path_factory):
 
 @pytest.mark.slow
 def test_the_stock_wheel_predicts_the_same(
-    stock_python, fitted_chain, every_chain, classifier, rows, tmp_path
+    stock_python, fitted_chain, every_chain, classifier, rows, on_sparse, tmp_path
 ):
     inputs = {"dense": rows.X_new, "sparse": sparse.csr_matrix(np.nan_to_num(rows.X_new))}
     np.save(tmp_path / "dense.npy", inputs["dense"])
@@ -78,6 +78,7 @@ def test_the_stock_wheel_predicts_the_same(
         "named": DynamicChainClassifier(n_estimators=3).fit(named, rows.Y),
         "one_label": DynamicChainClassifier(n_estimators=3).fit(rows.X, rows.Y[:, 0]),
     }
+    models |= {f"{name}_sparse": on_sparse(m) for name, m in models.items() if name != "named"}
     for name, model in models.items():
         to_stock(model, tmp_path / f"export_{name}")
     booster = classifier.booster_
@@ -88,11 +89,11 @@ def test_the_stock_wheel_predicts_the_same(
 
     for name, model in models.items():
         directory = tmp_path / f"export_{name}"
-        asked = {"dense": pd.DataFrame(rows.X_new, columns=names)} if name == "named" else inputs
-        for kind, X in asked.items():
-            Y_proba, Y_pred = (np.load(directory / f"{w}_{kind}.npy") for w in ("proba", "labels"))
-            np.testing.assert_allclose(Y_proba, model.predict_proba(X), rtol=0, atol=1e-6)
-            np.testing.assert_array_equal(Y_pred, model.predict(X))
+        X = inputs["sparse" if name.endswith("_sparse") else "dense"]
+        X = pd.DataFrame(X, columns=names) if name == "named" else X
+        Y_proba, Y_pred = (np.load(directory / f"{what}.npy") for what in ("proba", "labels"))
+        np.testing.assert_allclose(Y_proba, model.predict_proba(X), rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(Y_pred, model.predict(X))
     np.testing.assert_allclose(
         np.load(tmp_path / "booster_all.npy"), booster.inplace_predict(rows.X_new), atol=1e-6
     )

@@ -13,11 +13,13 @@ from typing import Any, Self
 
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
 from xdcc.base.documentation import fill_in
+from xdcc.base.domains import Choice
 from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.sparse_zeros import SPARSE_ZEROS, SparseZeros
 
 
 class BoosterEstimator(MultiLabelEstimator):
-    """Keyword arguments beyond an estimator's signature, kept as booster parameters.
+    """An estimator on XGBoost, with keyword arguments beyond its signature as booster parameters.
 
     A subclass declares ``**booster_params`` last in ``__init__`` and hands them to
     :meth:`_keep_booster_params`. They then take part in ``get_params``, ``set_params`` and
@@ -37,6 +39,8 @@ class BoosterEstimator(MultiLabelEstimator):
     """
 
     _uses_plugin = True
+    _domains = MappingProxyType({"sparse_zeros": Choice(SPARSE_ZEROS)})
+    sparse_zeros: SparseZeros
     booster_params: Mapping[str, Any] = MappingProxyType({})
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -46,7 +50,7 @@ class BoosterEstimator(MultiLabelEstimator):
         listed = describe_booster_params(
             param.name
             for param in BOOSTER_PARAMS
-            if param.name not in named and (cls._uses_plugin or not param.plugin_only)
+            if param.name not in named and param.is_known(cls._uses_plugin)
         )
         fill_in(cls, {"booster_params": listed})
 
@@ -100,8 +104,15 @@ class BoosterEstimator(MultiLabelEstimator):
         super().set_params(**{n: v for n, v in params.items() if n not in further})
         return self
 
+    def _sparse_zeros(self) -> str | None:
+        return self.sparse_zeros
+
     def _native_booster_params(self) -> dict[str, Any]:
-        """Check all booster parameters and return them by XGBoost's names."""
+        """Check all booster parameters and return them by XGBoost's names.
+
+        With the data :func:`~xdcc.base.booster_settings.settle_on_data` makes them what
+        `xgboost.train` takes.
+        """
         signature = inspect.signature(type(self).__init__).parameters
         defaults = {n: p.default for n, p in signature.items() if n in PARAM_BY_NAME}
         return to_native(

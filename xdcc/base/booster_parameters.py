@@ -5,6 +5,9 @@ values against it before any data are touched, their documentation quotes it, an
 line can do so too. A parameter has the name scikit-learn users know (``reg_lambda``) and may
 have others (``lambda``); :func:`to_native` turns a mixture of them into what
 ``xgboost.train`` takes.
+
+What depends on the data, a number for each label or constraints that name features, is settled
+when these are known, see :mod:`xdcc.base.booster_settings`.
 """
 
 import difflib
@@ -15,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from xdcc.base.domains import Choice, Domain, Number, OneOrPerLabel, check_domain
+from xdcc.base.domains import (
+    Anything,
+    Choice,
+    Domain,
+    Number,
+    OneOrPerLabel,
+    Seed,
+    Threads,
+    check_domain,
+)
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
 """The split methods of the paper's Table 1, by the names used throughout."""
@@ -41,7 +53,7 @@ class BoosterParam:
     ----------
     name : str
         The estimators' name for it.
-    domain : Number, Choice or OneOrPerLabel
+    domain : Domain
         The values it can have. None is always accepted and means the booster's default.
     meaning : str
         A line of documentation.
@@ -49,6 +61,8 @@ class BoosterParam:
         Further names for it. If there are any, the first is XGBoost's own.
     plugin_only : bool
         Whether a stock XGBoost does not know it.
+    stock_only : str
+        If the plugin's trees cannot be grown with it: why, as the end of a sentence.
 
     Examples
     --------
@@ -61,6 +75,11 @@ class BoosterParam:
     meaning: str
     other_names: tuple[str, ...] = ()
     plugin_only: bool = False
+    stock_only: str = ""
+
+    def is_known(self, plugin: bool) -> bool:
+        """Whether an estimator on the multi-label plugin, or on a stock XGBoost, takes it."""
+        return not self.stock_only if plugin else not self.plugin_only
 
     @property
     def native(self) -> str:
@@ -163,24 +182,39 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "grows a tree for each group. 0 is all.",
         plugin_only=True,
     ),
+    BoosterParam(
+        "interaction_constraints",
+        Anything(),
+        "Groups of features, each a sequence of names or positions: a path through a tree stays "
+        "within a group. A feature of no group is combined with no other.",
+    ),
+    BoosterParam(
+        "monotone_constraints",
+        Anything(),
+        "Whether probabilities may only rise (1) or fall (-1) with a feature: a dict from its "
+        "name or position, or a sequence with 1, -1 or 0 for each feature.",
+        stock_only="trees that are grown for all labels at once have no monotone constraints yet; "
+        "BinaryRelevance and ClassifierChain take them",
+    ),
     BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
     BoosterParam(
-        "scale_pos_weight", _AT_LEAST_0, "Weight of a positive label against a negative one."
+        "scale_pos_weight",
+        OneOrPerLabel(_AT_LEAST_0),
+        "Weight of a positive label against a negative one.",
+    ),
+    BoosterParam(
+        "label_weight",
+        OneOrPerLabel(_AT_LEAST_0),
+        "Weight of a label's loss: how much it counts in a split beside the others.",
+        plugin_only=True,
     ),
     BoosterParam(
         "base_score",
         OneOrPerLabel(_PROBABILITY),
         "Probability from which boosting starts; estimated from the labels by default.",
     ),
-    BoosterParam(
-        "random_state",
-        Number(low=0, high=2**31 - 1, whole=True),
-        "Seed of the row and column samples.",
-        ("seed",),
-    ),
-    BoosterParam(
-        "n_jobs", Number(whole=True), "Number of threads; 0 or less is all of them.", ("nthread",)
-    ),
+    BoosterParam("random_state", Seed(), "Seed of the row and column samples.", ("seed",)),
+    BoosterParam("n_jobs", Threads(), "Number of threads.", ("nthread",)),
     BoosterParam(
         "verbosity",
         Number(low=0, high=3, whole=True),
@@ -193,6 +227,13 @@ PARAM_BY_NAME: Mapping[str, BoosterParam] = {
     name: param for param in BOOSTER_PARAMS for name in (param.name, *param.other_names)
 }
 """The parameter behind each name."""
+
+_NO_PARAMETER: Mapping[str, str] = {
+    "device": "trees are grown on processors: there is no choice of a device",
+    "multi_strategy": "the estimator itself says whether a tree is for all labels or for one",
+    "tree_method": "trees are grown from histograms, the only method for vectors in leaves",
+}
+"""Parameters of XGBoost that an estimator cannot have: why not."""
 
 
 def split_method_name(split_method: str | int) -> str:
@@ -279,7 +320,8 @@ def to_native(
     -------
     dict
         Value by native name, without those that are None. `random_state` is the seed drawn
-        from it (:func:`seed_from`), `split_method` its name.
+        from it (:func:`seed_from`), `split_method` its name; without `n_jobs`, or where that is
+        -1, there is no `nthread`, which is all processors.
 
     Raises
     ------
@@ -300,6 +342,10 @@ def to_native(
     given: dict[str, str] = {}
     for name, value in booster_params.items():
         param = PARAM_BY_NAME.get(name)
+        if name in _NO_PARAMETER:
+            raise ValueError(f"{name}={value!r} cannot be set: {_NO_PARAMETER[name]}.")
+        if param is not None and plugin and param.stock_only and value is not None:
+            raise ValueError(f"{name}={value!r} cannot be had: {param.stock_only}.")
         if param is None or (param.plugin_only and not plugin):
             raise ValueError(_unknown_name_message(name, plugin))
         if param.name in given:
@@ -320,41 +366,14 @@ def to_native(
             check_domain(spelled, value, PARAM_BY_NAME[name].domain)
         if name == "split_method":
             value = split_method_name(value)
+        if name == "n_jobs" and value == -1:
+            continue
         native[PARAM_BY_NAME[name].native] = _plain(value)
     return native
 
 
-def check_base_score(native: Mapping[str, Any], n_labels: int) -> None:
-    """Check that a `base_score` per label has the right length.
-
-    Parameters
-    ----------
-    native : mapping
-        What :func:`to_native` returned.
-    n_labels : int
-        Number of labels.
-
-    Raises
-    ------
-    ValueError
-        If there is a list of another length.
-
-    Examples
-    --------
-    >>> check_base_score({"base_score": [0.5, 0.5]}, n_labels=3)
-    Traceback (most recent call last):
-    ValueError: base_score has 2 entries for 3 labels; give one number, or one per label.
-    """
-    base_score = native.get("base_score")
-    if isinstance(base_score, list) and len(base_score) != n_labels:
-        raise ValueError(
-            f"base_score has {len(base_score)} entries for {n_labels} labels; give one number, "
-            "or one per label."
-        )
-
-
 def _unknown_name_message(name: str, plugin: bool) -> str:
-    known = [other for other, p in PARAM_BY_NAME.items() if plugin or not p.plugin_only]
+    known = [other for other, param in PARAM_BY_NAME.items() if param.is_known(plugin)]
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" Is {close[0]!r} meant?" if close else ""
     return f"Unknown booster parameter {name!r}.{hint} The known ones are: {', '.join(known)}."

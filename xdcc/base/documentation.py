@@ -40,7 +40,7 @@ ENTRIES: Mapping[str, str] = {
             Number of labels.
         label_names_ : array of str of shape (n_labels,)
             Column names of a DataFrame, else `label_0`, `label_1` and so on.
-        classes_ : list of arrays, or array
+        classes_ : array of shape (n_labels, 2) or (n_classes,)
             The values 0 and 1 for each label; the classes of a one-dimensional Y.
         n_features_in_ : int
             Number of features.
@@ -50,6 +50,17 @@ ENTRIES: Mapping[str, str] = {
     "categories": """
         categories_ : dict of int to array
             Categories of each categorical column by its position, if X had such columns.
+        """,
+    "sparse_zeros": """
+        sparse_zeros : {"missing", "zero"}, default="missing"
+            What an entry means that a sparse X does not store. With ``"missing"`` X has to be
+            sparse in prediction if it was in `fit`, and dense if it was dense. With ``"zero"`` a
+            sparse X is used as the dense one that it stands for, which is made of it: 4 bytes for
+            every entry.
+        """,
+    "sparse_X": """
+        sparse_X_ : bool
+            Whether X was sparse and what it did not store is missing.
         """,
 }
 """What a line in braces stands for, by its name."""

@@ -14,7 +14,7 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from xdcc.base.documentation import fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import FitData, check_fit_data, check_labels_as_in_fit
+from xdcc.base.fit_data import (
+    LEARNED_FROM_DATA,
+    FitData,
+    check_data_as_in_fit,
+    check_fit_data,
+    check_labels_as_in_fit,
+)
 from xdcc.base.known_entries import matching_share
 from xdcc.base.labels import Classes, Labels
 
@@ -152,6 +158,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Predict labels for checked features, `(n_samples, n_labels)`."""
         return (self._proba(X) >= 0.5).astype(np.int64)
 
+    def _sparse_zeros(self) -> str | None:
+        """Tell what an entry that a sparse X does not store means, see `sparse_zeros.py`."""
+        return None
+
     def _check_params(self) -> None:
         """Stop if a parameter is outside its domain."""
         check_parameters(self, self._domains)
@@ -160,6 +170,17 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check parameters and data, and set what the data say."""
         self._check_params()
         return check_fit_data(self, X, Y, sample_weight)
+
+    def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        """Check parameters, and data as those of an earlier fit, of which all is kept."""
+        self._check_params()
+        data = check_data_as_in_fit(earlier, X, Y, sample_weight)
+        for name in LEARNED_FROM_DATA:
+            if hasattr(earlier, name):
+                setattr(self, name, getattr(earlier, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        return data
 
     def _check_X(self, X: Any) -> Features:
         """Check features of rows to predict."""
@@ -185,14 +206,14 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return checked
 
     def _proba_in_form_of_y(self, proba: NDArray[np.floating]) -> NDArray[np.floating]:
-        if isinstance(self.classes_, list):
+        if self.classes_.ndim == 2:
             return proba
         if len(self.classes_) == 1:
             return np.ones_like(proba)
         return np.concatenate((1 - proba, proba), axis=1)
 
     def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        if isinstance(self.classes_, list):
+        if self.classes_.ndim == 2:
             return labels
         # A target of one class has a label that is 0 throughout.
         return self.classes_[

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from xdcc.base.categories import encode_categories
 from xdcc.base.sparse_structure import check_sparse_structure
+from xdcc.base.sparse_zeros import settle_sparse_zeros
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 
@@ -19,27 +20,28 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
 
     Parameters
     ----------
-    estimator : estimator
+    estimator : MultiLabelEstimator
         A fitted one, unless `reset`.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Numbers, and categories in a DataFrame if the estimator takes them; NaN is a missing
         value, and so is a category that did not occur in fit.
     reset : bool, default=False
-        Whether to set `n_features_in_`, `feature_names_in_` and `categories_` instead of
-        comparing with them.
+        Whether to set `n_features_in_`, `feature_names_in_`, `categories_` and `sparse_X_`
+        instead of comparing with them.
 
     Returns
     -------
     float32 array or CSR matrix of shape (n_samples, n_features)
         Categories as their positions in `categories_`. A sparse matrix comes back with sorted
-        indices and without duplicates.
+        indices and without duplicates, or as an array if its zeros are to be zeros
+        (:mod:`xdcc.base.sparse_zeros`).
 
     Raises
     ------
     ValueError
         If X is empty, holds infinity or text, or categories that the estimator does not take, is
         a sparse matrix that points outside itself, or has other columns than in fit: another
-        number, other names, other types.
+        number, other names, other types; or is sparse where a missing entry could be mistaken.
 
     Examples
     --------
@@ -68,4 +70,4 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
         if not checked.has_canonical_format:
             checked = checked.copy()
             checked.sum_duplicates()
-    return checked
+    return settle_sparse_zeros(estimator, checked, reset=reset)

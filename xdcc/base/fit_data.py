@@ -18,6 +18,21 @@ PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """Warnings about a user's data point to the first line outside this folder."""
 
 
+_NOTHING_KNOWN = "Y has no known label: every entry that counts is NaN."
+
+LEARNED_FROM_DATA = (
+    "n_features_in_",
+    "feature_names_in_",
+    "categories_",
+    "sparse_X_",
+    "n_labels_",
+    "label_names_",
+    "classes_",
+    "_labels_are_named",
+)
+"""Attributes that `check_fit_data` sets, some of them for some data only."""
+
+
 class FitData(NamedTuple):
     """Checked input of ``fit``.
 
@@ -101,6 +116,47 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     return FitData(checked_X, labels.Y, weight, feature_types(estimator))
 
 
+def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+    """Check further data for training that belong to those that an estimator was fitted on.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        A fitted one. It is not changed.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        With the features of fit.
+    Y : array-like, sparse matrix, DataFrame or Series
+        With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    FitData
+        The checked input. A label of which nothing is known stays unknown.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_fit_data`, and if features or labels are not those of fit.
+
+    Examples
+    --------
+    >>> from xdcc import BinaryRelevance
+    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
+    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
+    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
+    array([[0., 1.]], dtype=float32)
+    """
+    checked_X = check_features(estimator, X)
+    labels = check_labels_as_in_fit(estimator, Y)
+    check_consistent_length(checked_X, labels)
+    weight = check_weight(sample_weight, len(labels))
+    if _unknown(labels, weight).all():
+        raise ValueError(_NOTHING_KNOWN)
+    return FitData(checked_X, labels, weight, feature_types(estimator))
+
+
 def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
     """Check labels that belong to those that an estimator was fitted on.
 
@@ -175,12 +231,9 @@ def _settle_unknown(
     Y: Labels, names: NDArray[np.object_], weight: NDArray[np.float32] | None
 ) -> None:
     """Make labels of which nothing is known absent."""
-    unknown = np.ones(len(names), dtype=bool)
-    for rows in row_blocks(Y.shape):
-        is_nan = np.isnan(Y[rows])
-        unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    unknown = _unknown(Y, weight)
     if unknown.all():
-        raise ValueError("Y has no known label: every entry that counts is NaN.")
+        raise ValueError(_NOTHING_KNOWN)
     if unknown.any():
         listed = ", ".join(repr(str(name)) for name in names[unknown])
         warnings.warn(
@@ -189,3 +242,12 @@ def _settle_unknown(
             skip_file_prefixes=(PACKAGE,),
         )
         Y[:, unknown] = 0
+
+
+def _unknown(Y: Labels, weight: NDArray[np.float32] | None) -> NDArray[np.bool_]:
+    """Whether a label is unknown in every row that counts, (n_labels,)."""
+    unknown = np.ones(Y.shape[1], dtype=bool)
+    for rows in row_blocks(Y.shape):
+        is_nan = np.isnan(Y[rows])
+        unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    return unknown

@@ -22,7 +22,7 @@ from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
 from xdcc.base.sparse_structure import check_sparse_structure
 
 type Labels = NDArray[np.float32]
-type Classes = NDArray[Any] | list[NDArray[np.int64]]
+type Classes = NDArray[Any]
 
 
 class CheckedLabels(NamedTuple):
@@ -34,9 +34,10 @@ class CheckedLabels(NamedTuple):
         0, 1, or NaN where a label is unknown. A copy.
     names : array of str of shape (n_labels,)
         Columns of a DataFrame, name of a Series, else `label_0`, `label_1` and so on.
-    classes : array of shape (n_classes,) or list of arrays
+    classes : array of shape (n_classes,) or (n_labels, 2)
         Sorted values of a one-dimensional target, one or two; for a matrix the values 0 and 1 for
-        each label, as scikit-learn's multi-output classifiers have it.
+        each label. (scikit-learn's multi-output classifiers have a list of arrays there, as their
+        outputs may differ; its cross-validation wants something with a shape.)
     named : bool
         Whether the names are those of a DataFrame, which other data are matched by.
 
@@ -93,7 +94,7 @@ def check_labels(Y: Any, estimator: str = "") -> CheckedLabels:
         return CheckedLabels(encode_target(target, classes), _names(Y, 1), classes, named=False)
     names = _names(Y, labels.shape[1])
     matrix = _zeros_and_ones(labels, names)
-    return CheckedLabels(matrix, names, [np.array([0, 1])] * len(names), hasattr(Y, "columns"))
+    return CheckedLabels(matrix, names, np.tile([0, 1], (len(names), 1)), hasattr(Y, "columns"))
 
 
 def check_labels_again(
@@ -128,10 +129,10 @@ def check_labels_again(
     array([[1.]], dtype=float32)
     """
     labels = _label_rows(Y)
-    if isinstance(classes, np.ndarray) != (len(labels.shape) == 1):
-        had = "one dimension" if isinstance(classes, np.ndarray) else "two dimensions"
+    if classes.ndim != len(labels.shape):
+        had = "one dimension" if classes.ndim == 1 else "two dimensions"
         raise ValueError(f"{what} has shape {labels.shape}, but in fit it had {had}.")
-    if isinstance(classes, np.ndarray):
+    if classes.ndim == 1:
         target = _target(Y)
         unknown = np.setdiff1d(target, classes)
         if len(unknown):

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import multioutput
+from sklearn import config_context, multioutput
 
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -30,7 +30,8 @@ class BinaryRelevance(PerLabelClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of row and column samples, or of `estimator`. None is XGBoost's default seed, 0.
     n_jobs : int or None, default=None
-        Number of threads of XGBoost, all if None. It does not change the model.
+        Number of threads of XGBoost; None and -1 are all processors. It does not change the model.
+    {sparse_zeros}
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -42,14 +43,15 @@ class BinaryRelevance(PerLabelClassifier):
         Holds the labels' models.
     {fitted}
     {categories}
+    {sparse_X}
 
     Notes
     -----
-    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too, and
-    columns of pandas' type ``category`` are split by sets of categories; in prediction a category
-    that did not occur in `fit` is missing. With another base learner what is not stored is 0,
-    categories are refused, and missing values are its own affair. NaN in Y is
-    a label that is not known; the row is left out for that label.
+    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
+    unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
+    sets of categories; in prediction a category that did not occur in `fit` is missing. With
+    another base learner what is not stored is 0, categories are refused, and missing values are
+    its own affair. NaN in Y is a label that is not known; the row is left out for that label.
     A label without both values among its rows is predicted constant.
 
     Examples
@@ -71,7 +73,9 @@ class BinaryRelevance(PerLabelClassifier):
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
         data.Y[np.isnan(data.Y)] = _UNKNOWN
         self.model_ = multioutput.MultiOutputClassifier(model)
-        self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
+        # With a setting of its own, which holds whatever the user's is.
+        with config_context(enable_metadata_routing=False):
+            self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return np.stack([proba[:, 1] for proba in self.model_.predict_proba(X)], axis=1)

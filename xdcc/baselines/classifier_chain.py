@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
 from xdcc.baselines.chain_order import Order, check_order, resolve_order
 from xdcc.baselines.label_model import LabelModel
@@ -38,7 +39,8 @@ class ClassifierChain(PerLabelClassifier):
         Seed of the random order and of row and column samples, or of `estimator`. None is the
         seed 0.
     n_jobs : int or None, default=None
-        Number of threads of XGBoost, all if None. It does not change the model.
+        Number of threads of XGBoost; None and -1 are all processors. It does not change the model.
+    {sparse_zeros}
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -52,15 +54,17 @@ class ClassifierChain(PerLabelClassifier):
         Holds the labels' models.
     {fitted}
     {categories}
+    {sparse_X}
 
     Notes
     -----
-    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too, and
-    columns of pandas' type ``category`` are split by sets of categories; in prediction a category
-    that did not occur in `fit` is missing. With another base learner what is not stored is 0,
-    categories are refused, and missing values are its own affair. NaN in Y is
-    a label that is not known: its row is left out for that label, and it is a missing value for
-    the labels after it. A label without both values among its rows is predicted constant.
+    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
+    unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
+    sets of categories; in prediction a category that did not occur in `fit` is missing. With
+    another base learner what is not stored is 0, categories are refused, and missing values are
+    its own affair. NaN in Y is a label that is not known: its row is left out for that label,
+    and it is a missing value for the labels after it. A label without both values among its rows
+    is predicted constant.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class ClassifierChain(PerLabelClassifier):
         learning_rate: float = 0.3,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        sparse_zeros: SparseZeros = "missing",
         **booster_params: Any,
     ) -> None:
         super().__init__(
@@ -96,6 +101,7 @@ class ClassifierChain(PerLabelClassifier):
             learning_rate=learning_rate,
             random_state=random_state,
             n_jobs=n_jobs,
+            sparse_zeros=sparse_zeros,
             **booster_params,
         )
         self.order = order
@@ -103,6 +109,9 @@ class ClassifierChain(PerLabelClassifier):
     def _check_params(self) -> None:
         super()._check_params()
         check_order(self.order)
+
+    def _n_label_features(self) -> int:
+        return self.n_labels_ - 1
 
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
         self.order_ = resolve_order(self.order, data.Y, data.sample_weight, random)

@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.utils import Tags, get_tags
 
 from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_settings import settle_on_data
 from xdcc.base.domains import Anything, Number
 from xdcc.base.fit_data import FitData
+from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.learner import seeded
@@ -24,7 +26,11 @@ class PerLabelClassifier(BoosterEstimator):
     _missing: float
     """What stands for an absent value on the way to the models."""
     _domains = MappingProxyType(
-        {"estimator": Anything(), "n_estimators": Number(low=1, whole=True)}
+        {
+            **BoosterEstimator._domains,
+            "estimator": Anything(),
+            "n_estimators": Number(low=1, whole=True),
+        }
     )
 
     def __init__(
@@ -36,6 +42,7 @@ class PerLabelClassifier(BoosterEstimator):
         learning_rate: float = 0.3,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        sparse_zeros: SparseZeros = "missing",
         **booster_params: Any,
     ) -> None:
         self.estimator = estimator
@@ -44,6 +51,7 @@ class PerLabelClassifier(BoosterEstimator):
         self.learning_rate = learning_rate
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.sparse_zeros = sparse_zeros
         self._keep_booster_params(booster_params)
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
@@ -69,12 +77,18 @@ class PerLabelClassifier(BoosterEstimator):
         model, random = self._label_model(self._missing)
         data = self._begin_fit(X, Y, sample_weight)
         if isinstance(model, XGBModel):
+            further = self._n_label_features()
+            model.params = settle_on_data(model.params, self, n_further=further)
             model.feature_types = data.feature_types
         else:
             # As most solvers of scikit-learn are meant to be fitted.
             data = data._replace(X=data.X.astype(np.float64))
         self._learn(data, model, random)
         return self
+
+    def _n_label_features(self) -> int:
+        """How many label features a model may see after those of X."""
+        return 0
 
     @abstractmethod
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
@@ -83,6 +97,9 @@ class PerLabelClassifier(BoosterEstimator):
     @property
     def _takes_categories(self) -> bool:  # type: ignore[override]
         return self.estimator is None
+
+    def _sparse_zeros(self) -> str | None:
+        return self.sparse_zeros if self.estimator is None else None
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: what the base learner takes."""
@@ -95,8 +112,9 @@ class PerLabelClassifier(BoosterEstimator):
     def _label_model(self, missing: float) -> tuple[LabelModel, np.random.RandomState]:
         """Check the arguments; make the model of a label, and what later draws come from."""
         params = self._native_booster_params()
-        if isinstance(params.get("base_score"), list):
-            raise ValueError("base_score has to be one number here; it is used for every label.")
+        for name in ("base_score", "scale_pos_weight"):
+            if isinstance(params.get(name), list):
+                raise ValueError(f"{name} has to be one number here; it is used for every label.")
         random = np.random.RandomState(params.get("seed", 0))
         if self.estimator is None:
             return XGBModel(params, self.n_estimators, missing), random
@@ -105,7 +123,7 @@ class PerLabelClassifier(BoosterEstimator):
 
     def _check_booster_params_unused(self) -> None:
         signature = inspect.signature(type(self).__init__).parameters
-        named = ("n_estimators", "max_depth", "learning_rate", "n_jobs")
+        named = ("n_estimators", "max_depth", "learning_rate", "n_jobs", "sparse_zeros")
         used = {n: getattr(self, n) for n in named if getattr(self, n) != signature[n].default}
         for name, value in (used | dict(self.booster_params)).items():
             raise ValueError(

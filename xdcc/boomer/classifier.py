@@ -433,7 +433,7 @@ class BoomerClassifier(MultiLabelEstimator):
         return next(self._staged(X, [self.best_n_rules_ if n_rules is None else n_rules]))
 
     def _scores_in_form_of_y(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores if isinstance(self.classes_, list) else scores[:, 0]
+        return scores if self.classes_.ndim == 2 else scores[:, 0]
 
     def _staged(self, X: Features, counts: Sequence[int]) -> Iterator[NDArray[np.float64]]:
         for count in counts:

@@ -5,6 +5,7 @@ objective ``multilabel:logistic`` of the plugin, and predicts a probability per 
 learning itself happens in the plugin (``plugins/multilabel``).
 """
 
+import os
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import BoosterEstimator
-from xdcc.base.booster_parameters import check_base_score
+from xdcc.base.booster_settings import settle_on_data
 from xdcc.base.categories import feature_types
-from xdcc.base.domains import Anything, Either, Number
+from xdcc.base.domains import Anything, Choice, Either, Number, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.plugin import require_plugin
+from xdcc.base.sparse_zeros import SparseZeros
+from xdcc.boosting.earlier_model import check_belongs, earlier_booster
+from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
+from xdcc.boosting.nameless import nameless
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -53,13 +58,19 @@ int, default="sumGain"
         Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
         own estimators: two fits give the same model.
     n_jobs : int or None, default=None
-        Number of threads, all if None. It does not change the model.
+        Number of threads; None and -1 are all processors. It does not change the model.
     eval_metric : str or list of str, default=None
         What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
         `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default).
     early_stopping_rounds : int, default=None
         Stop when the last metric has not improved on the last pair of `eval_set` for so many
         iterations; predictions then use the best iteration.
+    importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
+        What `feature_importances_` measures, see
+        :func:`xdcc.boosting.importance.column_importance`. Can be changed after `fit`.
+    {sparse_zeros}
+    verbose : int, default=0
+        Whether to print the metrics on `eval_set` in every iteration.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -74,13 +85,16 @@ int, default="sumGain"
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
     {fitted}
+    {categories}
+    {sparse_X}
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. Columns of pandas' type
-    ``category`` are split by sets of categories; in prediction a category that did not occur in
-    `fit` is missing. NaN in Y is a label that is not known. Y may be sparse, but XGBoost keeps
-    labels, margins and gradients in dense matrices: 16 bytes per entry of Y.
+    NaN in X is a missing value, and so is what a sparse X does not store, unless `sparse_zeros`
+    says otherwise. Columns of pandas' type ``category`` are split by sets of categories; in
+    prediction a category that did not occur in `fit` is missing. NaN in Y is a label that is not
+    known. Y may be sparse, but XGBoost keeps labels, margins and gradients in dense matrices: 16
+    bytes per entry.
 
     Examples
     --------
@@ -97,9 +111,12 @@ int, default="sumGain"
     _takes_categories = True
     _domains = MappingProxyType(
         {
+            **BoosterEstimator._domains,
             "n_estimators": Number(low=1, whole=True),
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "eval_metric": Anything(),
+            "importance_type": Choice(IMPORTANCE_TYPES),
+            "verbose": Verbosity(),
         }
     )
 
@@ -116,6 +133,9 @@ int, default="sumGain"
         n_jobs: int | None = None,
         eval_metric: str | list[str] | None = None,
         early_stopping_rounds: int | None = None,
+        importance_type: ImportanceType = "gain",
+        sparse_zeros: SparseZeros = "missing",
+        verbose: int = 0,
         **booster_params: Any,
     ) -> None:
         self.n_estimators = n_estimators
@@ -128,6 +148,9 @@ int, default="sumGain"
         self.n_jobs = n_jobs
         self.eval_metric = eval_metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.importance_type = importance_type
+        self.sparse_zeros = sparse_zeros
+        self.verbose = verbose
         self._keep_booster_params(booster_params)
 
     def fit(
@@ -137,6 +160,7 @@ int, default="sumGain"
         sample_weight: Any = None,
         *,
         eval_set: EvalSet | None = None,
+        xgb_model: "MultiLabelXGBClassifier | xgb.Booster | str | os.PathLike[str] | None" = None,
     ) -> Self:
         """Train the booster.
 
@@ -150,6 +174,12 @@ int, default="sumGain"
             Weights of the rows.
         eval_set : sequence of pairs (X, Y), optional
             Data on which `eval_metric` is measured in every iteration.
+        xgb_model : MultiLabelXGBClassifier, xgboost.Booster or path-like, optional
+            Go on from this model: `n_estimators` further iterations follow its own. X and Y have
+            to have its features and labels. Of a fitted estimator all that is known is kept:
+            columns of a DataFrame Y are found by their names, categories and classes are those of
+            its `fit`. A booster, or a file of `xgboost.Booster.save_model`, knows no names of
+            labels: they have to come in the same order. It is not changed.
 
         Returns
         -------
@@ -159,7 +189,10 @@ int, default="sumGain"
         Raises
         ------
         ValueError
-            If an argument is out of range or unknown, or the data are not as described.
+            If an argument is out of range or unknown, the data are not as described, or they are
+            not those of `xgb_model`.
+        TypeError
+            If `xgb_model` is no model.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
         """
@@ -167,8 +200,17 @@ int, default="sumGain"
         if self.early_stopping_rounds is not None and not eval_set:
             raise ValueError("early_stopping_rounds needs an eval_set to watch.")
         require_plugin(type(self).__name__)
-        data = self._begin_fit(X, Y, sample_weight)
-        check_base_score(params, self.n_labels_)
+        start: xgb.Booster | None = None
+        if isinstance(xgb_model, MultiLabelXGBClassifier):
+            check_is_fitted(xgb_model)
+            start = xgb_model._booster_that_predicts()
+            data = self._continue_fit(xgb_model, X, Y, sample_weight)
+        else:
+            data = self._begin_fit(X, Y, sample_weight)
+            if xgb_model is not None:
+                start = earlier_booster(xgb_model)
+                check_belongs(start, self)
+        params = settle_on_data(params, self)
 
         params["objective"] = OBJECTIVE
         if self.eval_metric is not None:
@@ -188,10 +230,11 @@ int, default="sumGain"
             evals=self._eval_matrices(eval_set),
             evals_result=self.evals_result_,
             early_stopping_rounds=self.early_stopping_rounds,
-            verbose_eval=False,
+            verbose_eval=bool(self.verbose),
+            xgb_model=None if start is None else nameless(start),
         )
         self.best_iteration_ = (
-            self.n_estimators - 1
+            self.booster_.num_boosted_rounds() - 1
             if self.early_stopping_rounds is None
             else self.booster_.best_iteration
         )
@@ -199,6 +242,30 @@ int, default="sumGain"
             # Given to the booster, not to the matrix, which refuses names with "[", "]" or "<".
             self.booster_.feature_names = list(self.feature_names_in_)
         return self
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much the trees that predict use each feature, by `importance_type`.
+
+        Returns
+        -------
+        float array of shape (n_features,)
+            Sums to 1; zeros if there is no split at all.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `importance_type` is unknown.
+        """
+        check_is_fitted(self)
+        self._check_params()
+        trees = self._booster_that_predicts()
+        found = column_importance([trees], self.n_features_in_, self.importance_type)
+        importance = np.nan_to_num(found)
+        total = importance.sum()
+        return importance / total if total > 0 else importance
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.
@@ -215,6 +282,9 @@ int, default="sumGain"
         """
         check_is_fitted(self)
         return self.booster_
+
+    def _booster_that_predicts(self) -> xgb.Booster:
+        return self.booster_[: self.best_iteration_ + 1]
 
     def _eval_matrices(self, eval_set: EvalSet | None) -> list[tuple[xgb.DMatrix, str]]:
         return [

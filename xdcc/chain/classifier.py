@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from xdcc import metrics
 from xdcc.base.booster_estimator import BoosterEstimator
-from xdcc.base.booster_parameters import check_base_score
+from xdcc.base.booster_settings import settle_on_data
 from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
+from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.chain.cumulation import (
     CUMULATIONS,
@@ -45,6 +46,11 @@ PROPAGATE: tuple[str, ...] = get_args(Propagate)
 """The sources of what the training rows propagate; see `xdcc.chain.training`."""
 
 _DEFAULT_PATIENCE = 2
+_OF_END_LABEL = MappingProxyType(
+    {"base_score": 0.5, "label_weight": 1.0, "scale_pos_weight_per_label": 1.0}
+)
+"""What the end label has where there is a list with a number for each label."""
+
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
@@ -132,7 +138,8 @@ int, default="maxGain"
         None is the booster's default seed, 0, as in XGBoost's own estimators: two fits give the
         same model.
     n_jobs : int or None, default=None
-        Number of threads, all if None. It does not change the model.
+        Number of threads; None and -1 are all processors. It does not change the model.
+    {sparse_zeros}
     verbose : int, default=0
         Whether to print a line after each round.
     **booster_params
@@ -159,12 +166,13 @@ int, default="maxGain"
         cut off included.
     {fitted}
     {categories}
+    {sparse_X}
 
     Notes
     -----
-    NaN in X is a missing value, and so is what a sparse X does not store. Columns of a DataFrame
-    with the type `category` are split as categories; a category that did not occur in `fit` is
-    missing. NaN in Y is a label that is not known.
+    NaN in X is a missing value, and so is what a sparse X does not store, unless `sparse_zeros`
+    says otherwise. Columns of a DataFrame with the type `category` are split as categories; a
+    category that did not occur in `fit` is missing. NaN in Y is a label that is not known.
 
     Examples
     --------
@@ -182,6 +190,7 @@ int, default="maxGain"
     _takes_categories = True
     _domains = MappingProxyType(
         {
+            **BoosterEstimator._domains,
             "chain_length": Either(_AT_LEAST_1, Choice(("auto",)), None),
             "n_estimators": _AT_LEAST_1,
             "separate_and_conquer": Switch(),
@@ -226,6 +235,7 @@ int, default="maxGain"
         max_bin: int = 256,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
+        sparse_zeros: SparseZeros = "missing",
         verbose: int = 0,
         **booster_params: Any,
     ) -> None:
@@ -251,6 +261,7 @@ int, default="maxGain"
         self.max_bin = max_bin
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.sparse_zeros = sparse_zeros
         self.verbose = verbose
         self._keep_booster_params(booster_params)
 
@@ -299,14 +310,11 @@ int, default="maxGain"
         self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
-        check_base_score(params, self.n_labels_)
 
         plan = self._plan(data.Y, params.get("seed"))
         self.rule_ = plan.rule
         self.end_label_ = plan.end_label
-        params = {**params, "objective": OBJECTIVE}
-        if self.end_label_ and isinstance(params.get("base_score"), list):
-            params["base_score"] = [*params["base_score"], 0.5]
+        params = self._settled(params, plan)
         watch = self._watch(data.Y, eval_set, plan)
         self.boosters_ = train_chain(
             data, params, plan, watch=watch, callback=self._reporter(callback)
@@ -402,6 +410,16 @@ int, default="maxGain"
             folds=stratified_folds(Y, self.cv, seed) if cross_val else None,
             ensemble=cross_val and self.ensemble,
         )
+
+    def _settled(self, params: dict[str, Any], plan: ChainPlan) -> dict[str, Any]:
+        """Make the boosters' parameters complete when the data are known."""
+        n_outputs = self.n_labels_ + plan.end_label
+        settled = settle_on_data(params, self, n_further=n_outputs)
+        if plan.end_label:
+            for name, value in _OF_END_LABEL.items():
+                if isinstance(settled.get(name), list):
+                    settled[name] = [*settled[name], value]
+        return {**settled, "objective": OBJECTIVE}
 
     def _watch(
         self, Y: NDArray[np.float32], eval_set: EvalSet | None, plan: ChainPlan

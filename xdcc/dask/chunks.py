@@ -12,6 +12,7 @@ from dask.delayed import Delayed
 from distributed import Client, Future
 from numpy.typing import DTypeLike
 
+from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.dask.communicator import Place
 from xdcc.dask.rows import Summary, WorkerRows, join_chunks
 
@@ -33,7 +34,7 @@ def is_collection(data: object) -> bool:
 
 
 def place_rows(
-    client: Client, X: Any, Y: Any, sample_weight: Any
+    client: Client, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
 ) -> tuple[dict[Place, list[Future]], list[Summary]]:
     """Let workers compute and check chunks of rows: the first worker the first chunks, and so on.
 
@@ -50,6 +51,8 @@ def place_rows(
         Labels, in the same chunks.
     sample_weight : Dask array or Series of shape (n_samples,), or None
         Weights, in the same chunks.
+    sparse_zeros : {"missing", "zero"}
+        What an entry means that a sparse X does not store.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def place_rows(
     ends = [len(chunks) * i // len(addresses) for i in range(len(addresses) + 1)]
     placed = []
     for address, (begin, end) in zip(addresses, pairwise(ends), strict=True):
-        joined = dask.delayed(join_chunks, pure=False)(chunks[begin:end])
+        joined = dask.delayed(join_chunks, pure=False)(chunks[begin:end], sparse_zeros)
         # Should the worker end before the training begins, another one takes its rows.
         placed.append(client.compute(joined, workers=[address], allow_other_workers=True))
     # One after the other: of several errors the one in the first chunks is reported.

@@ -21,11 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
-from xdcc.base.booster_parameters import check_base_score
 from xdcc.base.estimator import EvalSet
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.plugin import require_plugin
-from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_rows
@@ -154,22 +152,22 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         UserWarning
             If `chain_length` is above the number of labels, or a label unknown in all rows.
         """
-        params = {**self._native_booster_params(), "objective": OBJECTIVE}
+        params = self._native_booster_params()
         self._check_params()
         self._check_available(eval_set)
         require_plugin(type(self).__name__)
         client = self.client
         if client.asynchronous:
             raise ValueError("The client is asynchronous; fit needs a synchronous one.")
-        rows, summaries = place_rows(client, X, Y, sample_weight)
+        rows, summaries = place_rows(client, X, Y, sample_weight, self.sparse_zeros)
 
         # Learned by an estimator of its own, so that this one is whole if the training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
-        check_base_score(params, local.n_labels_)
         plan = replace(
             self._plan(np.empty((0, local.n_labels_), dtype=np.float32), None), end_label=False
         )
+        params = local._settled(params, plan)
         local.rule_ = plan.rule
         local.end_label_ = plan.end_label
         train = partial(
@@ -327,9 +325,7 @@ def _train(
 ) -> list[list[xgb.Booster]]:
     """Train on a worker's rows, as one of several workers."""
     data = concatenate([part.data for part in rows])
-    n_threads = params.get("nthread", 0)
-    if n_threads <= 0:
-        n_threads = distributed.get_worker().state.nthreads
+    n_threads = params.get("nthread", distributed.get_worker().state.nthreads)
     return train_chain(
         data._replace(Y=np.where(absent, np.float32(0), data.Y)),
         {**params, "nthread": n_threads},
@@ -342,10 +338,11 @@ def _become_fitted(
     estimator: chain.DynamicChainClassifier, fitted: chain.DynamicChainClassifier
 ) -> None:
     """Replace what an estimator has learned by what another one has."""
-    for name in [name for name in vars(estimator) if name.endswith("_")]:
+    params = {*estimator.get_params(), "booster_params", "_client"}
+    for name in [name for name in vars(estimator) if name not in params]:
         delattr(estimator, name)
     for name, value in vars(fitted).items():
-        if name.endswith("_"):
+        if name not in params:
             setattr(estimator, name, value)
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.labels import check_labels
+from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.base.weights import check_weight
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
@@ -86,13 +87,17 @@ class WorkerRows:
     summary: Summary
 
 
-def join_chunks(chunks: Sequence[tuple[int, Any, Any, Any]]) -> WorkerRows | None:
+def join_chunks(
+    chunks: Sequence[tuple[int, Any, Any, Any]], sparse_zeros: SparseZeros
+) -> WorkerRows | None:
     """Check a worker's chunks and put them together, in their order. Runs on the worker.
 
     Parameters
     ----------
     chunks : sequence of tuples (number, X, Y, sample_weight)
         Arrays, sparse matrices or DataFrames of the same length; `sample_weight` can be None.
+    sparse_zeros : {"missing", "zero"}
+        What an entry means that a sparse X does not store.
 
     Returns
     -------
@@ -105,7 +110,7 @@ def join_chunks(chunks: Sequence[tuple[int, Any, Any, Any]]) -> WorkerRows | Non
         If a chunk is not what an estimator takes, or differs from the others in its columns;
         the message says which.
     """
-    checked = [_check_chunk(*chunk) for chunk in chunks if _n_rows(chunk) > 0]
+    checked = [_check_chunk(*chunk, sparse_zeros) for chunk in chunks if _n_rows(chunk) > 0]
     if not checked:
         return None
     layout = require_same_layout(layout for _, layout in checked)
@@ -187,8 +192,8 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
 
     Returns
     -------
-    X : float array or DataFrame of shape (n_summaries, n_features)
-        With the names of the features, if they have some.
+    X : float array, CSR matrix or DataFrame of shape (n_summaries, n_features)
+        With the names of the features, if they have some; sparse if the rows are.
     Y : DataFrame of shape (n_summaries, n_labels)
         Not NaN where the rows of a summary know the label.
     sample_weight : float array of shape (n_summaries,)
@@ -201,7 +206,9 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
     """
     layout = require_same_layout(summary.layout for summary in summaries)
     X: Any = np.zeros((len(summaries), layout.n_features))
-    if layout.feature_names is not None:
+    if layout.is_sparse:
+        X = sparse.csr_matrix(X)
+    elif layout.feature_names is not None:
         X = pd.DataFrame(X, columns=layout.feature_names)
     Y = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
     weight = np.array([float(summary.counts) for summary in summaries])
@@ -213,8 +220,10 @@ def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
     return max(X.shape[0], Y.shape[0])
 
 
-def _check_chunk(number: int, X: Any, Y: Any, sample_weight: Any) -> tuple[FitData, Layout]:
-    estimator = DynamicChainClassifier()
+def _check_chunk(
+    number: int, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
+) -> tuple[FitData, Layout]:
+    estimator = DynamicChainClassifier(sparse_zeros=sparse_zeros)
     estimator._takes_categories = False  # chunks would have to agree on their numbers
     try:
         checked_X = check_features(estimator, X, reset=True)

@@ -57,7 +57,9 @@ class BoosterModel:
         Trees of each boosting iteration; more than one with `num_parallel_tree`.
     base_margin : float array of shape (n_outputs,)
         Margins before the first tree.
-    scale_pos_weight : float
+    label_weight : float array of shape (n_outputs,)
+        Weight of each label's loss.
+    scale_pos_weight : float array of shape (n_outputs,)
         Weight of a positive label against a negative one.
     masks_labels : bool
         Whether a label had no part in the training of rows where it was a feature (separate and
@@ -66,7 +68,8 @@ class BoosterModel:
 
     iterations: list[list[Tree]]
     base_margin: NDArray[np.float64]
-    scale_pos_weight: float
+    label_weight: NDArray[np.float64]
+    scale_pos_weight: NDArray[np.float64]
     masks_labels: bool
 
 
@@ -88,10 +91,17 @@ def read_model(booster: xgb.Booster) -> BoosterModel:
     trees = [_read_tree(tree) for tree in model["trees"]]
     bounds = model["iteration_indptr"]
     objective = learner["objective"]
+    base_margin = logit(json.loads(learner["learner_model_param"]["base_score"]))
+    weights = objective.get("label_weight_param", {})
+    label_weight, of_positive = (
+        np.array(json.loads(weights.get(name, "[]")) or np.ones(len(base_margin)))
+        for name in ("label_weight", "scale_pos_weight_per_label")
+    )
     return BoosterModel(
         iterations=[trees[a:b] for a, b in pairwise(bounds)],
-        base_margin=logit(json.loads(learner["learner_model_param"]["base_score"])),
-        scale_pos_weight=float(objective["reg_loss_param"]["scale_pos_weight"]),
+        base_margin=base_margin,
+        label_weight=label_weight,
+        scale_pos_weight=float(objective["reg_loss_param"]["scale_pos_weight"]) * of_positive,
         masks_labels=int(objective["label_feature_param"]["label_feature_begin"]) >= 0,
     )
 

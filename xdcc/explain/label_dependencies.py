@@ -133,7 +133,10 @@ def _gradient_factor(
     silent = np.isnan(truth) | round_.ended[:, np.newaxis]
     if model.masks_labels:
         silent |= ~round_.open
-    factor = np.where(truth == 1, model.scale_pos_weight, 1.0)
+    n_labels = truth.shape[1]  # an end label comes after them
+    factor = model.label_weight[:n_labels] * np.where(
+        truth == 1, model.scale_pos_weight[:n_labels], 1.0
+    )
     if weight is not None:
         factor *= weight[:, np.newaxis]
     return np.where(silent, 0.0, factor)

@@ -113,7 +113,8 @@ class StockChain:
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers; NaN is a missing value, and so is what a sparse matrix does not store.
+            Numbers; NaN is a missing value, and so is what a sparse matrix does not store, unless
+            the chain was trained with ``sparse_zeros="zero"``. Sparse or dense as in training.
             Columns that were categorical in training hold categories; one that was not there
             then is missing.
 
@@ -178,12 +179,24 @@ class StockChain:
         if hasattr(X, "tocsr"):
             if self._codes:
                 raise ValueError("X is sparse, but the chain was trained on categories.")
+            if self._settings["sparse_zeros"] == "zero":
+                return np.asarray(X.toarray(), dtype=np.float32)
+            if not self._settings["sparse_X"]:
+                raise ValueError(
+                    "X is sparse, but the chain was trained on a dense X, and not with "
+                    "sparse_zeros='zero': what X does not store could be missing or zero."
+                )
             from scipy import sparse
 
             # A copy; `_joined` and XGBoost want one entry per place and no csr_array.
             X = sparse.csr_matrix(X, dtype=np.float32, copy=True)
             X.sum_duplicates()
             return X
+        if self._settings["sparse_X"]:
+            raise ValueError(
+                "X is dense, but the chain was trained on a sparse X, and not with "
+                "sparse_zeros='zero': its zeros could be missing values or zeros."
+            )
         if not self._codes and not hasattr(X, "iloc"):
             return np.asarray(X, dtype=np.float32)
         dense = np.empty(X.shape, dtype=np.float32)

@@ -124,6 +124,8 @@ def _described(
             [int(position), _plain_categories(int(position), values)]
             for position, values in categories.items()
         ],
+        "sparse_zeros": model.sparse_zeros,
+        "sparse_X": model.sparse_X_,
         "n_label_features": n_label_features,
         "candidates": rule.candidates,
         "order": rule.order,

@@ -1,0 +1,103 @@
+"""Where a training goes on from: an earlier model, and whether the new data belong to it."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import xgboost as xgb
+
+if TYPE_CHECKING:
+    from xdcc.boosting.classifier import MultiLabelXGBClassifier
+
+_PREFIX = "multilabel"
+
+
+def earlier_booster(xgb_model: Any) -> xgb.Booster:
+    """Get the booster that a training is to go on from.
+
+    Parameters
+    ----------
+    xgb_model : xgboost.Booster or path-like
+        A booster, or a file of `xgboost.Booster.save_model`.
+
+    Returns
+    -------
+    xgboost.Booster
+        Of one of the objectives `multilabel:*`.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    ValueError
+        If there is no such file, it holds no booster, or the booster was trained with another
+        objective.
+    """
+    if isinstance(xgb_model, xgb.Booster):
+        booster = xgb_model
+    elif isinstance(xgb_model, str | os.PathLike):
+        try:
+            booster = xgb.Booster(model_file=xgb_model)
+        except ValueError as error:  # XGBoostError is one
+            what = str(error).partition("\n")[0]
+            raise ValueError(
+                f"xgb_model={str(xgb_model)!r} is no booster's file: {what}"
+            ) from error
+    else:
+        raise TypeError(
+            f"xgb_model is a {type(xgb_model).__name__}; it has to be a fitted "
+            "MultiLabelXGBClassifier, an xgboost.Booster or the file of one."
+        )
+    objective = _learner(booster)["objective"]["name"]
+    if not objective.startswith(_PREFIX):
+        raise ValueError(
+            f"xgb_model was trained with the objective {objective!r}; it has to be one of "
+            "'multilabel:*', as that of a MultiLabelXGBClassifier is."
+        )
+    return booster
+
+
+def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") -> None:
+    """Stop if a booster was trained on other features or labels.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Where training goes on from.
+    estimator : MultiLabelXGBClassifier
+        One that has seen X and Y.
+
+    Raises
+    ------
+    ValueError
+        If the number of features or of labels differs, or the features' names do, if both have
+        names; if there are categories, which a booster knows by number only.
+    """
+    n_features, n_labels = booster.num_features(), _n_labels(booster)
+    if (n_features, n_labels) != (estimator.n_features_in_, estimator.n_labels_):
+        raise ValueError(
+            f"xgb_model was trained on {n_features} features and {n_labels} labels, but X has "
+            f"{estimator.n_features_in_} features and Y {estimator.n_labels_} labels."
+        )
+    names = list(getattr(estimator, "feature_names_in_", ()))
+    known = booster.feature_names
+    if names and known and names != known:
+        at = next(j for j, (a, b) in enumerate(zip(names, known, strict=True)) if a != b)
+        raise ValueError(
+            f"xgb_model was trained on other features: column {at} of X is {names[at]!r}, and was "
+            f"{known[at]!r}."
+        )
+    if hasattr(estimator, "categories_"):
+        raise ValueError(
+            "X has categories, and a booster does not know which number stands for which: give the "
+            "fitted estimator as xgb_model."
+        )
+
+
+def _learner(booster: xgb.Booster) -> dict[str, Any]:
+    learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
+    return learner
+
+
+def _n_labels(booster: xgb.Booster) -> int:
+    return int(_learner(booster)["learner_model_param"]["num_target"])

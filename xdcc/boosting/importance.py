@@ -1,0 +1,64 @@
+"""How much boosters use each column of their data, by XGBoost's own measures."""
+
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+from xdcc.boosting.nameless import nameless
+
+ImportanceType = Literal["gain", "weight", "cover", "total_gain", "total_cover"]
+
+IMPORTANCE_TYPES: tuple[str, ...] = get_args(ImportanceType)
+"""The measures, by the names of `xgboost.Booster.get_score`."""
+
+
+def column_importance(
+    boosters: Iterable[xgb.Booster], n_columns: int, importance_type: ImportanceType
+) -> NDArray[np.float64]:
+    """Measure how much boosters together use each column.
+
+    Parameters
+    ----------
+    boosters : iterable of xgboost.Booster
+        With trees.
+    n_columns : int
+        Number of columns that they were trained on.
+    importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}
+        As in `xgboost.Booster.get_score`: ``"weight"`` is the number of splits on a column,
+        ``"total_gain"`` the sum of their gains by the boosters' split method, ``"total_cover"``
+        that of the Hessians of the nodes that they split, averaged over the labels; ``"gain"``
+        and ``"cover"`` are these sums divided by the number of splits.
+
+    Returns
+    -------
+    float array of shape (n_columns,)
+        NaN where no split uses the column.
+
+    Examples
+    --------
+    >>> X = np.array([[1.5, 0], [1.6, 0], [1.8, 0], [1.9, 0]])
+    >>> booster = xgb.train({"min_child_weight": 0}, xgb.DMatrix(X, label=[0, 0, 1, 1]), 1)
+    >>> column_importance([booster, booster], 2, "weight")
+    array([ 2., nan])
+    """
+    boosters = list(boosters)
+    n_splits = _summed(boosters, n_columns, "weight")
+    divisor: NDArray[np.float64] | float = 1.0
+    summed, of_sum = n_splits, importance_type
+    if importance_type != "weight":
+        if not importance_type.startswith("total_"):
+            of_sum, divisor = f"total_{importance_type}", n_splits  # type: ignore[assignment]
+        summed = _summed(boosters, n_columns, of_sum)
+    return np.divide(summed, divisor, out=np.full(n_columns, np.nan), where=n_splits > 0)
+
+
+def _summed(boosters: list[xgb.Booster], n_columns: int, kind: str) -> NDArray[np.float64]:
+    total = np.zeros(n_columns)
+    for booster in boosters:
+        # By position: two columns may have the same name.
+        for name, score in nameless(booster).get_score(importance_type=kind).items():
+            total[int(name[1:])] += score
+    return total
