@@ -11,11 +11,24 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from xdcc.boomer import reference
-from xdcc.boomer._rules import RELATIONS, RuleLearner
+from xdcc.boomer._coverage import RELATIONS
+from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES
+from xdcc.boomer.settings import RuleSettings
 
 VARIANTS = [(loss, complete) for loss in LOSSES for complete in (False, True)]
+DEFAULTS = RuleSettings(
+    loss="logistic_label_wise",
+    complete=False,
+    l2=1.0,
+    learning_rate=0.3,
+    bootstrap=True,
+    n_attributes=3,
+    bin_share=0.0,
+    max_conditions=-1,
+    min_coverage=1,
+)
 
 
 def rows(seed, n_rows, n_features, n_labels, *, kind="dense"):
@@ -38,28 +51,16 @@ def rows(seed, n_rows, n_features, n_labels, *, kind="dense"):
     return X, nominal, Y
 
 
-def learner(X, nominal, Y, loss, complete, **params):
-    given = {
-        "l2": 1.0, "learning_rate": 0.3, "bin_share": 0.0, "max_conditions": -1,
-        "min_coverage": 1, "n_threads": 1,
-    } | params  # fmt: skip
-    return RuleLearner(
-        SortedColumns.of(X, nominal),
-        Y,
-        np.zeros(Y.shape),
-        np.zeros(len(Y), np.int64),
-        loss,
-        complete,
-        *given.values(),
-    )
+def learner(X, nominal, Y, scores, settings):
+    columns = SortedColumns.of(X, nominal)
+    return RuleLearner(columns, Y, scores, np.zeros(len(Y), np.int64), settings, 1)
 
 
-def replay(X, nominal, Y, name, complete, *, n_rules=12, n_attributes=3, bootstrap=True, **params):
+def replay(X, nominal, Y, name, complete, *, n_rules=12, **changed):
     """Train with the kernel and check every step with the twin."""
-    kernel = learner(X, nominal, Y, name, complete, **params)
-    l2, share = params.get("l2", 1.0), params.get("bin_share", 0.0)
-    eta, min_coverage = params.get("learning_rate", 0.3), params.get("min_coverage", 1)
-    max_conditions = params.get("max_conditions", -1)
+    settings = DEFAULTS._replace(loss=name, complete=complete, **changed)
+    kernel = learner(X, nominal, Y, np.zeros(Y.shape), settings)
+    l2, share, n_attributes = settings.l2, settings.bin_share, settings.n_attributes
     loss, scores, coverage = LOSSES[name], np.zeros(Y.shape), np.zeros(len(Y))
     system = complete or not loss.decomposable
 
@@ -72,19 +73,20 @@ def replay(X, nominal, Y, name, complete, *, n_rules=12, n_attributes=3, bootstr
 
     for seed in range(n_rules):
         random = reference.RuleRandom(seed)
-        weight = random.bootstrap(len(Y)) if bootstrap else np.ones(len(Y), int)
+        weight = random.bootstrap(len(Y)) if settings.bootstrap else np.ones(len(Y), int)
         gradients, hessians = loss.gradients(Y, scores), loss.hessians(Y, scores)
-        rule = kernel.learn(bootstrap, n_attributes, seed)
+        rule = kernel.learn(seed)
         assert rule is not None
         features, relations, thresholds, label, head, n_covered = rule
         best, fixed, inside = 0.0, -1, np.ones(len(Y), bool)
         for step in range(len(features) + 1):
-            if step == max_conditions:
+            if step == settings.max_conditions:
                 break
             rated = reference.rate_conditions(
                 X, nominal, weight * inside, gradients, hessians,
                 random.attributes(n_attributes, X.shape[1]),
-                l2=l2, complete=complete, label=fixed, share=share, min_coverage=min_coverage,
+                l2=l2, complete=complete, label=fixed, share=share,
+                min_coverage=settings.min_coverage,
             )  # fmt: skip
             most = max((r.gain for r in rated), default=-np.inf)
             if step == len(features):
@@ -102,10 +104,10 @@ def replay(X, nominal, Y, name, complete, *, n_rules=12, n_attributes=3, bootstr
         assert n_covered == inside.sum() > 0
         g, h = gradients[inside].sum(axis=0), hessians[inside].sum(axis=0)
         if complete:
-            expected = eta * reference.complete_head(g, h, l2, share)
+            expected = settings.learning_rate * reference.complete_head(g, h, l2, share)
             scores[inside] += head
         else:
-            expected = eta * reference.single_scores(g, h, l2)[[label]]
+            expected = settings.learning_rate * reference.single_scores(g, h, l2)[[label]]
             scores[inside, label] += head
         assert head == pytest.approx(expected, rel=1e-7, abs=1e-10)
         coverage += inside
@@ -187,10 +189,8 @@ def test_statistics(name, complete):
     Y = rng.integers(0, 2, (30, 5)).astype(np.uint8)
     scores = 5 * rng.normal(size=Y.shape)
     X = np.zeros((30, 1), np.float32)
-    kernel = RuleLearner(
-        SortedColumns.of(X, np.zeros(1, bool)), Y, scores, np.zeros(30, np.int64), name, complete,
-        1.0, 0.3, 0.0, -1, 1, 1,
-    )  # fmt: skip
+    settings = DEFAULTS._replace(loss=name, complete=complete)
+    kernel = learner(X, np.zeros(1, bool), Y, scores, settings)
     gradients, second = kernel.statistics()
     loss = LOSSES[name]
     assert gradients == pytest.approx(loss.gradients(Y, scores), rel=1e-12)

@@ -1,7 +1,7 @@
 """``BoomerClassifier``: gradient boosted multi-label rules (BOOMER).
 
-``fit`` sorts the attributes (``columns.py``), lets the kernel (``_rules.pyx``) learn one rule after
-the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
+``fit`` sorts the attributes (``columns.py``), lets the kernel (``_induction.pyx``) learn one rule
+after the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
 (``prediction.py``) and how many of the rules count is decided in prediction.
 """
 
@@ -34,7 +34,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.boomer._rules import RuleLearner
+from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (
@@ -45,6 +45,7 @@ from xdcc.boomer.prediction import (
     predict_labels,
 )
 from xdcc.boomer.rule import LearnedRule, RuleList
+from xdcc.boomer.settings import RuleSettings
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.kernels.threads import n_threads
 
@@ -488,23 +489,16 @@ class BoomerClassifier(MultiLabelEstimator):
             Y,
             scores,
             coverage,
-            self.loss,
-            self.head == "complete",
-            max(float(self.l2), _SMALLEST_L2),
-            float(self.learning_rate),
-            self._bin_share(),
-            -1 if self.max_conditions is None else int(self.max_conditions),
-            int(self.min_coverage),
+            self._settings(),
             self._n_threads(),
         )
         watch = _Watch(self, eval_set, before)
-        n_attributes = self._n_attributes()
         seeds = np.random.SeedSequence(self._seed).generate_state(self.n_rules, np.uint64)
         for number in tqdm(range(len(learned), self.n_rules), disable=not self.verbose):
             if number == 0:
                 rule: LearnedRule | None = _default_rule(learner.default_rule(), len(Y))
             else:
-                arrays = learner.learn(self.sample == "bootstrap", n_attributes, int(seeds[number]))
+                arrays = learner.learn(int(seeds[number]))
                 rule = None if arrays is None else LearnedRule(*arrays)
             if rule is None:
                 warnings.warn(
@@ -545,6 +539,19 @@ class BoomerClassifier(MultiLabelEstimator):
                 "only complete heads with the example-wise loss need a linear system, whose labels "
                 "can be binned; label_bins has to be None."
             )
+
+    def _settings(self) -> RuleSettings:
+        return RuleSettings(
+            loss=self.loss,
+            complete=self.head == "complete",
+            l2=max(float(self.l2), _SMALLEST_L2),
+            learning_rate=float(self.learning_rate),
+            bootstrap=self.sample == "bootstrap",
+            n_attributes=self._n_attributes(),
+            bin_share=self._bin_share(),
+            max_conditions=-1 if self.max_conditions is None else int(self.max_conditions),
+            min_coverage=int(self.min_coverage),
+        )
 
     def _n_threads(self) -> int:
         return n_threads(self.n_jobs)

@@ -1,8 +1,8 @@
 """Losses of BOOMER as functions of labels and scores, with their derivatives.
 
-Labels are 0 and 1 in arrays and -1 and +1 in formulas. The kernel (``_rules.pyx``) has its own
-gradients and Hessians, row by row; these here are plain NumPy: for tests, for the evaluation set
-and for prediction, which needs the losses of whole labelsets and probabilities.
+Labels are 0 and 1 in arrays and -1 and +1 in formulas. The kernel (``derivatives.pxd``) has its
+own gradients and Hessians, row by row; these here are plain NumPy: for tests, for the evaluation
+set and for prediction, which needs the losses of whole labelsets and probabilities.
 
 What a loss says of probabilities: a labelset y has the weight exp(-loss(y, p)) with the logistic
 losses. For the label-wise one this is the product of the labels' sigmoids. The squared losses are

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.boomer import _rules
-from xdcc.boomer._rules import RELATIONS
+from xdcc.boomer._coverage import RELATIONS, add_scores
 
 
 class LearnedRule(NamedTuple):
@@ -37,6 +36,30 @@ class LearnedRule(NamedTuple):
     label: int
     scores: NDArray[np.float64]
     n_covered: int
+
+
+class RuleArrays(NamedTuple):
+    """Rules as the kernel of the prediction takes them.
+
+    Attributes
+    ----------
+    condition_start : int64 array of shape (n_rules + 1,)
+        Rule `r` has the conditions ``condition_start[r]`` to ``condition_start[r + 1]``.
+    feature, relation, threshold : arrays of shape (n_conditions,)
+        The conditions.
+    head_start : int64 array of shape (n_rules + 1,)
+        Rule `r` has the scores ``head_start[r]`` to ``head_start[r + 1]``.
+    head_label, head_score : int32 and float64 arrays of shape (n_scores,)
+        Labels and their scores.
+    """
+
+    condition_start: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    relation: NDArray[np.int8]
+    threshold: NDArray[np.float32]
+    head_start: NDArray[np.int64]
+    head_label: NDArray[np.int32]
+    head_score: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -283,18 +306,10 @@ class RuleList(Sequence[Rule]):
         scores: NDArray[np.float64],
         n_threads: int,
     ) -> None:
-        _rules.add_scores(
-            X,
-            self.condition_start,
-            self.feature,
-            self.relation,
-            self.threshold,
-            *head,
-            first,
-            last,
-            scores,
-            n_threads,
+        arrays = RuleArrays(
+            self.condition_start, self.feature, self.relation, self.threshold, *head
         )
+        add_scores(X, arrays, first, last, scores, n_threads)
 
     def _conditions(self, body: slice) -> Iterator[Condition]:
         for feature, relation, threshold in zip(

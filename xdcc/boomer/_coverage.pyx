@@ -1,0 +1,82 @@
+"""Which rules cover a row, and what they add to its scores: kernel of the prediction."""
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libcpp.vector cimport vector
+
+from xdcc.boomer.conditions cimport covers
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.threads cimport threads_worth
+
+RELATIONS = ("<=", ">", "=", "!=")
+
+cdef enum:
+    # Rules times rows that threads are worth.
+    CHECKS_FOR_THREADS = 100000
+
+
+cdef struct Rules:
+    # Rule r has the conditions and the scores start[r] to start[r + 1].
+    const int64_t* condition_start
+    const int32_t* feature
+    const int8_t* relation
+    const float* threshold
+    const int64_t* head_start
+    const int32_t* label
+    const double* score
+    int64_t first           # rules that count
+    int64_t end
+
+
+def add_scores(X, arrays, first, last, scores, n_threads):
+    """Add the scores of the rules `first` to `last`; see ``_coverage.pyi``."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef const Matrix* matrix = &held.matrix
+    cdef const int64_t[::1] condition_start = arrays.condition_start
+    cdef const int32_t[::1] feature = arrays.feature
+    cdef const int8_t[::1] relation = arrays.relation
+    cdef const float[::1] threshold = arrays.threshold
+    cdef const int64_t[::1] head_start = arrays.head_start
+    cdef const int32_t[::1] label = arrays.head_label
+    cdef const double[::1] score = arrays.head_score
+    cdef double[:, ::1] sums = scores
+    cdef int64_t row, n_rows = matrix.n_rows
+    cdef Rules rules
+    rules.condition_start = &condition_start[0]
+    rules.feature = &feature[0]
+    rules.relation = &relation[0]
+    rules.threshold = &threshold[0]
+    rules.head_start = &head_start[0]
+    rules.label = &label[0]
+    rules.score = &score[0]
+    rules.first = first
+    rules.end = last
+    cdef int threads = threads_worth(
+        n_threads, <double>n_rows * (rules.end - rules.first), CHECKS_FOR_THREADS
+    )
+    cdef vector[vector[float]] memory
+    memory.resize(threads)
+    cdef vector[float]* own = memory.data()
+    cdef const float* x
+    with nogil, parallel(num_threads=threads):
+        for row in prange(n_rows, schedule="static"):
+            x = load_row(matrix, own + threadid(), row)
+            _add_row(&rules, x, &sums[row, 0])
+            unload_row(matrix, own + threadid(), row)
+
+
+cdef inline bint _covers_row(const Rules* rules, int64_t rule, const float* x) noexcept nogil:
+    cdef int64_t i
+    for i in range(rules.condition_start[rule], rules.condition_start[rule + 1]):
+        if not covers(rules.relation[i], rules.threshold[i], x[rules.feature[i]]):
+            return False
+    return True
+
+
+cdef void _add_row(const Rules* rules, const float* x, double* sums) noexcept nogil:
+    cdef int64_t rule, i
+    for rule in range(rules.first, rules.end):
+        if _covers_row(rules, rule, x):
+            for i in range(rules.head_start[rule], rules.head_start[rule + 1]):
+                sums[rules.label[i]] += rules.score[i]

@@ -1,0 +1,119 @@
+"""Search of the best condition on one attribute, the refinement of a rule.
+
+The rows of a node come sorted by the attribute's value (``columns.py``). ``steps.pxd`` walks over
+the steps between values; at every step both sides are candidates, rated by ``sum_search.pxd`` or
+``system_search.pxd``. Sums are added in a fixed order, whatever is skipped: what is found does not
+depend on the number of threads.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from xdcc.boomer.candidates cimport (
+    BEST_LABEL, LINEAR_SYSTEM, ONE_LABEL, SUM_OF_LABELS, Candidate, Node,
+)
+from xdcc.boomer.lanes cimport vectorised
+from xdcc.boomer.step_blocks cimport SystemScratch, allocate_systems, begin_systems
+from xdcc.boomer.steps cimport Values
+from xdcc.boomer.sum_search cimport search_all_labels, search_one_label
+from xdcc.boomer.system_search cimport finish_systems, search_systems
+
+
+cdef struct Column:
+    # An attribute's values, sorted, with those that are missing last.
+    const int32_t* row      # [n_stored + n_missing]
+    const float* value      # [n_stored] not 0
+    int64_t n_stored
+    int64_t n_missing
+    bint nominal
+
+
+cdef cppclass Scratch:
+    # A thread's working memory.
+    vector[int32_t] row     # [n_rows + 1] of the column those inside the node
+    vector[float] value     # [n_rows + 1]
+    vector[double] total    # [2 n_padded] of the rows whose value is known
+    vector[double] sums     # [2 n_padded] running
+    SystemScratch systems
+
+
+cdef inline void allocate(
+    Scratch* scratch, int64_t n_rows, int64_t n_labels, int64_t n_padded, bint takes_systems,
+    bint binned,
+) noexcept nogil:
+    """Allocate a thread's memory for all searches of a training."""
+    scratch.row.resize(n_rows + 1)
+    scratch.value.resize(n_rows + 1)
+    scratch.total.resize(2 * n_padded)
+    scratch.sums.resize(2 * n_padded)
+    if takes_systems:
+        allocate_systems(&scratch.systems, n_rows, n_labels, n_padded, binned)
+
+
+cdef inline Values _select(const Node* node, const Column* column, Scratch* scratch) noexcept nogil:
+    """Values of the rows inside the node; `total` becomes that of the rows with a value."""
+    cdef int64_t entry, k, n = 0, width = 2 * node.statistics.n_padded
+    cdef int32_t* row = scratch.row.data()
+    cdef float* value = scratch.value.data()
+    cdef double* total = scratch.total.data()
+    cdef const double* statistics
+    cdef double weight
+    cdef Values values
+    for entry in range(column.n_stored):
+        # Written always, kept if the row is inside: no branch to be guessed.
+        row[n] = column.row[entry]
+        value[n] = column.value[entry]
+        n += node.inside[column.row[entry]]
+    values.row = row
+    values.value = value
+    values.n = n
+    values.n_negative = 0
+    while values.n_negative < n and value[values.n_negative] < 0:
+        values.n_negative += 1
+    values.n_zero = node.n_inside - n
+    values.missing = column.row + column.n_stored
+    values.n_missing = column.n_missing
+    values.nominal = column.nominal
+    for k in range(width):
+        total[k] = node.total[k]
+    for entry in range(column.n_missing):
+        if node.inside[values.missing[entry]]:
+            values.n_zero -= 1
+            weight = node.statistics.weight[values.missing[entry]]
+            statistics = node.statistics.values + width * values.missing[entry]
+            for k in range(width):
+                total[k] -= weight * statistics[k]
+    return values
+
+
+cdef inline vectorised search_attribute(
+    const Node* node, const Column* column, Scratch* scratch, Candidate* best
+) noexcept nogil:
+    """Find the best condition on an attribute.
+
+    `best` is changed if its gain is exceeded; with linear systems `finish_search` may still do so.
+    """
+    cdef Values values = _select(node, column, scratch)
+    cdef double* total = scratch.total.data()
+    cdef double* sums = scratch.sums.data()
+    if values.n == 0:
+        return
+    if node.quality == ONE_LABEL:
+        search_one_label(node, &values, total, best)
+    elif node.quality == BEST_LABEL:
+        search_all_labels(node, BEST_LABEL, &values, total, sums, best)
+    elif node.quality == SUM_OF_LABELS:
+        search_all_labels(node, SUM_OF_LABELS, &values, total, sums, best)
+    else:
+        search_systems(node, &values, total, sums, &scratch.systems, best)
+
+
+cdef inline void begin_search(Scratch* scratch, double gain) noexcept nogil:
+    """Prepare for a node; gains have to exceed `gain`."""
+    begin_systems(&scratch.systems, gain)
+
+
+cdef inline void finish_search(const Node* node, Scratch* scratch) noexcept nogil:
+    """Solve what the searches on a thread's attributes have left."""
+    if node.quality == LINEAR_SYSTEM:
+        finish_systems(node, &scratch.systems)
