@@ -33,26 +33,23 @@ enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
 constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
 constexpr std::size_t kLabels = 8;  // that a vector holds, gradients and Hessians alternating
 
-typedef double Double8 __attribute__((vector_size(64)));
-
 /** @brief Sums of squared gradients by label, in an order that threads do not change. */
-std::vector<double> SquaredNorms(Context const* ctx, std::vector<std::uint32_t> const& labels,
-                                 linalg::MatrixView<GradientPair const> gpair) {
-  auto const n_rows = gpair.Shape(0), width = gpair.Shape(1);
+std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  std::size_t const n_rows = gpair.Shape(0), n_labels = gpair.Shape(1);
   auto const* pairs = gpair.Values().data();
   std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
-  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(labels.size()));
+  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(n_labels));
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
-      for (std::size_t j = 0; j < labels.size(); ++j) {
-        double const g = pairs[i * width + labels[j]].GetGrad();
+    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t j = 0; j < n_labels; ++j) {
+        double const g = pairs[i * n_labels + j].GetGrad();
         parts[r][j] += g * g;
       }
     }
   });
-  std::vector<double> norms(labels.size());
+  std::vector<double> norms(n_labels);
   for (auto const& part : parts) {
-    for (std::size_t j = 0; j < norms.size(); ++j) {
+    for (std::size_t j = 0; j < n_labels; ++j) {
       norms[j] += part[j];
     }
   }
@@ -75,7 +72,8 @@ struct alignas(128) RowBounds {
 /**
  * @brief Combine one row.
  *
- * @param row Gradients and Hessians, alternating. [2 * n_padded]
+ * @param row Gradients and Hessians, alternating; what stands behind them has coefficients of 0.
+ *            [2 * n_padded]
  * @param out The combinations. [n_directions]
  */
 XDCC_TARGET_CLONES void CombineRow(float const* row, Combination by, GradientPair* out,
@@ -126,6 +124,22 @@ std::vector<std::uint32_t> Sketch::DrawGroup(TreeKey const& key, std::size_t n_l
   return group;
 }
 
+void Sketch::GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                         std::vector<std::uint32_t> const& labels,
+                         linalg::Matrix<GradientPair>* out) {
+  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels.size();
+  out->Reshape(n_rows, n);
+  auto* gathered = out->Data()->HostPointer();
+  auto const* pairs = gpair.Values().data();
+  common::ParallelFor((n_rows + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
+    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        gathered[i * n + j] = pairs[i * width + labels[j]];
+      }
+    }
+  });
+}
+
 Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
                std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair)
     : labels_{std::move(labels)}, n_padded_{(labels_.size() + kLabels - 1) / kLabels * kLabels} {
@@ -147,7 +161,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
     }
   } else if (param.sketch_method == kSampling) {
     SketchRandom const random{key.seed, key.round, key.tree, kDirections, key.group};
-    auto cumulated = SquaredNorms(ctx, labels_, gpair);
+    auto cumulated = SquaredNorms(ctx, gpair);
     auto const norms = cumulated;
     std::partial_sum(norms.cbegin(), norms.cend(), cumulated.begin());
     auto const total = cumulated.back();
@@ -158,7 +172,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
       at(j, d) = total > 0.0 ? std::sqrt(total / (static_cast<double>(k) * norms[j])) : 1.0;
     }
   } else {
-    auto const norms = SquaredNorms(ctx, labels_, gpair);
+    auto const norms = SquaredNorms(ctx, gpair);
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -190,7 +204,8 @@ void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
 GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
                                linalg::Matrix<GradientPair>* out) const {
   CHECK(gpair.CContiguous());
-  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels_.size();
+  std::size_t const n_rows = gpair.Shape(0), n = labels_.size();
+  CHECK_EQ(gpair.Shape(1), n);
   bool const exact = n_directions_ == n;
   out->Reshape(n_rows, n_directions_);
   auto* combined = out->Data()->HostPointer();
@@ -200,13 +215,8 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
     std::vector<float> buffer(2 * n_padded_, 0.0f);  // paddings stay 0
     for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
-      auto const* row = reinterpret_cast<float const*>(pairs + i * width);
-      if (n < width) {
-        for (std::size_t j = 0; j < n; ++j) {
-          std::copy_n(row + 2 * labels_[j], 2, buffer.data() + 2 * j);
-        }
-        row = buffer.data();
-      } else if (n < n_padded_) {
+      auto const* row = reinterpret_cast<float const*>(pairs + i * n);
+      if (i * n + n_padded_ > n_rows * n) {  // elsewhere the next rows are padding enough
         row = std::copy_n(row, 2 * n, buffer.data()) - 2 * n;
       }
       CombineRow(row, {coefficients_.data(), exact ? 0 : n_directions_, n_padded_},

@@ -55,11 +55,15 @@ class Sketch {
   /** @brief The labels of one group of a round, ascending. */
   static std::vector<std::uint32_t> DrawGroup(TreeKey const& key, std::size_t n_labels,
                                               std::size_t n_groups);
+  /** @brief Take the columns of a group. [n_rows, n_all_labels] -> [n_rows, n_labels] */
+  static void GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                          std::vector<std::uint32_t> const& labels,
+                          linalg::Matrix<GradientPair>* out);
   /**
    * @brief Draw the sketch of a tree.
    *
    * @param labels The tree's labels, ascending.
-   * @param gpair  Gradients after masks and row sampling. [n_rows, n_labels]
+   * @param gpair  Their gradients after masks and row sampling. [n_rows, n_labels]
    */
   Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
          std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair);

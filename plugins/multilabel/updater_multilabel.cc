@@ -14,9 +14,8 @@
  *   neighbouring features. A task fills its histogram, scans it and forgets it. With external
  *   memory a group of tasks shares one pass over the pages; with several workers it shares one
  *   reduction.
- *
- * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them, by
- *   a search of its own (`direction_search.h`), where clusters would do.
+ * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
+ * by a search of its own (`direction_search.h`), where clusters would do.
  *
  * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
@@ -247,7 +246,11 @@ class TreeGrower {
     }
   }
 
-  /** @brief Give the leaves of the tree that was grown last values for the labels of a sketch. */
+  /**
+   * @brief Give the leaves of the tree that was grown last values for the labels of a sketch.
+   *
+   * @param gpair Gradients of these labels, with these bounds. [n_rows, n_labels]
+   */
   void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
                      Sketch const& sketch, RegTree* p_tree) const {
     std::vector<bst_node_t> leaves;
@@ -274,12 +277,13 @@ class TreeGrower {
       }
       sums = SumLeaves(ctx_, gpair, bounds, rows);
     }
-    auto const n_labels = gpair.Shape(1);
-    std::vector<float> weights(leaves.size() * n_labels, 0.0f);
+    auto const& labels = sketch.Labels();
+    std::size_t const n_all_labels = p_tree->NumTargets();
+    std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
     for (std::size_t l = 0; l < leaves.size(); ++l) {
-      for (auto j : sketch.Labels()) {
-        auto const* sum = sums.data() + 2 * (l * n_labels + j);
-        weights[l * n_labels + j] =
+      for (std::size_t j = 0; j < labels.size(); ++j) {
+        auto const* sum = sums.data() + 2 * (l * labels.size() + j);
+        weights[l * n_all_labels + labels[j]] =
             static_cast<float>(LabelWeight(reg_, sum[0], sum[1])) * param_->learning_rate;
       }
     }
@@ -763,7 +767,7 @@ class MultiLabelHistMaker : public TreeUpdater {
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
-    linalg::Matrix<GradientPair> sampled, combined;
+    linalg::Matrix<GradientPair> sampled, of_group, combined;
     std::size_t const n_labels = gpair.Shape(1);
     std::size_t const n_groups = this->NumTargetGroups(n_labels);
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -785,8 +789,12 @@ class MultiLabelHistMaker : public TreeUpdater {
       TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
                         static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
                         i % n_groups};
-      Sketch const sketch{ctx_, ml_param_, key, Sketch::DrawGroup(key, n_labels, n_groups),
-                          tree_gpair};
+      auto labels = Sketch::DrawGroup(key, n_labels, n_groups);
+      if (n_groups > 1) {
+        Sketch::GatherGroup(ctx_, tree_gpair, labels, &of_group);
+        tree_gpair = std::as_const(of_group).HostView();
+      }
+      Sketch const sketch{ctx_, ml_param_, key, std::move(labels), tree_gpair};
       auto const bounds = sketch.Project(ctx_, tree_gpair, &combined);
       grower.Grow(std::as_const(combined).HostView(), true, p_fmat, &out_position[i], trees[i]);
       grower.SetLeafValues(tree_gpair, bounds, sketch, trees[i]);
