@@ -143,6 +143,7 @@ struct Workspace {
   DirectionSearch directions;
   ClusterEvaluator clusters;
   GradientMatrix gradients;
+  linalg::Matrix<GradientPair> of_group, combined;       // of a tree with a sketch
   std::vector<tree::CommonRowPartitioner> partitioners;  // one per page
   std::vector<BlockHistogram> histograms;                // one per thread, or per task of a group
 };
@@ -767,7 +768,7 @@ class MultiLabelHistMaker : public TreeUpdater {
     auto gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
-    linalg::Matrix<GradientPair> sampled, of_group, combined;
+    linalg::Matrix<GradientPair> sampled;
     std::size_t const n_labels = gpair.Shape(1);
     std::size_t const n_groups = this->NumTargetGroups(n_labels);
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -791,12 +792,13 @@ class MultiLabelHistMaker : public TreeUpdater {
                         i % n_groups};
       auto labels = Sketch::DrawGroup(key, n_labels, n_groups);
       if (n_groups > 1) {
-        Sketch::GatherGroup(ctx_, tree_gpair, labels, &of_group);
-        tree_gpair = std::as_const(of_group).HostView();
+        Sketch::GatherGroup(ctx_, tree_gpair, labels, &workspace_.of_group);
+        tree_gpair = std::as_const(workspace_.of_group).HostView();
       }
       Sketch const sketch{ctx_, ml_param_, key, std::move(labels), tree_gpair};
-      auto const bounds = sketch.Project(ctx_, tree_gpair, &combined);
-      grower.Grow(std::as_const(combined).HostView(), true, p_fmat, &out_position[i], trees[i]);
+      auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined);
+      grower.Grow(std::as_const(workspace_.combined).HostView(), true, p_fmat, &out_position[i],
+                  trees[i]);
       grower.SetLeafValues(tree_gpair, bounds, sketch, trees[i]);
     }
   }
