@@ -8,21 +8,40 @@
 #define XDCC_MULTILABEL_LEAF_VALUES_H_
 
 #include <algorithm>  // for min
+#include <array>      // for array
+#include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstring>    // for memcpy
 #include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "gradient_matrix.h"                   // for GridRounding
-#include "sketch.h"                            // for GradientBounds
+#include "gradient_matrix.h"                   // for GridRounding, RangeOf, kNotFinite
 #include "vectorised.h"                        // for XDCC_TARGET_CLONES, Double8, Float8
 #include "xgboost/base.h"                      // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                   // for Context
-#include "xgboost/linalg.h"                    // for MatrixView
+#include "xgboost/linalg.h"                    // for MakeVec, MatrixView
+#include "xgboost/logging.h"                   // for CHECK
 #include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
+/** @brief Largest absolute gradient and Hessian, on all workers. */
+struct GradientBounds {
+  float grad{0.0f}, hess{0.0f};
+};
+
+/** @brief The bounds of some gradients; an error if any is not finite. */
+inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  CHECK(gpair.CContiguous());
+  auto const range = RangeOf(gpair.Values().data(), gpair.Size());
+  std::array<float, 3> largest{range.grad, range.hess, std::isnan(range.probe) ? 1.0f : 0.0f};
+  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
+                                             collective::Op::kMax));
+  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
+  return {largest[0], largest[1]};
+}
+
 /**
  * @brief Round and add neighbouring columns of some rows, four rows at a time.
  *
