@@ -7,7 +7,7 @@
 
 #include <algorithm>    // for copy_n, fill_n, lower_bound, max, min
 #include <array>        // for array
-#include <cmath>        // for abs, ilogb, ldexp, lrint
+#include <cmath>        // for abs, ilogb, ldexp
 #include <cstddef>      // for size_t
 #include <cstdint>      // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
 #include <cstring>      // for memcpy
@@ -66,10 +66,9 @@ struct LaneBest {
  * @brief Score the splits of a block.
  *
  * @param histogram [n_slots, kWidth, 8]
- * @param clear     Set it to zero on the way.
  */
 template <int kWidth, bool kMissing>
-XDCC_TARGET_CLONES static void ScanBlock(std::int64_t* histogram, std::size_t n_slots, bool clear,
+XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::size_t n_slots,
                                          ScoreParam by, LaneBest* out) {
   Words8 total[kWidth], missing[kWidth], passed[kWidth];
   for (int d = 0; d < kWidth; ++d) {
@@ -82,7 +81,7 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t* histogram, std::size_t n_
   Float8 best = out->score[0], best_left = out->score[1];
   Int8 best_slot = out->slot[0], best_slot_left = out->slot[1];
   for (std::size_t slot = kMissing; slot < n_slots; ++slot) {
-    auto* bin = histogram + slot * kWidth * kLanes;
+    auto const* bin = histogram + slot * kWidth * kLanes;
     std::int64_t any{0};
     for (std::size_t l = 0; l < kWidth * kLanes; ++l) {
       any |= bin[l];
@@ -94,10 +93,6 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t* histogram, std::size_t n_
       Words8 words;
       std::memcpy(&words, bin + d * kLanes, sizeof(words));
       passed[d] += words;
-      if (clear) {
-        words = Words8{};
-        std::memcpy(bin + d * kLanes, &words, sizeof(words));
-      }
     }
     Int8 const here = Int8{} + static_cast<std::int32_t>(slot);
     Float8 score{};
@@ -112,9 +107,6 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t* histogram, std::size_t n_
       best_left = better_left ? score_left : best_left;
       best_slot_left = better_left ? here : best_slot_left;
     }
-  }
-  if (kMissing && clear) {
-    std::fill_n(histogram, kWidth * kLanes, 0);
   }
   out->score[0] = best;
   out->score[1] = best_left;
@@ -213,6 +205,12 @@ XDCC_TARGET_CLONES void SubtractWords(std::int64_t const* part, std::size_t n, s
   }
 }
 
+/** @brief The nearest integer of a number below 2^51, without a call. */
+std::int64_t Rounded(double x) {
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to an integer
+  return static_cast<std::int64_t>((x + kShift) - kShift);
+}
+
 /** @brief Call `fn` with the width, known when it is compiled. */
 template <typename Fn>
 void VisitWidth(std::size_t width, Fn&& fn) {
@@ -294,8 +292,8 @@ void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
         Words word{0};
         if (auto const pair = d < n_directions_ ? pairs[i * n_directions_ + d] : GradientPair{};
             pair.GetGrad() != 0.0f || pair.GetHess() != 0.0f) {
-          Words const grad = std::lrint(pair.GetGrad() * factors[2 * d]);
-          Words const hess = std::lrint(pair.GetHess() * factors[2 * d + 1]);
+          auto const grad = Rounded(pair.GetGrad() * factors[2 * d]);
+          auto const hess = Rounded(pair.GetHess() * factors[2 * d + 1]);
           word = grad * (Words{1} << 32) + std::max(hess, Words{1});
         }
         words_[i * width_ + d] = word;
@@ -407,11 +405,12 @@ void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t c
   ScoreParam const by{node.total, scaled_lambda_, weight_};
   VisitWidth(width_, [&](auto width) {
     if (block.has_missing) {
-      ScanBlock<width, true>(histogram, block.n_slots, clear, by, &lanes);
+      ScanBlock<width, true>(histogram, block.n_slots, by, &lanes);
     } else {
-      ScanBlock<width, false>(histogram, block.n_slots, clear, by, &lanes);
+      ScanBlock<width, false>(histogram, block.n_slots, by, &lanes);
     }
   });
+  auto best_lane = kLanes;
   for (std::size_t l = 0; l < kLanes; ++l) {
     auto const f = block.features[l];
     if (f == DirectionIndex::kNoFeature || (allowed && !allowed[f])) {
@@ -421,7 +420,22 @@ void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t c
     if (!(lanes.score[left][l] > 0.0f)) {
       continue;
     }
-    best->Merge({lanes.score[left][l], f, lanes.slot[left][l] - block.has_missing, left});
+    Best const of_lane{lanes.score[left][l], f, lanes.slot[left][l] - block.has_missing, left, {}};
+    if (of_lane.Beats(*best)) {
+      *best = of_lane;
+      best_lane = l;
+    }
+  }
+  if (best_lane < kLanes) {  // add up its left side
+    std::int64_t const last = best->bin + block.has_missing;
+    for (std::int64_t slot = block.has_missing && !best->default_left; slot <= last; ++slot) {
+      for (std::size_t d = 0; d < width_; ++d) {
+        best->left[d] += histogram[(slot * width_ + d) * kLanes + best_lane];
+      }
+    }
+  }
+  if (clear) {
+    std::fill_n(histogram, block.n_slots * width_ * kLanes, 0);
   }
 }
 
@@ -460,7 +474,15 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
         auto const bin = index_->Bin(feature.begin);
         bool const below =
             feature.default_bin != DirectionIndex::kMissing && feature.default_bin < bin;
-        best->Merge({lanes.score[0][l], feature.feature, below ? feature.default_bin : bin, false});
+        Best of_slot{
+            lanes.score[0][l], feature.feature, below ? feature.default_bin : bin, false, {}};
+        if (of_slot.Beats(*best)) {
+          for (std::size_t d = 0; d < width_; ++d) {
+            auto const words = histogram[lanes.slot[0][l] * width_ + d * kLanes + l];
+            of_slot.left[d] = below ? node.total[d] - words : words;
+          }
+          *best = of_slot;
+        }
       }
     }
   }
@@ -491,7 +513,8 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
     auto try_split = [&](bst_bin_t bin) {
       auto const score = ScoreSplit(passed, width_, by);
       if (score > of_feature.score || (default_left && score == of_feature.score)) {
-        of_feature = {score, feature.feature, bin, default_left};
+        of_feature = {score, feature.feature, bin, default_left, {}};
+        std::copy_n(passed, kMaxDirections, of_feature.left);
       }
     };
     bool const is_missing = feature.default_bin == DirectionIndex::kMissing;
@@ -533,7 +556,9 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
       of_feature = missing_right;
     }
   }
-  best->Merge(of_feature);
+  if (of_feature.Beats(*best)) {
+    *best = of_feature;
+  }
 }
 
 void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request> const& requests,
@@ -638,7 +663,10 @@ void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     auto const& job = jobs[tasks[t].job];
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
-      nodes_[requests[job.begin + k].nid].best.Merge(best[t][k]);
+      auto& of_node = nodes_[requests[job.begin + k].nid].best;
+      if (best[t][k].Beats(of_node)) {
+        of_node = best[t][k];
+      }
     }
   }
   common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
@@ -753,21 +781,11 @@ void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& r
   if (best.feature == DirectionIndex::kNoFeature) {
     return;
   }
-  Words left[kMaxDirections]{}, right[kMaxDirections]{};
-  VisitWidth(width_, [&](auto width) {
-    constexpr std::size_t kWidth = width;
-    auto const* words = words_.data();
-    this->ForEachSide(node, [&](std::size_t i, bool goes_left) {
-      for (std::size_t d = 0; d < kWidth; ++d) {
-        left[d] += goes_left ? words[i * kWidth + d] : 0;
-      }
-    });
-  });
+  Words right[kMaxDirections]{};
   for (std::size_t d = 0; d < width_; ++d) {
-    node.left[d] = left[d];
-    right[d] = node.total[d] - left[d];
+    right[d] = node.total[d] - best.left[d];
   }
-  auto const gain = this->Score(left) + this->Score(right) - this->Score(node.total);
+  auto const gain = this->Score(best.left) + this->Score(right) - this->Score(node.total);
   if (!(gain > 0.0)) {
     return;
   }
@@ -781,8 +799,8 @@ void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& r
                     {}};
   request.left_sums->resize(2 * n_directions_);
   for (std::size_t d = 0; d < n_directions_; ++d) {
-    (*request.left_sums)[d] = this->Grad(left[d], d);
-    (*request.left_sums)[n_directions_ + d] = this->Hess(left[d], d);
+    (*request.left_sums)[d] = this->Grad(best.left[d], d);
+    (*request.left_sums)[n_directions_ + d] = this->Hess(best.left[d], d);
   }
 }
 
@@ -826,8 +844,8 @@ void DirectionSearch::Partition(std::vector<Applied> const& applied) {
     l.end = r.begin = left;
     r.end = node.end;
     for (std::size_t d = 0; d < width_; ++d) {
-      l.total[d] = node.left[d];
-      r.total[d] = node.total[d] - node.left[d];
+      l.total[d] = node.best.left[d];
+      r.total[d] = node.total[d] - node.best.left[d];
     }
     node.is_leaf = false;
     l.is_leaf = r.is_leaf = true;

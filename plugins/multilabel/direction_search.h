@@ -108,12 +108,12 @@ class DirectionSearch {
     /** @brief The last bin on the left, counted from the feature's first. */
     bst_bin_t bin{0};
     bool default_left{false};
+    /** @brief Sums of the rows that go left. */
+    Words left[kMaxDirections]{};
 
-    /** @brief Take another one, unless this is to be preferred. */
-    void Merge(Best const& that) {
-      if (that.score > score || (that.score == score && that.feature < feature)) {
-        *this = that;
-      }
+    /** @brief Whether this one is to be preferred. */
+    [[nodiscard]] bool Beats(Best const& that) const {
+      return score > that.score || (score == that.score && feature < that.feature);
     }
   };
   struct Node {
@@ -123,8 +123,6 @@ class DirectionSearch {
     /** @brief Dense blocks, then sparse slots; empty if it is not kept. */
     AlignedArray<Words> histogram;
     Best best;
-    /** @brief Sums of the rows that the best split sends left. */
-    Words left[kMaxDirections]{};
 
     [[nodiscard]] std::size_t NumRows() const { return end - begin; }
   };

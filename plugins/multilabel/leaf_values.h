@@ -8,36 +8,84 @@
 #define XDCC_MULTILABEL_LEAF_VALUES_H_
 
 #include <algorithm>  // for min
+#include <array>      // for array
+#include <cmath>      // for isnan
 #include <cstddef>    // for size_t
+#include <cstring>    // for memcpy
 #include <vector>     // for vector
 
 #include "../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "gradient_matrix.h"                   // for GridRounding
-#include "sketch.h"                            // for GradientBounds
-#include "vectorised.h"                        // for XDCC_TARGET_CLONES
+#include "gradient_matrix.h"                   // for GridRounding, RangeOf, kNotFinite
+#include "vectorised.h"                        // for XDCC_TARGET_CLONES, Double8, Float8
 #include "xgboost/base.h"                      // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                   // for Context
-#include "xgboost/linalg.h"                    // for MatrixView
+#include "xgboost/linalg.h"                    // for MakeVec, MatrixView
+#include "xgboost/logging.h"                   // for CHECK
 #include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
+/** @brief Largest absolute gradient and Hessian, on all workers. */
+struct GradientBounds {
+  float grad{0.0f}, hess{0.0f};
+};
+
+/** @brief The bounds of some gradients; an error if any is not finite. */
+inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  CHECK(gpair.CContiguous());
+  auto const range = RangeOf(gpair.Values().data(), gpair.Size());
+  std::array<float, 3> largest{range.grad, range.hess, std::isnan(range.probe) ? 1.0f : 0.0f};
+  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
+                                             collective::Op::kMax));
+  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
+  return {largest[0], largest[1]};
+}
+
 /**
- * @brief Add neighbouring columns of some rows.
+ * @brief Round and add neighbouring columns of some rows, four rows at a time.
  *
  * @param values Gradients and Hessians, alternating. [n_all_rows, width]
+ * @param n      Number of columns, even.
  * @param out    [n]
  */
 template <typename Index>
 XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width, Index const* rows,
                                           std::size_t n_rows, std::size_t n, double grad_shift,
-                                          double hess_shift, double* out) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    float const* row = values + rows[i] * width;
-    for (std::size_t j = 0; j < n; j += 2) {
-      out[j] += (static_cast<double>(row[j]) + grad_shift) - grad_shift;
-      out[j + 1] += (static_cast<double>(row[j + 1]) + hess_shift) - hess_shift;
+                                          double hess_shift, double* __restrict out) {
+  constexpr std::size_t kRows = 4, kLanes = 8;
+  Double8 const shift{grad_shift, hess_shift, grad_shift, hess_shift,
+                      grad_shift, hess_shift, grad_shift, hess_shift};
+  auto const n_vectors = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < n_rows;) {
+    auto const n_here = n_rows - i < kRows ? 1 : kRows;
+    float const* row[kRows];
+    for (std::size_t r = 0; r < n_here; ++r) {
+      row[r] = values + rows[i + r] * width;
     }
+    for (std::size_t j = 0; j < n_vectors; j += kLanes) {
+      Double8 sum;
+      std::memcpy(&sum, out + j, sizeof(sum));
+      Float8 x;
+      if (n_here == kRows) {
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < kRows; ++r) {
+          std::memcpy(&x, row[r] + j, sizeof(x));
+          sum += (__builtin_convertvector(x, Double8) + shift) - shift;
+        }
+      } else {
+        std::memcpy(&x, row[0] + j, sizeof(x));
+        sum += (__builtin_convertvector(x, Double8) + shift) - shift;
+      }
+      std::memcpy(out + j, &sum, sizeof(sum));
+    }
+    for (std::size_t r = 0; r < n_here; ++r) {
+      for (auto j = n_vectors; j < n; ++j) {
+        auto const s = j % 2 == 0 ? grad_shift : hess_shift;
+        out[j] += (static_cast<double>(row[r][j]) + s) - s;
+      }
+    }
+    i += n_here;
   }
 }
 

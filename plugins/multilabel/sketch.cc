@@ -7,7 +7,7 @@
  */
 #include "sketch.h"
 
-#include <algorithm>  // for copy_n, max, min, sort, stable_sort, upper_bound
+#include <algorithm>  // for copy, copy_n, max, min, sort, stable_sort, upper_bound
 #include <array>      // for array
 #include <cmath>      // for sqrt
 #include <cstddef>    // for size_t
@@ -33,26 +33,23 @@ enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
 constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
 constexpr std::size_t kLabels = 8;  // that a vector holds, gradients and Hessians alternating
 
-typedef double Double8 __attribute__((vector_size(64)));
-
 /** @brief Sums of squared gradients by label, in an order that threads do not change. */
-std::vector<double> SquaredNorms(Context const* ctx, std::vector<std::uint32_t> const& labels,
-                                 linalg::MatrixView<GradientPair const> gpair) {
-  auto const n_rows = gpair.Shape(0), width = gpair.Shape(1);
+std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  std::size_t const n_rows = gpair.Shape(0), n_labels = gpair.Shape(1);
   auto const* pairs = gpair.Values().data();
   std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
-  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(labels.size()));
+  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(n_labels));
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
-      for (std::size_t j = 0; j < labels.size(); ++j) {
-        double const g = pairs[i * width + labels[j]].GetGrad();
+    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t j = 0; j < n_labels; ++j) {
+        double const g = pairs[i * n_labels + j].GetGrad();
         parts[r][j] += g * g;
       }
     }
   });
-  std::vector<double> norms(labels.size());
+  std::vector<double> norms(n_labels);
   for (auto const& part : parts) {
-    for (std::size_t j = 0; j < norms.size(); ++j) {
+    for (std::size_t j = 0; j < n_labels; ++j) {
       norms[j] += part[j];
     }
   }
@@ -73,40 +70,50 @@ struct alignas(128) RowBounds {
 };
 
 /**
- * @brief Combine one row.
+ * @brief Combine rows.
  *
- * @param row Gradients and Hessians, alternating. [2 * n_padded]
- * @param out The combinations. [n_directions]
+ * @param rows Gradients and Hessians, alternating. A row is read up to `n_padded` labels, past its
+ *             end: what stands there has coefficients of 0. [n_rows, 2 * n_labels]
+ * @param out  The combinations. [n_rows, n_directions]
  */
-XDCC_TARGET_CLONES void CombineRow(float const* row, Combination by, GradientPair* out,
-                                   RowBounds* bounds) {
+XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::size_t n_labels,
+                                    Combination by, GradientPair* out, RowBounds* bounds) {
   Float16 largest = bounds->largest, probe = bounds->probe;
-  for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
-    Float16 x;
-    std::memcpy(&x, row + j, sizeof(x));
-    Float16 const size = x < 0.0f ? -x : x;
-    largest = size > largest ? size : largest;
-    probe += x * 0.0f;
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    float const* row = rows + i * 2 * n_labels;
+    for (std::size_t j = 0; by.n_directions != 1 && j < 2 * by.n_padded; j += 2 * kLabels) {
+      Float16 x;
+      std::memcpy(&x, row + j, sizeof(x));
+      Float16 const size = x < 0.0f ? -x : x;
+      largest = size > largest ? size : largest;
+      probe += x * 0.0f;
+    }
+    for (std::size_t d = 0; d < by.n_directions; ++d) {
+      float const* coefficients = by.coefficients + d * 2 * by.n_padded;
+      Double8 sums[2] = {};
+      for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
+        Float16 x, c;
+        std::memcpy(&x, row + j, sizeof(x));
+        std::memcpy(&c, coefficients + j, sizeof(c));
+        Float16 const product = x * c;
+        Float8 halves[2];
+        std::memcpy(halves, &product, sizeof(product));
+        sums[0] += __builtin_convertvector(halves[0], Double8);
+        sums[1] += __builtin_convertvector(halves[1], Double8);
+        if (by.n_directions == 1) {
+          Float16 const size = x < 0.0f ? -x : x;
+          largest = size > largest ? size : largest;
+          probe += x * 0.0f;
+        }
+      }
+      Double8 const s = sums[0] + sums[1];
+      out[i * by.n_directions + d] =
+          GradientPair{static_cast<float>((s[0] + s[2]) + (s[4] + s[6])),
+                       static_cast<float>((s[1] + s[3]) + (s[5] + s[7]))};
+    }
   }
   bounds->largest = largest;
   bounds->probe = probe;
-  for (std::size_t d = 0; d < by.n_directions; ++d) {
-    float const* coefficients = by.coefficients + d * 2 * by.n_padded;
-    Double8 sums[2] = {};
-    for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
-      Float16 x, c;
-      std::memcpy(&x, row + j, sizeof(x));
-      std::memcpy(&c, coefficients + j, sizeof(c));
-      Float16 const product = x * c;
-      Float8 halves[2];
-      std::memcpy(halves, &product, sizeof(product));
-      sums[0] += __builtin_convertvector(halves[0], Double8);
-      sums[1] += __builtin_convertvector(halves[1], Double8);
-    }
-    Double8 const s = sums[0] + sums[1];
-    out[d] = GradientPair{static_cast<float>((s[0] + s[2]) + (s[4] + s[6])),
-                          static_cast<float>((s[1] + s[3]) + (s[5] + s[7]))};
-  }
 }
 }  // namespace
 
@@ -124,6 +131,22 @@ std::vector<std::uint32_t> Sketch::DrawGroup(TreeKey const& key, std::size_t n_l
                                    labels.cbegin() + n_labels * (key.group + 1) / n_groups);
   std::sort(group.begin(), group.end());
   return group;
+}
+
+void Sketch::GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                         std::vector<std::uint32_t> const& labels,
+                         linalg::Matrix<GradientPair>* out) {
+  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels.size();
+  out->Reshape(n_rows, n);
+  auto* gathered = out->Data()->HostPointer();
+  auto const* pairs = gpair.Values().data();
+  common::ParallelFor((n_rows + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
+    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        gathered[i * n + j] = pairs[i * width + labels[j]];
+      }
+    }
+  });
 }
 
 Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
@@ -147,7 +170,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
     }
   } else if (param.sketch_method == kSampling) {
     SketchRandom const random{key.seed, key.round, key.tree, kDirections, key.group};
-    auto cumulated = SquaredNorms(ctx, labels_, gpair);
+    auto cumulated = SquaredNorms(ctx, gpair);
     auto const norms = cumulated;
     std::partial_sum(norms.cbegin(), norms.cend(), cumulated.begin());
     auto const total = cumulated.back();
@@ -158,7 +181,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
       at(j, d) = total > 0.0 ? std::sqrt(total / (static_cast<double>(k) * norms[j])) : 1.0;
     }
   } else {
-    auto const norms = SquaredNorms(ctx, labels_, gpair);
+    auto const norms = SquaredNorms(ctx, gpair);
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -190,30 +213,32 @@ void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
 GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
                                linalg::Matrix<GradientPair>* out) const {
   CHECK(gpair.CContiguous());
-  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels_.size();
+  std::size_t const n_rows = gpair.Shape(0), n = labels_.size();
+  CHECK_EQ(gpair.Shape(1), n);
   bool const exact = n_directions_ == n;
   out->Reshape(n_rows, n_directions_);
   auto* combined = out->Data()->HostPointer();
   auto const* pairs = gpair.Values().data();
   std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
   std::vector<RowBounds> bounds(n_runs);
+  Combination const by{coefficients_.data(), exact ? 0 : n_directions_, n_padded_};
+  // The last rows are read where they have paddings.
+  std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
+  std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
+  std::copy_n(pairs + (n_rows - n_last) * n, n_last * n, last.begin());
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-    std::vector<float> buffer(2 * n_padded_, 0.0f);  // paddings stay 0
-    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
-      auto const* row = reinterpret_cast<float const*>(pairs + i * width);
-      if (n < width) {
-        for (std::size_t j = 0; j < n; ++j) {
-          std::copy_n(row + 2 * labels_[j], 2, buffer.data() + 2 * j);
-        }
-        row = buffer.data();
-      } else if (n < n_padded_) {
-        row = std::copy_n(row, 2 * n, buffer.data()) - 2 * n;
-      }
-      CombineRow(row, {coefficients_.data(), exact ? 0 : n_directions_, n_padded_},
-                 combined + i * n_directions_, &bounds[r]);
-      if (exact) {
-        std::memcpy(combined + i * n, row, n * sizeof(GradientPair));
-      }
+    auto const begin = r * kRun, end = std::min(n_rows, begin + kRun);
+    auto combine = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
+      CombineRows(reinterpret_cast<float const*>(rows), n_here, n, by,
+                  combined + from * n_directions_, &bounds[r]);
+    };
+    auto const middle = std::min(end, std::max(begin, n_rows - n_last));
+    combine(pairs + begin * n, begin, middle - begin);
+    if (middle < end) {
+      combine(last.data() + (middle - (n_rows - n_last)) * n, middle, end - middle);
+    }
+    if (exact) {
+      std::copy(pairs + begin * n, pairs + end * n, combined + begin * n);
     }
   });
   std::array<float, 3> largest{};  // gradient, Hessian, whether any value is not finite

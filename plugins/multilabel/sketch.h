@@ -28,6 +28,7 @@
 #include <cstdint>  // for uint32_t, uint64_t
 #include <vector>   // for vector
 
+#include "leaf_values.h"      // for GradientBounds
 #include "param.h"            // for MultiLabelTrainParam
 #include "xgboost/base.h"     // for GradientPair
 #include "xgboost/context.h"  // for Context
@@ -44,30 +45,29 @@ struct TreeKey {
   std::uint64_t group;
 };
 
-/** @brief What the search and the leaves see of the gradients. */
-struct GradientBounds {
-  /** @brief Largest absolute gradient and Hessian. */
-  float grad{0.0f}, hess{0.0f};
-};
-
 class Sketch {
  public:
   /** @brief The labels of one group of a round, ascending. */
   static std::vector<std::uint32_t> DrawGroup(TreeKey const& key, std::size_t n_labels,
                                               std::size_t n_groups);
+  /** @brief Take the columns of a group. [n_rows, n_all_labels] -> [n_rows, n_labels] */
+  static void GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                          std::vector<std::uint32_t> const& labels,
+                          linalg::Matrix<GradientPair>* out);
   /**
    * @brief Draw the sketch of a tree.
    *
    * @param labels The tree's labels, ascending.
-   * @param gpair  Gradients after masks and row sampling. [n_rows, n_labels]
+   * @param gpair  Their gradients after masks and row sampling. [n_rows, n_labels]
    */
   Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
          std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair);
 
-  [[nodiscard]] std::size_t NumDirections() const { return n_directions_; }
-  /** @brief The labels that the tree's leaves have values for, ascending. */
-  [[nodiscard]] std::vector<std::uint32_t> const& Labels() const { return labels_; }
-  /** @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_directions] */
+  /**
+   * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_directions]
+   *
+   * @return The bounds of what is combined, on all workers.
+   */
   GradientBounds Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
                          linalg::Matrix<GradientPair>* out) const;
 

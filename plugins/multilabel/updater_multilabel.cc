@@ -24,10 +24,10 @@
 #include <algorithm>  // for copy, copy_if, fill, lower_bound, max, max_element, min
 #include <cmath>      // for ceil
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t
+#include <cstdint>    // for int32_t, uint32_t, uint64_t, uint8_t
 #include <iterator>   // for back_inserter
 #include <memory>     // for make_shared, make_unique, shared_ptr, unique_ptr, weak_ptr
-#include <numeric>    // for accumulate
+#include <numeric>    // for accumulate, iota
 #include <string>     // for string
 #include <utility>    // for as_const, move
 #include <vector>     // for vector
@@ -53,7 +53,7 @@
 #include "evaluator.h"                              // for SplitScanner, Split, BestSplit
 #include "gradient_matrix.h"                        // for GradientMatrix
 #include "histogram.h"                              // for BlockHistogram
-#include "leaf_values.h"                            // for SumLeaves
+#include "leaf_values.h"                            // for BoundsOf, SumLeaves
 #include "param.h"                                  // for MultiLabelTrainParam
 #include "sketch.h"                                 // for Sketch, TreeKey
 #include "split_score.h"                            // for LabelWeight, Regularisation
@@ -142,6 +142,7 @@ struct Workspace {
   DirectionSearch directions;
   ClusterEvaluator clusters;
   GradientMatrix gradients;
+  linalg::Matrix<GradientPair> sampled, combined, of_leaves;
   std::vector<tree::CommonRowPartitioner> partitioners;  // one per page
   std::vector<BlockHistogram> histograms;                // one per thread, or per task of a group
 };
@@ -245,9 +246,14 @@ class TreeGrower {
     }
   }
 
-  /** @brief Give the leaves of the tree that was grown last values for the labels of a sketch. */
+  /**
+   * @brief Give the leaves of the tree that was grown last values for some labels.
+   *
+   * @param gpair  Gradients of these labels, with these bounds. [n_rows, n_labels]
+   * @param labels Other labels have the value 0.
+   */
   void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
-                     Sketch const& sketch, RegTree* p_tree) const {
+                     std::vector<std::uint32_t> const& labels, RegTree* p_tree) const {
     std::vector<bst_node_t> leaves;
     std::vector<double> sums;  // [n_leaves, 2 * n_labels]
     if (use_directions_) {
@@ -272,12 +278,12 @@ class TreeGrower {
       }
       sums = SumLeaves(ctx_, gpair, bounds, rows);
     }
-    auto const n_labels = gpair.Shape(1);
-    std::vector<float> weights(leaves.size() * n_labels, 0.0f);
+    std::size_t const n_all_labels = p_tree->NumTargets();
+    std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
     for (std::size_t l = 0; l < leaves.size(); ++l) {
-      for (auto j : sketch.Labels()) {
-        auto const* sum = sums.data() + 2 * (l * n_labels + j);
-        weights[l * n_labels + j] =
+      for (std::size_t j = 0; j < labels.size(); ++j) {
+        auto const* sum = sums.data() + 2 * (l * labels.size() + j);
+        weights[l * n_all_labels + labels[j]] =
             static_cast<float>(LabelWeight(reg_, sum[0], sum[1])) * param_->learning_rate;
       }
     }
@@ -758,36 +764,42 @@ class MultiLabelHistMaker : public TreeUpdater {
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
     this->CheckSupported(*param, *in_gpair, trees);
-    auto gpair = std::as_const(*in_gpair->Grad()).HostView();
+    auto const gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
     tree::cpu_impl::Sampler sampler{*param};
-    linalg::Matrix<GradientPair> sampled, combined;
-    std::size_t const n_labels = gpair.Shape(1);
-    std::size_t const n_groups = this->NumTargetGroups(n_labels);
+    auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
+      to->Reshape(from.Shape());
+      auto out = to->HostView();
+      std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
+    };
     for (std::size_t i = 0; i < trees.size(); ++i) {
       auto tree_gpair = gpair;
       if (param->subsample < 1.0f) {
-        sampled.Reshape(gpair.Shape());
-        auto out = sampled.HostView();
-        std::copy(linalg::cbegin(gpair), linalg::cend(gpair), linalg::begin(out));
-        sampler.Sample(ctx_, out);
-        tree_gpair = std::as_const(sampled).HostView();
+        copy(gpair, &workspace_.sampled);
+        sampler.Sample(ctx_, workspace_.sampled.HostView());
+        tree_gpair = std::as_const(workspace_.sampled).HostView();
       }
-      if (!this->HasSketch(n_labels)) {
+      if (in_gpair->HasValueGrad()) {  // whoever made the gradients brings a sketch
+        auto const value_gpair = std::as_const(in_gpair->value_gpair).HostView();
+        copy(value_gpair, &workspace_.of_leaves);
+        sampler.ApplySampling(ctx_, gpair, &workspace_.of_leaves);
+        std::vector<std::uint32_t> labels(value_gpair.Shape(1));
+        std::iota(labels.begin(), labels.end(), 0);
+        grower.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
+        auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
+        grower.SetLeafValues(leaf_gpair, BoundsOf(ctx_, leaf_gpair), labels, trees[i]);
+      } else if (this->HasSketch(gpair.Shape(1))) {
+        std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
+        TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
+                          static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
+                          i % n_groups};
+        this->GrowOnSketch(key, n_groups, tree_gpair, p_fmat, &grower, &out_position[i], trees[i]);
+      } else {
         grower.Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
         if (trees[i]->IsMultiTarget()) {
           trees[i]->GetMultiTargetTree()->SetLeaves();
         }
-        continue;
       }
-      TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
-                        static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
-                        i % n_groups};
-      Sketch const sketch{ctx_, ml_param_, key, Sketch::DrawGroup(key, n_labels, n_groups),
-                          tree_gpair};
-      auto const bounds = sketch.Project(ctx_, tree_gpair, &combined);
-      grower.Grow(std::as_const(combined).HostView(), true, p_fmat, &out_position[i], trees[i]);
-      grower.SetLeafValues(tree_gpair, bounds, sketch, trees[i]);
     }
   }
 
@@ -802,14 +814,30 @@ class MultiLabelHistMaker : public TreeUpdater {
     return (k > 0 && k < n_labels) || ml_param_.NumGroups(n_labels) > 1;
   }
 
+  void GrowOnSketch(TreeKey const& key, std::uint64_t n_groups,
+                    linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat,
+                    TreeGrower* grower, HostDeviceVector<bst_node_t>* out_position,
+                    RegTree* p_tree) {
+    auto const labels = Sketch::DrawGroup(key, gpair.Shape(1), n_groups);
+    if (n_groups > 1) {
+      Sketch::GatherGroup(ctx_, gpair, labels, &workspace_.of_leaves);
+      gpair = std::as_const(workspace_.of_leaves).HostView();
+    }
+    Sketch const sketch{ctx_, ml_param_, key, labels, gpair};
+    auto const bounds = sketch.Project(ctx_, gpair, &workspace_.combined);
+    grower->Grow(std::as_const(workspace_.combined).HostView(), true, p_fmat, out_position, p_tree);
+    grower->SetLeafValues(gpair, bounds, labels, p_tree);
+  }
+
   void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
                       std::vector<RegTree*> const& trees) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
-    CHECK(!gpair.HasValueGrad()) << what << "reduced gradients.";
     CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
-    CHECK((ml_param_.sketch_size == 0 && ml_param_.labels_per_tree == 0) || task_->vector_leaf ||
-          trees.front()->IsMultiTarget())
+    bool const has_sketch = ml_param_.sketch_size > 0 || ml_param_.labels_per_tree > 0;
+    CHECK(!has_sketch || !gpair.HasValueGrad())
+        << what << "sketch_size and labels_per_tree with reduced gradients, which are a sketch.";
+    CHECK(!has_sketch || task_->vector_leaf || trees.front()->IsMultiTarget())
         << "sketch_size and labels_per_tree need the gradients of all labels at once: an objective "
            "`multilabel:*`, or multi_strategy=`multi_output_tree`.";
   }

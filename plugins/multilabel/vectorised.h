@@ -23,6 +23,7 @@ typedef std::int32_t Int8 __attribute__((vector_size(32)));
 typedef std::int32_t Int16 __attribute__((vector_size(64)));
 typedef float Float8 __attribute__((vector_size(32)));
 typedef float Float16 __attribute__((vector_size(64)));
+typedef double Double8 __attribute__((vector_size(64)));
 
 /** @brief The vector types of so many lanes, and the lanes' numbers. */
 template <int kLanes>

@@ -423,3 +423,42 @@ def test_categories_and_external_memory(in_batches):
     types = ["c"] + ["float"] * (X.shape[1] - 1)
     matrix = xgb.DMatrix(X, Y, feature_types=types, enable_categorical=True)
     assert xgb.train(params, matrix, 3).get_dump() != xgb.train(params, whole, 3).get_dump()
+
+
+class Reduced(xgb.objective.TreeObjective):
+    """Logistic loss, with splits searched on the sums of neighbouring labels."""
+
+    def __call__(self, iteration, y_pred, dtrain):
+        Y = dtrain.get_label().reshape(y_pred.shape)
+        p = 1 / (1 + np.exp(-y_pred))
+        return p - Y, p * (1 - p)
+
+    def split_grad(self, iteration, grad, hess):
+        return [
+            np.stack([a[:, :3].sum(axis=1), a[:, 3:].sum(axis=1)], axis=1) for a in (grad, hess)
+        ]
+
+
+@pytest.mark.parametrize("params", [{}, {"subsample": 0.5, "seed": 2}])
+@pytest.mark.parametrize("kind", ["dense", "missing", "mixed"])
+def test_reduced_gradients_of_a_custom_objective(kind, params):
+    """The trees of XGBoost's own updater, for the same reduced gradients."""
+    X, Y = make_data(kind, n_labels=6)
+    matrix = xgb.DMatrix(X, Y, nthread=1)
+    params = {
+        "multi_strategy": "multi_output_tree",
+        "tree_method": "hist",
+        "min_child_weight": 0,
+        "max_depth": 4,
+        "base_score": 0.0,
+        "nthread": 1,
+        "verbosity": 0,
+        **params,
+    }
+    stock = xgb.train(params, matrix, 4, obj=Reduced())
+    ours = xgb.train(params | {"updater": "grow_multilabel_hist"}, matrix, 4, obj=Reduced())
+    assert splits_of(ours.get_dump()) == splits_of(stock.get_dump())
+    np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=1e-4, atol=1e-5)
+    params |= {"updater": "grow_multilabel_hist", "sketch_size": 1}
+    with pytest.raises(xgb.core.XGBoostError, match="with reduced gradients, which are a sketch"):
+        xgb.train(params, matrix, 1, obj=Reduced())
