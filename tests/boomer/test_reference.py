@@ -148,6 +148,13 @@ def test_limits(complete, params):
     replay(*rows(3, 40, 6, 3, kind="zeros"), "logistic_example_wise", complete, **params)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_zeros_are_parted_from_missing_values(variant):
+    """A nominal attribute whose known values are all 0 in the rows that a rule covers."""
+    for seed in range(30):
+        replay(*rows(seed, 12, 7, 2, kind="missing"), *variant, n_rules=4, n_attributes=7)
+
+
 @given(
     seed=st.integers(0, 10**6),
     variant=st.sampled_from(VARIANTS),

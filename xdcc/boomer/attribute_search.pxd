@@ -96,7 +96,8 @@ cdef inline vectorised search_attribute(
     cdef Values values = _select(node, column, scratch)
     cdef double* total = scratch.total.data()
     cdef double* sums = scratch.sums.data()
-    if values.n == 0:
+    # Where all known values are 0, only "= 0" can part them: from those that are missing.
+    if values.n == 0 and not values.nominal:
         return
     if node.quality == ONE_LABEL:
         search_one_label(node, &values, total, best)
