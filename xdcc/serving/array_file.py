@@ -6,6 +6,8 @@ there before memory is taken, and only plain kinds of numbers and text are let i
 
 import io
 import math
+import sys
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -66,7 +68,7 @@ def from_npy(content: bytes) -> NDArray[Any]:
         if version not in _HEADERS:
             raise ValueError(f"an array has the format {version}")
         shape, fortran_order, dtype = _HEADERS[version](file)
-    except (SyntaxError, TypeError, RecursionError, MemoryError) as error:
+    except (SyntaxError, TypeError, RecursionError, MemoryError, TokenError) as error:
         raise ValueError(f"the header of an array cannot be read: {error}") from error
     if dtype.kind not in KINDS or dtype.hasobject or dtype.itemsize == 0:
         raise ValueError(f"an array has the type {dtype}")
@@ -78,8 +80,10 @@ def from_npy(content: bytes) -> NDArray[Any]:
     array: NDArray[Any] = np.ndarray(
         shape, dtype, content, file.tell(), order="F" if fortran_order else "C"
     )
-    if dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+    native = array.astype(dtype.newbyteorder("="), order="K", copy=True)
+    values = native.ravel(order="K")
+    if dtype.kind == "b" and (values.view(np.uint8) > 1).any():
         raise ValueError("an array of truth values holds something else than 0 and 1")
-    if dtype.kind == "U":
-        array.tolist()  # a ValueError if a character does not exist
-    return array.astype(dtype.newbyteorder("="), order="K", copy=True)
+    if dtype.kind == "U" and (values.view(np.uint32) > sys.maxunicode).any():
+        raise ValueError("an array of text holds a character that does not exist")
+    return native

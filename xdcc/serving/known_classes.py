@@ -52,6 +52,7 @@ from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
 from xdcc.serving.structure_checks import (
     check_boosters,
+    check_categories,
     check_forest,
     check_label_trees,
     check_mixture,
@@ -206,7 +207,8 @@ def _check_common(model: MultiLabelEstimator) -> None:
     else:
         require(n_labels == 1 and model.classes_.shape in ((1,), (2,)), "classes_")
     for position, categories in getattr(model, "categories_", {}).items():
-        require(0 <= position < n_features and categories.ndim == 1, "categories_")
+        require(0 <= position < n_features, "categories_")
+        check_categories(categories, "categories_")
     model._check_params()
     if isinstance(model, BoosterEstimator):
         model._native_booster_params()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.boomer._rules import RELATIONS
@@ -46,7 +47,7 @@ def check_forest(forest: Forest, n_features: int) -> None:
     n_nodes, n_leaves = len(forest.kind), len(forest.leaf_size)
     for name in ("index", "threshold", "value", "child", "branches"):
         require(getattr(forest, name).shape == (n_nodes,), name)
-    require(forest.leaf_size.ndim == 1, "leaf_size")
+    require(forest.leaf_size.ndim == 1 and (forest.leaf_size > 0).all(), "leaf_size")
     of_kind = {name: forest.kind == number for name, number in FOREST_KINDS.items()}
     require(np.isin(forest.kind, list(FOREST_KINDS.values())).all(), "kind")
     _check_tree(forest.start, of_kind["leaf"], forest.child, forest.branches)
@@ -68,7 +69,7 @@ def check_forest(forest: Forest, n_features: int) -> None:
     ):
         _check_starts(start, n_leaves, len(target), "label_start")
         _check_indices(target, limit, "label")
-        require(count.shape == target.shape, "label_count")
+        _check_counts(count, forest.leaf_size, start, "label_count")
 
 
 def check_label_trees(trees: LabelTrees) -> None:
@@ -82,7 +83,7 @@ def check_label_trees(trees: LabelTrees) -> None:
     of_kind = {name: trees.kind == number for name, number in LABEL_TREE_KINDS.items()}
     require(np.isin(trees.kind, list(LABEL_TREE_KINDS.values())).all(), "kind")
     is_leaf = of_kind["leaf"]
-    _check_tree(trees.start, is_leaf, trees.child, trees.n_children)
+    parent = _check_tree(trees.start, is_leaf, trees.child, trees.n_children)
     horizontal = ~is_leaf & ~of_kind["vertical"]
     _check_indices(trees.feature[horizontal], trees.n_features, "feature")
     _check_indices(trees.default_child[horizontal], trees.n_children[horizontal], "default_child")
@@ -96,9 +97,34 @@ def check_label_trees(trees: LabelTrees) -> None:
     require(trees.label_predicted.shape == trees.label_count.shape, "label_predicted")
     n_listed = np.diff(trees.list_start)[trees.label_list]
     require((np.diff(trees.count_start) == np.where(is_leaf, n_listed, 0)).all(), "count_start")
+    require((trees.n_samples > 0).all(), "n_samples")
+    _check_counts(trees.label_count, trees.n_samples, trees.count_start, "label_count")
     _check_starts(trees.labelset_start, n_nodes, len(trees.labelset_count), "labelset_start")
+    require((trees.labelset_count > 0).all(), "labelset_count")
     _check_starts(trees.member_start, len(trees.labelset_count), len(trees.member), "member_start")
     _check_indices(trees.member, trees.n_labels, "member")
+    _check_labels_of_nodes(trees, parent, of_kind["vertical"])
+
+
+def _check_labels_of_nodes(
+    trees: LabelTrees, parent: NDArray[np.intp], vertical: NDArray[np.bool_]
+) -> None:
+    """Check that every label is decided by one leaf, and that its labelsets are of its labels."""
+    n_lists = len(trees.list_start) - 1
+    # A label in a list, as one number.
+    listed = np.repeat(np.arange(n_lists), np.diff(trees.list_start)) * trees.n_labels
+    listed += trees.list_label
+    require((np.diff(listed) > 0).all(), "list_label")
+    for root in trees.start[:-1].tolist():
+        require(np.array_equal(trees.labels(root), np.arange(trees.n_labels)), "list_label")
+    below = (parent >= 0) & ~vertical[parent]
+    require((trees.label_list[below] == trees.label_list[parent[below]]).all(), "label_list")
+    for node in np.flatnonzero(vertical).tolist():
+        parts = np.concatenate([trees.labels(child) for child in trees.children(node)])
+        require(np.array_equal(np.sort(parts), trees.labels(node)), "label_list")
+    leaf = np.repeat(np.arange(len(parent)), np.diff(trees.labelset_start))
+    of_member = np.repeat(trees.label_list[leaf].astype(np.int64), np.diff(trees.member_start))
+    require(np.isin(of_member * trees.n_labels + trees.member, listed).all(), "member")
 
 
 def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
@@ -111,7 +137,8 @@ def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
     _check_indices(rules.feature, n_features, "feature")
     _check_indices(rules.relation, len(RELATIONS), "relation")
     for feature, categories in rules.categories.items():
-        require(0 <= feature < n_features and categories.ndim == 1, "categories")
+        require(0 <= feature < n_features, "categories")
+        check_categories(categories, "categories")
         positions = rules.threshold[rules.feature == feature]
         require(((positions >= 0) & (positions < len(categories))).all(), "threshold")
     _check_starts(rules.head_start, len(rules), len(rules.head_label), "head_start")
@@ -139,6 +166,11 @@ def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> Non
                 require(solution.coef.shape == (n_columns + 2, n_labels), "coef")
 
 
+def check_categories(categories: NDArray[Any], what: str) -> None:
+    """Check that categories can be looked up: that none is there twice."""
+    require(categories.ndim == 1 and pd.Index(categories).is_unique, what)
+
+
 def check_permutation(order: NDArray[np.integer], n: int, what: str) -> None:
     """Check that an order holds each of the numbers below n once."""
     require(np.array_equal(np.sort(order), np.arange(n)), what)
@@ -149,8 +181,8 @@ def _check_tree(
     is_leaf: NDArray[np.bool_],
     child: NDArray[np.int32],
     n_children: NDArray[np.int32],
-) -> None:
-    """Check that every tree's nodes hang below its first node, parents before children."""
+) -> NDArray[np.intp]:
+    """Check that every tree's nodes hang below its first node; return each node's parent, or -1."""
     n_nodes = len(is_leaf)
     require(len(start) > 1, "start")
     _check_starts(start, len(start) - 1, n_nodes, "start")
@@ -163,14 +195,26 @@ def _check_tree(
     require((first > inner).all() and (first + number <= end_of_tree).all(), "child")
     require(number.sum() == n_nodes - (len(start) - 1), "number of children")
     offset = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-    below = np.concatenate((start[:-1], np.repeat(first, number) + offset))
-    require((np.bincount(below, minlength=n_nodes) == 1).all(), "child")
+    below = np.repeat(first, number) + offset
+    once = np.bincount(np.concatenate((start[:-1], below)), minlength=n_nodes) == 1
+    require(once.all(), "child")
+    parent = np.full(n_nodes, -1)
+    parent[below] = np.repeat(inner, number)
+    return parent
 
 
 def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None:
     """Check where each of n pieces of an array begins."""
     require(start.shape == (n + 1,), what)
     require(start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all(), what)
+
+
+def _check_counts(
+    count: NDArray[np.int32], most: NDArray[np.int32], start: NDArray[np.int64], what: str
+) -> None:
+    """Check that what is counted in each of some pieces is not more than there is."""
+    require(count.shape == (start[-1],), what)
+    require(((count >= 0) & (count <= np.repeat(most, np.diff(start)))).all(), what)
 
 
 def _check_indices(
