@@ -78,8 +78,11 @@ def plot_shap(
         ax.barh(np.flatnonzero(of_kind), mean[shown[of_kind]], color=_COLOURS[kind], label=kind)
     ax.set_yticks(range(len(shown)), [names[i] for i in shown], fontsize=8)
     ax.invert_yaxis()
-    when = "round that decided the label" if values.round is None else f"round {values.round}"
-    ax.set_title(f"SHAP values: {of_what}\n{when}", fontsize=10)
+    title = f"SHAP values: {of_what}"
+    if values.propagated_names:
+        decided = "round that decided the label"
+        title += f"\n{decided if values.round is None else f'round {values.round}'}"
+    ax.set_title(title, fontsize=10)
     ax.set_xlim(0, 1.35 * mean.max() or 1)  # room for the legend
     ax.set(xlabel="mean |SHAP value| (log-odds)", ylabel=" or ".join(kinds))
     ax.legend(loc="lower right")
