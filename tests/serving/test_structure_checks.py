@@ -9,9 +9,9 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.ctbn.mixture import Component
 from xdcc.lacovac import LaCovaCForestClassifier
-from xdcc.lacovac._splits import KINDS as LABEL_TREE_KINDS
+from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.rdt._tree import KINDS as FOREST_KINDS
+from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.structure_checks import (
     check_categories,

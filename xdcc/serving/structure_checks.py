@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.boomer._rules import RELATIONS
-from xdcc.boomer.rule import RuleList
+from xdcc.boomer.rule import RELATIONS, RuleList
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.mixture import Mixture
-from xdcc.lacovac._splits import KINDS as LABEL_TREE_KINDS
+from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.lacovac.tree import LabelTrees
-from xdcc.rdt._tree import KINDS as FOREST_KINDS
+from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
 from xdcc.rdt.forest import Forest
 
 
