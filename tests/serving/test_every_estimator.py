@@ -146,23 +146,23 @@ def test_every_class_is_here():
     assert missing <= {"DaskDynamicChainClassifier"}  # has to_local()
 
 
-def _check(model, loaded, *inputs):
+def _check(model, loaded, X):
     assert type(loaded) is type(model)
     assert repr(loaded) == repr(model)
-    for X in inputs:
-        for method in ("predict", "predict_proba", "decision_function"):
-            if hasattr(model, method):
-                expected = getattr(model, method)(X)
-                found = getattr(loaded, method)(X)
-                assert found.dtype == expected.dtype
-                np.testing.assert_array_equal(found, expected)
+    for method in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            expected = getattr(model, method)(X)
+            found = getattr(loaded, method)(X)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_matrix(rows, through_file, name):
-    model = clone(ESTIMATORS[name]).fit(np.nan_to_num(rows.X), rows.Y)
-    X = np.nan_to_num(rows.X_new)
-    _check(model, through_file(model), X, sparse.csr_matrix(X))
+def test_a_matrix(rows, through_file, name, form):
+    X, X_new = form(np.nan_to_num(rows.X)), form(np.nan_to_num(rows.X_new))
+    model = clone(ESTIMATORS[name]).fit(X, rows.Y)
+    _check(model, through_file(model), X_new)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
