@@ -316,6 +316,8 @@ def test_newer_exports_are_refused(exported, change, message):
         {"labels_per_round": 0},
         {"labels_per_round": "1"},
         {"end_label": 1},
+        {"sparse_zeros": "absent"},
+        {"sparse_X": 0},
         {"prediction": None},
         {"cumulation": "none"},
         {"xgboost": "9" * 5000},

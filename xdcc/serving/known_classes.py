@@ -191,6 +191,7 @@ def _classifier(
     may_be = {
         "feature_names_in_": NDArray[np.object_],
         "categories_": dict[int, NDArray[Any]],
+        "sparse_X_": bool,
         "booster_params": dict[str, Any],
     }
     return _estimator(cls, check_all, {**may_be, **optional}, **in_common, **fitted)
@@ -201,9 +202,8 @@ def _check_common(model: MultiLabelEstimator) -> None:
     require(n_features > 0, "n_features_in_")
     _check_names(model.label_names_, n_labels, "label_names_")
     _check_names(getattr(model, "feature_names_in_", None), n_features, "feature_names_in_")
-    if isinstance(model.classes_, list):
-        require(len(model.classes_) == n_labels, "classes_")
-        require(all(np.array_equal(of_label, (0, 1)) for of_label in model.classes_), "classes_")
+    if model.classes_.ndim == 2:
+        require(np.array_equal(model.classes_, np.tile([0, 1], (n_labels, 1))), "classes_")
     else:
         require(n_labels == 1 and model.classes_.shape in ((1,), (2,)), "classes_")
     for position, categories in getattr(model, "categories_", {}).items():

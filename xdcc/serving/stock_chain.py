@@ -443,6 +443,8 @@ _SETTINGS: dict[str, Callable[[Any, Any], bool]] = {
     "n_features": lambda v, _: _is_number(v, 1),
     "feature_names": lambda v, s: v is None or (_is_list_of(v, str) and len(v) == s["n_features"]),
     "categories": _are_categories,
+    "sparse_zeros": lambda v, _: v in ("missing", "zero"),
+    "sparse_X": lambda v, _: isinstance(v, bool),
     "end_label": lambda v, _: isinstance(v, bool),
     "n_label_features": lambda v, s: (
         type(v) is int and v in (0, len(s["label_names"]) + s["end_label"])

@@ -141,7 +141,7 @@ def _described(
 
 
 def _plain_classes(classes: Classes) -> dict[str, Any] | None:
-    if isinstance(classes, list):
+    if classes.ndim == 2:
         return None
     return {"dtype": classes.dtype.str, "values": _plain_values(classes, "classes")}
 
