@@ -135,6 +135,8 @@ class _TakenApart:
             return value
         if isinstance(value, np.random.RandomState):
             return None
+        if type(value) in NAMES:
+            return self.reference(value, place)
         if isinstance(value, list):
             return [self.plain(entry, place) for entry in value]
         if isinstance(value, tuple):
@@ -151,8 +153,6 @@ class _TakenApart:
             return {"array": self._number(value, self.arrays)}
         if isinstance(value, xgb.Booster):
             return {"booster": self._number(value, self.boosters)}
-        if type(value) in NAMES:
-            return self.reference(value, place)
         raise TypeError(_no_form(value, place))
 
     def _number(self, value: Any, kept: list[Any]) -> int:

@@ -86,6 +86,10 @@ class KnownClass:
     check : callable
         Raises an error if the attributes of an object do not fit together. Of estimators, only
         fitted ones are checked.
+    constructed : bool
+        Whether objects are made by calling the class with their attributes, as named tuples are,
+        and objects that derive something from these; otherwise all that an object has is stored,
+        and set as it was.
     """
 
     cls: type
@@ -93,6 +97,7 @@ class KnownClass:
     fitted: Mapping[str, Any] = field(default_factory=dict)
     optional: Mapping[str, Any] = field(default_factory=dict)
     check: Check = lambda _: None
+    constructed: bool = False
 
     def attributes_of(self, value: Any) -> dict[str, Any]:
         """Take an object apart.
@@ -112,6 +117,8 @@ class KnownClass:
         TypeError
             If it has an attribute that the table does not know.
         """
+        if self.constructed:
+            return {name: getattr(value, name) for name in self.attributes}
         found = {name: entry for name, entry in vars(value).items() if name not in _LEFT_OUT}
         for name in found:
             if name not in {*self.attributes, *self.fitted, *self.optional}:
@@ -140,16 +147,18 @@ class KnownClass:
             If an attribute is unknown, missing, of another type, or does not fit the others.
         """
         types = {**self.attributes, **self.fitted, **self.optional}
-        value: Any = object.__new__(self.cls)
         for name, entry in attributes.items():
             if name not in types:
                 raise ValueError(f"a {self.cls.__name__} has no attribute {name!r}")
             check_type(entry, types[name], f"{name} of a {self.cls.__name__}")
-            object.__setattr__(value, name, entry)
         is_fitted = any(name in attributes for name in self.fitted)
         for name in (*self.attributes, *(self.fitted if is_fitted else ())):
             if name not in attributes:
                 raise ValueError(f"a {self.cls.__name__} lacks its {name}")
+        value: Any = self.cls(**attributes) if self.constructed else object.__new__(self.cls)
+        if not self.constructed:
+            for name, entry in attributes.items():
+                object.__setattr__(value, name, entry)
         if is_fitted or not self.fitted:
             self.check(value)
         return value
