@@ -1,17 +1,33 @@
-"""`to_json` and `from_json`: values come back with their kinds, through real JSON."""
+"""`take_apart` and `put_together`: values come back with their kinds, through real JSON."""
 
 import json
 
 import numpy as np
 import pytest
 import xgboost as xgb
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.chain.propagation import PropagationRule
-from xdcc.serving.estimator_state import from_json, to_json
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import ThresholdClassifier
+from xdcc.serving.estimator_state import State, put_together, take_apart
+
+
+def _holding(value):
+    """Put a value where anything may stand: an argument of an estimator."""
+    return ThresholdClassifier(None, threshold=value)
 
 
 def _through_json(value):
-    return from_json(json.loads(json.dumps(to_json(value, [], "x"), allow_nan=False)), [])
+    state = take_apart(_holding(value))
+    objects = json.loads(json.dumps(state.objects, allow_nan=False))
+    return put_together(State(objects, state.arrays, state.boosters)).threshold
+
+
+def _put_together(value, arrays=(), boosters=()):
+    [entry] = take_apart(_holding(None)).objects
+    entry["attributes"]["threshold"] = value
+    return put_together(State([entry], arrays, boosters)).threshold
 
 
 @pytest.mark.parametrize(
@@ -24,9 +40,10 @@ def _through_json(value):
         "größe\n\ud83d",
         [],
         [1, [2.5, None]],
+        (),
+        (1, (2.5, ["a"])),
         {},
-        {"a": 1, 2: {None: []}, True: "b"},
-        PropagationRule("open", "certainty", 2),
+        {"a": 1, 2: {None: []}, True: "b", (1, 2): 3},
         {"float": "nan"},
     ],
     ids=repr,
@@ -46,7 +63,10 @@ def test_values(value):
         np.array([np.nan, -np.inf, 1e-45, 0.1], dtype=np.float32),
         np.array([[True], [False]]),
         np.array(["a", "größe"]),
-        np.array(["a", 1, 2.5, None, True], dtype=object),
+        np.array(["2026-11-21"], dtype="datetime64[D]"),
+        np.array(["a", 1, 2.5, None, True, (1, "b")], dtype=object),
+        np.array([["a", None]], dtype=object).T,
+        np.array([], dtype=object),
         np.array(7),
     ],
     ids=repr,
@@ -65,7 +85,13 @@ def test_numbers_that_json_lacks(number):
 
 @pytest.mark.parametrize(
     ("value", "plain"),
-    [((1, 2), [1, 2]), (np.float32(0.5), 0.5), (np.int8(3), 3), (np.True_, True)],
+    [
+        (np.float32(0.5), 0.5),
+        (np.int8(3), 3),
+        (np.True_, True),
+        (np.random.RandomState(3), None),
+    ],
+    ids=repr,
 )
 def test_what_becomes_plain(value, plain):
     back = _through_json(value)
@@ -73,20 +99,89 @@ def test_what_becomes_plain(value, plain):
     assert back == plain
 
 
-def test_boosters_are_numbered():
-    boosters, kept = [xgb.Booster(), xgb.Booster()], []
-    state = to_json([boosters[:1], [boosters[1]]], kept, "x")
-    assert state == [[{"booster": 0}], [{"booster": 1}]]
-    assert kept == boosters
-    assert from_json(state, boosters) == [boosters[:1], [boosters[1]]]
+def test_what_occurs_twice_is_one_thing_again():
+    array, booster, inner = np.arange(3), xgb.Booster(), MultiLabelXGBClassifier()
+    state = take_apart(_holding([array, booster, inner, [inner, booster, array]]))
+    assert (len(state.arrays), len(state.boosters), len(state.objects)) == (1, 1, 2)
+    one_array, one_booster, one_inner, others = put_together(state).threshold
+    assert [one_inner, one_booster, one_array] == others
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"a", np.array([1j]), [{"a": lambda: 1}]])
 def test_what_has_no_form(value):
-    with pytest.raises(TypeError, match=r"here holds .*, which a model file has no form for"):
-        to_json(value, [], "here")
+    with pytest.raises(TypeError, match=r"threshold holds .*, which a model file has no form for"):
+        take_apart(_holding(value))
 
 
-def test_an_unknown_kind():
-    with pytest.raises(ValueError, match="no kind of value is called 'set'"):
-        from_json({"set": [1]}, [])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier()])
+def test_estimators_of_scikit_learn_have_no_form(estimator):
+    name = type(estimator).__name__
+    message = f"ThresholdClassifier.estimator is a {name} of sklearn.*pickle.*joblib"
+    with pytest.raises(TypeError, match=message):
+        take_apart(ThresholdClassifier(estimator))
+
+
+def test_an_attribute_of_the_users_own_has_no_place():
+    model = MultiLabelXGBClassifier()
+    model.note_ = "mine"
+    with pytest.raises(TypeError, match="'note_' that is not its own"):
+        take_apart(model)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"set": [1]},
+        {"float": "1.5"},
+        {"float": 1},
+        {"tuple": {}},
+        {"dict": [[1]]},
+        {"dict": [1]},
+        {"dict": {"a": 1}},
+        {"dict": [[[], 1]]},
+        {},
+        {"tuple": [], "dict": []},
+        {"array": 0},
+        {"array": "0"},
+        {"array": True},
+        {"booster": -1},
+        {"booster": None},
+        {"object": 0},
+        {"object": [0]},
+        {"values": []},
+        {"values": {"shape": [2], "entries": [1]}},
+        {"values": {"shape": [10**12], "entries": []}},
+        {"values": {"shape": [-1, -1], "entries": [1]}},
+        {"values": {"shape": [True], "entries": [1]}},
+        {"values": {"shape": 1, "entries": [1]}},
+        {"values": {"shape": [1], "entries": "a"}},
+        {"values": {"shape": [1] * 65, "entries": [1]}},
+        {"values": {"shape": [1], "entries": [1], "more": 1}},
+    ],
+    ids=repr,
+)
+def test_forms_that_are_refused(value):
+    with pytest.raises((TypeError, ValueError)):
+        _put_together(value)
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ([], "no objects"),
+        ({}, "no objects"),
+        (None, "no objects"),
+        ([[]], "no class and attributes"),
+        ([{"class": "Forest"}], "no class and attributes"),
+        ([{"class": "os.system", "attributes": {}}], "no class is called 'os.system'"),
+        ([{"class": ["Forest"], "attributes": {}}], "no class is called"),
+        ([{"class": "Forest", "attributes": []}], "no mapping"),
+        ([{"class": "Forest", "attributes": {}}], "a Forest lacks its start"),
+        ([{"class": "Penalty", "attributes": {"l2": "1"}}], "l2 of a Penalty is a str"),
+        ([{"class": "Penalty", "attributes": {"of": 1}}], "a Penalty has no attribute 'of'"),
+        ([{"class": "Penalty", "attributes": {"__class__": 1}}], "no attribute '__class__'"),
+    ],
+)
+def test_objects_that_are_refused(objects, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        put_together(State(objects))

@@ -1,23 +1,25 @@
 """`save_model` and `load_model`: equal predictions, equal attributes, and files that are refused.
 
 The digest and the archive are also written by hand here, so that files that `save_model` never
-writes can be tested.
+writes can be tested. That every estimator predicts the same is in ``test_every_estimator.py``.
 """
 
 import hashlib
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 from xdcc.base.plugin import PluginMissingError
-from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.serving import ModelFileError, load_model, save_model
@@ -144,8 +146,8 @@ def test_categories_come_back_with_their_types(rows, tmp_path):
         0: np.array(["no", "yes", "ä"], dtype=object),
         1: np.array([10, 20, -3], dtype=np.int8),
         2: np.array([False, True]),
-        3: np.array([0.5, np.inf, 0.1]),
-        4: np.array(["x", 1, True, None], dtype=object),
+        3: np.array(["2026-11-21"], dtype="datetime64[ns]"),
+        4: np.array(["x", 2, True, None], dtype=object),
     }
     save_model(model, tmp_path / "model")
     loaded = load_model(tmp_path / "model").categories_
@@ -171,10 +173,10 @@ def test_the_file_has_the_usual_permissions(saved, tmp_path):
 
 def test_nothing_in_a_file_is_executable(saved):
     members = _members(saved.read_bytes())
-    assert sorted(members) == [
-        *(f"boosters/{number:04}.ubj" for number in range(4)),
-        "manifest.json",
-    ]
+    assert {name.split("/")[0] for name in members} == {"arrays", "boosters", "manifest.json"}
+    for name in members:
+        if name.startswith("arrays/"):
+            np.load(io.BytesIO(members[name]), allow_pickle=False)
     assert b"pickle" not in saved.read_bytes()
 
 
@@ -232,21 +234,22 @@ def test_a_right_checksum_over_no_archive_is_refused(tmp_path):
         load_model(path)
 
 
-def test_a_newer_format_is_refused(saved):
+@pytest.mark.parametrize("number", [FORMAT_VERSION - 1, FORMAT_VERSION + 1, -1])
+def test_another_format_is_refused(saved, number):
     def change(manifest, members):
-        manifest["format_version"] = FORMAT_VERSION + 1
+        manifest["format_version"] = number
         manifest["versions"]["xdcc"] = "99.0"
         manifest["something"] = "new"
 
     _rewrite(saved, change)
-    with pytest.raises(ModelFileError, match=f"format {FORMAT_VERSION + 1}.*xdcc 99.0"):
+    with pytest.raises(ModelFileError, match=f"format {number}.*xdcc 99.0"):
         load_model(saved)
 
 
 def test_boosters_of_another_xgboost_are_refused(saved):
     def change(manifest, members):
         manifest["versions"]["xgboost"] = "12.3.4"
-        name = manifest["boosters"][2]
+        name = "boosters/0002.ubj"
         members[name] = members[name].replace(b"multilabel:logistic", b"multilabel:mystical")
 
     _rewrite(saved, change)
@@ -254,44 +257,163 @@ def test_boosters_of_another_xgboost_are_refused(saved):
         load_model(saved)
 
 
-def _without_a_booster(manifest, members):
-    del members["boosters/0001.ubj"]
+def _without(name):
+    def change(manifest, members):
+        (members if name in members else manifest).pop(name)
+
+    return change
 
 
-def _without_a_manifest(manifest, members):
-    del members["manifest.json"]
+def _with(**entries):
+    def change(manifest, members):
+        manifest.update(entries)
+
+    return change
 
 
-def _with_too_few_boosters(manifest, members):
-    manifest["boosters"].pop()
+def _with_member(name, content):
+    def change(manifest, members):
+        members[name] = content
+
+    return change
 
 
-def _with_another_class(manifest, members):
-    manifest["class"] = "os.system"
+def _with_attribute(name, value):
+    def change(manifest, members):
+        manifest["objects"][-1]["attributes"][name] = value
+
+    return change
 
 
-def _with_an_unknown_argument(manifest, members):
-    manifest["params"]["n_wings"] = 2
+def _with_class(name):
+    def change(manifest, members):
+        manifest["objects"][-1]["class"] = name
+
+    return change
 
 
-def _with_an_unknown_kind(manifest, members):
-    manifest["fitted"]["n_labels_"] = {"pickle": "gASVAAAA"}
+def _without_attribute(name):
+    def change(manifest, members):
+        del manifest["objects"][-1]["attributes"][name]
+
+    return change
+
+
+def _of_another_label(manifest, members):
+    booster = xgb.Booster(model_file=bytearray(members["boosters/0000.ubj"]))
+    X = np.zeros((2, booster.num_features()))
+    other = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, [0, 1]), 1)
+    members["boosters/0000.ubj"] = bytes(other.save_raw("ubj"))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_without_a_booster, "boosters/0001.ubj"),
-        (_without_a_manifest, "manifest.json"),
-        (_with_too_few_boosters, "IndexError"),
-        (_with_another_class, "os.system"),
-        (_with_an_unknown_argument, "n_wings"),
-        (_with_an_unknown_kind, "pickle"),
+        (_without("boosters/0001.ubj"), "other members than its manifest says"),
+        (_without("arrays/0000.npy"), "other members than its manifest says"),
+        (_without("manifest.json"), "manifest.json"),
+        (_without("versions"), "versions"),
+        (_without("format_version"), "format_version"),
+        (_without("objects"), "objects"),
+        (_without("n_arrays"), "n_arrays"),
+        (_with_member("more", b""), "other members than its manifest says"),
+        (_with(versions=[]), "no mapping"),
+        (_with(format_version=float("nan")), "nan is no whole number"),
+        (_with(format_version=True), "True is no whole number"),
+        (_with(format_version="2"), "'2' is no whole number"),
+        (_with(threads=3), "no list of whole numbers"),
+        (_with(threads=["1"]), "no list of whole numbers"),
+        (_with(threads=[1]), "other members than its manifest says"),
+        (_with(n_arrays=10**12), "arrays: 1000000000000 of them"),
+        (_with(n_arrays=-1), "arrays: -1 of them"),
+        (_with(objects={}), "no objects"),
+        (_with_class("os.system"), "os.system"),
+        (_with_class("PropagationRule"), "has no attribute"),
+        (_with(objects=[{"class": "EstimatorModels", "attributes": {"estimators": []}}]), "no est"),
+        (
+            _with(objects=[{"class": "XGBModel", "attributes": {}}]),
+            "lacks its feature_types",
+        ),
+        (_with_attribute("n_wings", 2), "no attribute 'n_wings'"),
+        (_with_attribute("predict", "x"), "no attribute 'predict'"),
+        (_with_attribute("n_labels_", {"pickle": "gASVAAAA"}), "pickle"),
+        (_with_attribute("n_labels_", 5), "label_names_ does not fit"),
+        (_with_attribute("n_labels_", "4"), "n_labels_ of a DynamicChainClassifier is a str"),
+        (_with_attribute("n_labels_", True), "n_labels_ of a DynamicChainClassifier is a bool"),
+        (_with_attribute("n_features_in_", 6), "number of features does not fit"),
+        (_with_attribute("n_features_in_", 0), "n_features_in_ does not fit"),
+        (_with_attribute("n_rounds_", 5), "n_rounds_ does not fit"),
+        (_with_attribute("boosters_", []), "n_rounds_ does not fit"),
+        (_with_attribute("boosters_", [[], [], [], []]), "boosters_ does not fit"),
+        (_with_attribute("boosters_", [{"booster": 0}]), "is a list of other things"),
+        (_with_attribute("boosters_", {"booster": 0}), "boosters_ of a .* is a Booster"),
+        (_with_attribute("end_label_", True), "number of features does not fit"),
+        (_with_attribute("rule_", None), "rule_ of a DynamicChainClassifier is a NoneType"),
+        (_with_attribute("classes_", {"values": {"shape": [0], "entries": []}}), "classes_ does"),
+        (_with_attribute("classes_", 3), "classes_ of a DynamicChainClassifier is an int"),
+        (_with_attribute("n_estimators", -1), "n_estimators"),
+        (_with_attribute("booster_params", {"dict": [["n_wings", 2]]}), "n_wings"),
+        (_with_attribute("n_jobs", "many"), "n_jobs"),
+        (_with_attribute("max_depth", {"float": "nan"}), "max_depth"),
+        (_without_attribute("boosters_"), "lacks its boosters_"),
+        (_without_attribute("n_estimators"), "lacks its n_estimators"),
+        (_of_another_label, "number of outputs does not fit"),
     ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(saved, change, message):
     _rewrite(saved, change)
     with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*{message}"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ("[" * 200_000, "RecursionError"),
+        ('{"versions": {}, "a": ' * 200_000, "RecursionError"),
+        ("[]", "no mapping"),
+        ("7", "no mapping"),
+        ("{", "JSON"),
+        ("1" * 5000, "ValueError"),
+        ("\udcff", "Unicode"),
+        ('{"versions": {}, "format_version": NaN}', "nan is no whole number"),
+        (" " * (2**25 + 1), "times its own|33554433 bytes"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_another_manifest_is_refused(tmp_path, manifest, message):
+    path = tmp_path / "model"
+    path.write_bytes(_pack({"manifest.json": manifest.encode("utf-8", "surrogateescape")}))
+    with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*({message})"):
+        load_model(path)
+
+
+def test_a_bomb_takes_no_memory(tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", " " * 2**26)
+        archive.comment = b"xdcc model sha256:" + b"0" * 64
+    content = buffer.getvalue()[:-64]
+    path = tmp_path / "model"
+    path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="more than 100 times its own"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_array_that_is_not_there_takes_no_memory(saved):
+    def change(manifest, members):
+        header = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000000,)}"
+        members["arrays/0000.npy"] = (
+            b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header.encode()
+        )
+
+    _rewrite(saved, change)
+    with pytest.raises(ModelFileError, match=r"shape \(300000000,\) .* has 0 bytes"):
         load_model(saved)
 
 
@@ -323,15 +445,24 @@ def test_what_cannot_be_saved(rows, saved):
     before = saved.read_bytes()
     with pytest.raises(NotFittedError):
         save_model(DynamicChainClassifier(), saved)
-    with pytest.raises(TypeError, match=r"not xdcc\.baselines\.\w+\.BinaryRelevance"):
-        save_model(BinaryRelevance(), saved)
+    with pytest.raises(TypeError, match=r"estimator of xdcc, not sklearn\.\w+\.\w+\.LogisticReg"):
+        save_model(LogisticRegression(), saved)
+    with pytest.raises(TypeError, match="to_local"):
+        save_model(type("Mine", (MultiLabelXGBClassifier,), {})(), saved)
     model = MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y)
-    model.note_ = object()
-    with pytest.raises(TypeError, match="note_ holds object"):
+    model.note_ = "mine"
+    with pytest.raises(TypeError, match="'note_' that is not its own"):
         save_model(model, saved)
-    model.note_ = np.array(["2026-11-21"], dtype="datetime64[D]")
-    with pytest.raises(TypeError, match="note_ holds array of datetime64"):
+    del model.note_
+    model.evals_result_ = {"validation_0": {"mine": [object()]}}
+    with pytest.raises(TypeError, match="evals_result_ holds object"):
         save_model(model, saved)
+    model.evals_result_ = []
+    with pytest.raises(TypeError, match="evals_result_ of a MultiLabelXGBClassifier is a list"):
+        save_model(model, saved)
+    model.evals_result_ = {}
+    with pytest.raises(ValueError, match="max_depth"):
+        save_model(model.set_params(max_depth=-1), saved)
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
 

@@ -15,7 +15,7 @@ from xdcc.chain.cumulation import cumulated_proba, labels_from_proba, standard_p
 from xdcc.chain.loop import ChainRun, run_chain
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import StockChain
-from xdcc.serving.stock_chain import logistic
+from xdcc.serving.stock_chain import FORMAT_VERSION, logistic
 
 N_ROWS, N_LABELS, N_ROUNDS = 300, 7, 3
 RULES = [
@@ -35,6 +35,9 @@ class _InventedBooster:
 
     def __init__(self, margins):
         self._margins = margins
+
+    def num_features(self):
+        return 1 + self._margins.shape[1]
 
     def inplace_predict(self, joined, *, predict_type="value", **_):
         if sparse.issparse(joined):
@@ -65,7 +68,10 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
     assert np.isnan(last.P).any() or rule.labels_per_round > 1
     assert last.ended.any() == end_label
 
-    files = {f"{r}_{f}": rounds[r][f] for r in range(N_ROUNDS) for f in range(n_folds)}
+    names = [[f"round_{r:03}_{f}.ubj" for f in range(n_folds)] for r in range(N_ROUNDS)]
+    files = {names[r][f]: rounds[r][f] for r in range(N_ROUNDS) for f in range(n_folds)}
+    for name in files:
+        (tmp_path / name).touch()
     monkeypatch.setattr(xgb, "Booster", lambda model_file: files[model_file.name])
     for prediction, cumulation, expected in (
         ("standard", "equation9", standard_proba(last.P)),
@@ -73,9 +79,10 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
         ("cumulated", "authors", cumulated_proba(last.running, last.P, "authors")),
     ):
         settings = dict(
-            format_version=1,
+            format_version=FORMAT_VERSION,
             xgboost="3.4.1",
             label_names=list("abcdefg"),
+            classes=None,
             n_features=1,
             feature_names=None,
             categories=[],
@@ -88,7 +95,7 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
             end_label=end_label,
             prediction=prediction,
             cumulation=cumulation,
-            rounds=[[f"{r}_{f}" for f in range(n_folds)] for r in range(N_ROUNDS)],
+            rounds=names,
         )
         (tmp_path / "chain.json").write_text(json.dumps(settings))
         stock = StockChain(tmp_path)

@@ -20,8 +20,8 @@ from sklearn.exceptions import NotFittedError
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.serving import StockChain, stock_chain, to_stock
-from xdcc.serving.stock_chain import logistic
+from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock
+from xdcc.serving.stock_chain import ExportError, logistic
 
 
 def test_every_chain_predicts_the_same(chain, rows, on_sparse, tmp_path):
@@ -275,7 +275,7 @@ def exported(fitted_chain, tmp_path):
     ("change", "message"),
     [
         ({"xgboost": "99.1.0"}, r"needs xgboost 99\.1\.0 or newer"),
-        ({"format_version": 2}, r"has format 2.*use the stock_chain\.py in that directory"),
+        ({"format_version": 99}, r"has format 99.*use the stock_chain\.py in that directory"),
     ],
 )
 def test_newer_exports_are_refused(exported, change, message):
@@ -283,6 +283,141 @@ def test_newer_exports_are_refused(exported, change, message):
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
     with pytest.raises(RuntimeError, match=message):
         StockChain(exported)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rounds": [["../secret.ubj"]]},
+        {"rounds": [["/etc/passwd"]]},
+        {"rounds": [["round_000_0.ubj/../../secret.ubj"]]},
+        {"rounds": [["round_000_0.ubj\n"]]},
+        {"rounds": [[]]},
+        {"rounds": []},
+        {"rounds": "round_000_0.ubj"},
+        {"rounds": [[7]]},
+        {"n_label_features": 10**10},
+        {"n_label_features": 1},
+        {"n_label_features": True},
+        {"n_features": 0},
+        {"n_features": 5.0},
+        {"label_names": []},
+        {"label_names": ["a", "b", "c", 4]},
+        {"label_names": {"a": 1}},
+        {"feature_names": ["one"]},
+        {"categories": [[5, ["a"]]]},
+        {"categories": [[0, [["a"]]]]},
+        {"categories": [0]},
+        {"categories": {}},
+        {"classes": ["no", "yes"]},
+        {"classes": {"dtype": "|O", "values": ["no", "yes"]}},
+        {"candidates": ["open"]},
+        {"order": "random"},
+        {"labels_per_round": 0},
+        {"labels_per_round": "1"},
+        {"end_label": 1},
+        {"sparse_zeros": "absent"},
+        {"sparse_X": 0},
+        {"prediction": None},
+        {"cumulation": "none"},
+        {"xgboost": "9" * 5000},
+        {"xgboost": 3},
+    ],
+    ids=lambda change: json.dumps(change)[:60],
+)
+def test_malformed_settings_are_refused(exported, change):
+    path = exported / "chain.json"
+    (exported.parent / "secret.ubj").write_bytes((exported / "round_000_0.ubj").read_bytes())
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
+    [name] = change
+    with pytest.raises(ExportError, match=f"has {name}=.*, which to_stock does not write"):
+        StockChain(exported)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "has no format_version"),
+        ("[]", "holds a list"),
+        ("7", "holds a int"),
+        ("", "is no JSON"),
+        ("{", "is no JSON"),
+        ("[" * 200_000, "is no JSON"),
+        ("\udcff", "is no JSON"),
+        ("1" * 5000, "is no JSON"),
+        ('{"format_version": NaN}', "has no format_version"),
+        (f'{{"format_version": {stock_chain.FORMAT_VERSION}}}', "has no xgboost"),
+        (" " * (2**25 + 1), "bytes"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_other_files_are_refused(tmp_path, text, message):
+    (tmp_path / "chain.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ExportError, match=message):
+        StockChain(tmp_path)
+
+
+def test_every_missing_setting_is_named(exported):
+    path = exported / "chain.json"
+    settings = json.loads(path.read_text("utf-8"))
+    for name in set(settings) - {"format_version"}:
+        path.write_text(json.dumps({n: v for n, v in settings.items() if n != name}), "utf-8")
+        with pytest.raises(ExportError, match=f"has no {name}"):
+            StockChain(exported)
+
+
+def test_other_boosters_are_refused(exported, classifier):
+    first = exported / "round_000_0.ubj"
+    stock_booster(classifier.booster_).save_model(first)
+    with pytest.raises(ExportError, match=r"takes 5 features; chain\.json says 9"):
+        StockChain(exported)
+    first.write_bytes(b"no booster")
+    with pytest.raises(ExportError, match=r"round_000_0\.ubj is no booster"):
+        StockChain(exported)
+    first.unlink()
+    with pytest.raises(ExportError, match=r"has no round_000_0\.ubj"):
+        StockChain(exported)
+
+
+def test_boosters_of_fewer_labels_are_refused(exported, rows):
+    X = rows.X.repeat(2, axis=1)[:, :9]
+    booster = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, rows.Y[:, 0]), 1)
+    booster.save_model(exported / "round_000_0.ubj")
+    with pytest.raises(ExportError, match=r"predicts 1 labels; chain\.json says 4"):
+        StockChain(exported).predict(rows.X_new)
+
+
+_TARGETS = {
+    "text": np.array(["no", "yes"]),
+    "objects": np.array(["no", "yes"], dtype=object),
+    "numbers": np.array([-1, 3], dtype=np.int32),
+    "whole floats": np.array([-1.0, 2.0]),
+    "truth": np.array([False, True]),
+    "one class": np.array(["always", "always"]),
+}
+
+
+@pytest.mark.parametrize("kind", [MultiLabelXGBClassifier, DynamicChainClassifier])
+@pytest.mark.parametrize("target", _TARGETS)
+def test_a_target_of_one_dimension(rows, tmp_path, kind, target):
+    model = kind(n_estimators=3).fit(rows.X, _TARGETS[target][rows.Y[:, 0]])
+    to_stock(model, tmp_path / "stock")
+    stock = StockChain(tmp_path / "stock")
+    expected = model.predict(rows.X_new)
+    np.testing.assert_array_equal(stock.predict(rows.X_new), expected)
+    assert stock.predict(rows.X_new).dtype == expected.dtype
+    np.testing.assert_array_equal(stock.predict_proba(rows.X_new), model.predict_proba(rows.X_new))
+    np.testing.assert_array_equal(stock.classes, model.classes_)
+
+
+def test_classes_that_do_not_have_their_type(rows, tmp_path):
+    to_stock(MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y[:, 0]), tmp_path / "stock")
+    path = tmp_path / "stock" / "chain.json"
+    settings = json.loads(path.read_text("utf-8"))
+    settings["classes"]["values"] = ["no", "yes"]
+    path.write_text(json.dumps(settings), "utf-8")
+    with pytest.raises(ExportError, match="do not have their type"):
+        StockChain(tmp_path / "stock")
 
 
 def test_a_directory_without_a_chain(tmp_path):

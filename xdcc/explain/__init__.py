@@ -1,4 +1,7 @@
-"""Explanations of a trained chain: what it decides when, and from what.
+"""Explanations of a trained chain or single booster: what it decides when, and from what.
+
+A :class:`~xdcc.boosting.MultiLabelXGBClassifier` is explained as a chain of one round that decides
+all labels at once and has no label features; only ``label_dependencies`` wants a chain.
 
 Numbers: ``round_statistics``, ``feature_importance``, ``label_dependencies``, ``shap_values``.
 Plots of them, which need Matplotlib: ``plot_rounds``, ``plot_order``, ``plot_dependencies``,

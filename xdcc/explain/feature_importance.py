@@ -1,26 +1,25 @@
-"""``feature_importance``: how much each round of a chain uses features and propagated labels."""
+"""``feature_importance``: how much each round uses features and propagated labels."""
 
 import numpy as np
 import pandas as pd
 
 from xdcc.base.domains import Choice, check_domain
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
-from xdcc.chain.classifier import DynamicChainClassifier
-from xdcc.explain.rounds import boosters_by_round, feature_names
+from xdcc.explain.rounds import Model, boosters_by_round, feature_names, propagated_labels
 
 
 def feature_importance(
-    chain: DynamicChainClassifier,
+    model: Model,
     importance_type: ImportanceType = "gain",
     *,
     aggregate: bool = False,
 ) -> pd.DataFrame:
-    """Measure how much a chain uses the features of X and the propagated labels.
+    """Measure how much a model uses the features of X and the propagated labels.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
         As in `xgboost.Booster.get_score`, see
         :func:`xdcc.boosting.importance.column_importance`.
@@ -39,9 +38,9 @@ def feature_importance(
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If the model is something else.
     ValueError
         If `importance_type` is unknown.
 
@@ -55,19 +54,20 @@ def feature_importance(
     (['round', 'kind', 'name', 'importance'], ['feature', 'label'])
     """
     check_domain("importance_type", importance_type, Choice(IMPORTANCE_TYPES))
-    rounds = boosters_by_round(chain)
+    rounds = boosters_by_round(model)
+    n_columns = rounds[0][0].num_features()
     if aggregate:
         rounds = [[booster for boosters in rounds for booster in boosters]]
-    names = [*feature_names(chain), *(str(name) for name in chain.label_names_)]
+    names = [*feature_names(model), *propagated_labels(model)]
     frames = []
     for number, boosters in enumerate(rounds, start=1):
-        importance = column_importance(boosters, len(names) + chain.end_label_, importance_type)
+        importance = column_importance(boosters, n_columns, importance_type)
         used = np.flatnonzero(~np.isnan(importance))
         frames.append(
             pd.DataFrame(
                 {
                     "round": np.full(len(used), number),
-                    "kind": np.where(used < chain.n_features_in_, "feature", "label"),
+                    "kind": np.where(used < model.n_features_in_, "feature", "label"),
                     "name": np.array(names, dtype=object)[used],
                     "importance": importance[used],
                 }

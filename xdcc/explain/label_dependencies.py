@@ -30,7 +30,7 @@ from xdcc.base.features import check_features
 from xdcc.base.weights import check_weight
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.booster_model import BoosterModel, Tree, read_model
-from xdcc.explain.rounds import Round, round_matrix, walk_rounds
+from xdcc.explain.rounds import Round, propagated_labels, round_matrix, walk_rounds
 from xdcc.explain.truth import check_truth
 
 type _Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def label_dependencies(
     NotFittedError
         If the chain is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If `chain` is something else, a single booster for example.
     ValueError
         If X, Y or the weights are not as described or do not fit the chain or each other, or two
         labels have the same name.
@@ -89,6 +89,11 @@ def label_dependencies(
     >>> dependencies.columns.tolist()
     ['round', 'source', 'target', 'gain', 'share']
     """
+    if not isinstance(chain, DynamicChainClassifier):
+        raise TypeError(
+            "label_dependencies needs a DynamicChainClassifier: a "
+            f"{type(chain).__name__} has no label features."
+        )
     truth = check_truth(chain, X, Y)
     weight = check_weight(sample_weight, len(truth))
     names = _unique_names(chain)
@@ -107,7 +112,7 @@ def label_dependencies(
 
 
 def _unique_names(chain: DynamicChainClassifier) -> list[str]:
-    names = [str(name) for name in chain.label_names_]
+    names = propagated_labels(chain)
     for name in names:
         if names.count(name) > 1:
             raise ValueError(

@@ -3,21 +3,21 @@
 from typing import TYPE_CHECKING, Any
 
 from xdcc.base.pyplot import require_pyplot
-from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.heat_map import draw_heat_map, new_axes
 from xdcc.explain.round_statistics import round_statistics
+from xdcc.explain.rounds import Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_order(chain: DynamicChainClassifier, X: Any, ax: "Axes | None" = None) -> "Axes":
+def plot_order(model: Model, X: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the order of a chain's labels as a heat map, labels by rounds.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to predict.
     ax : Axes, optional
@@ -33,9 +33,9 @@ def plot_order(chain: DynamicChainClassifier, X: Any, ax: "Axes | None" = None) 
     ImportError
         If Matplotlib cannot be imported.
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If the model is something else.
     ValueError
         If X is not as described or has another number of features than in `fit`.
 
@@ -49,7 +49,7 @@ def plot_order(chain: DynamicChainClassifier, X: Any, ax: "Axes | None" = None) 
     ['label_0', 'label_1', 'label_2']
     """
     require_pyplot("plot_order")
-    statistics = round_statistics(chain, X)
+    statistics = round_statistics(model, X)
     shares = (statistics.positive + statistics.negative).T / statistics.n_samples
     return draw_heat_map(
         new_axes(*shares.shape)[0] if ax is None else ax,

@@ -64,23 +64,26 @@ def plot_shap(
     else:
         check_domain("label", label, Choice(tuple(values.label_names)))
         mean, of_what = size[values.label_names.index(label)], f"label {label}"
-    names = [*values.feature_names, *values.label_names]
+    names = [*values.feature_names, *values.propagated_names]
     n_features = len(values.feature_names)
     largest = np.argsort(-mean, kind="stable")[:n_bars]
     shown = largest[mean[largest] > 0]
     if ax is None:
         height = max(1.6 + 0.22 * len(shown), 2.6)
         _, ax = pyplot.subplots(figsize=(6.5, height), layout="constrained")
-    for kind, of_kind in (
-        ("feature", shown < n_features),
-        ("propagated label", shown >= n_features),
-    ):
+    kinds = {"feature": shown < n_features}
+    if values.propagated_names:
+        kinds["propagated label"] = shown >= n_features
+    for kind, of_kind in kinds.items():
         ax.barh(np.flatnonzero(of_kind), mean[shown[of_kind]], color=_COLOURS[kind], label=kind)
     ax.set_yticks(range(len(shown)), [names[i] for i in shown], fontsize=8)
     ax.invert_yaxis()
-    when = "round that decided the label" if values.round is None else f"round {values.round}"
-    ax.set_title(f"SHAP values: {of_what}\n{when}", fontsize=10)
+    title = f"SHAP values: {of_what}"
+    if values.propagated_names:
+        decided = "round that decided the label"
+        title += f"\n{decided if values.round is None else f'round {values.round}'}"
+    ax.set_title(title, fontsize=10)
     ax.set_xlim(0, 1.35 * mean.max() or 1)  # room for the legend
-    ax.set(xlabel="mean |SHAP value| (log-odds)", ylabel="feature or propagated label")
+    ax.set(xlabel="mean |SHAP value| (log-odds)", ylabel=" or ".join(kinds))
     ax.legend(loc="lower right")
     return ax

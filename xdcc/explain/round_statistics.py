@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.chain.classifier import DynamicChainClassifier
-from xdcc.explain.rounds import walk_rounds
+from xdcc.explain.rounds import Model, walk_rounds
 from xdcc.explain.truth import check_truth
 
 
@@ -102,13 +101,15 @@ class RoundStatistics:
         return counts
 
 
-def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> RoundStatistics:
+def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     """Count which labels a chain propagates in which round.
+
+    A single booster decides all labels in its only round.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to predict.
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
@@ -122,11 +123,11 @@ def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> Ro
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If the model is something else.
     ValueError
-        If X or Y is not as described, or they do not fit the chain or each other.
+        If X or Y is not as described, or they do not fit the model or each other.
 
     Examples
     --------
@@ -137,9 +138,9 @@ def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> Ro
     >>> (statistics.positive + statistics.negative).sum(axis=1)  # a label per row and round
     array([100, 100])
     """
-    truth = None if Y is None else check_truth(chain, X, Y)
+    truth = None if Y is None else check_truth(model, X, Y)
     counts: dict[str, list[NDArray[np.int64]]] = {}
-    for round_ in walk_rounds(chain, X):
+    for round_ in walk_rounds(model, X):
         new = np.isnan(round_.before) & ~np.isnan(round_.after)
         decided = {"positive": new & (round_.after >= 0.5), "negative": new & (round_.after < 0.5)}
         for (sign, entries), value in zip(decided.items(), (1, 0), strict=True):
@@ -150,6 +151,6 @@ def round_statistics(chain: DynamicChainClassifier, X: Any, Y: Any = None) -> Ro
                 counts.setdefault(f"{sign}_wrong", []).append(wrong.sum(axis=0))
     return RoundStatistics(
         n_samples=len(new),
-        label_names=[str(name) for name in chain.label_names_],
+        label_names=[str(name) for name in model.label_names_],
         **{name: np.array(of_rounds) for name, of_rounds in counts.items()},
     )

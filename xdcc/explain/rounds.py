@@ -1,9 +1,12 @@
-"""The rounds of a fitted chain, walked through with some rows: what the boosters of each saw.
+"""The rounds of a fitted model, walked through with some rows: what the boosters of each saw.
 
 Every explanation starts here. :func:`walk_rounds` gives for each round its boosters, the
 propagated labels that they had as features and those that stood after it; :func:`round_matrix`
 makes the matrix that they predict from. Label features are what the chain itself predicts for
 the rows, never their true labels.
+
+A single booster is a chain of one round without label features, which decides every label. Only
+this file tells the two apart.
 """
 
 from collections.abc import Iterator
@@ -17,12 +20,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.features import Features
-from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier
+
+type Model = DynamicChainClassifier | MultiLabelXGBClassifier
 
 
 @dataclass(frozen=True)
 class Round:
-    """A round of a chain and where the rows stood.
+    """A round and where the rows stood.
 
     Attributes
     ----------
@@ -50,13 +56,13 @@ class Round:
         return np.isnan(self.before) & ~self.ended[:, np.newaxis]
 
 
-def walk_rounds(chain: DynamicChainClassifier, X: Any) -> Iterator[Round]:
-    """Walk through the rounds of a chain.
+def walk_rounds(model: Model, X: Any) -> Iterator[Round]:
+    """Walk through the rounds of a model.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         As for `predict`.
 
@@ -68,52 +74,87 @@ def walk_rounds(chain: DynamicChainClassifier, X: Any) -> Iterator[Round]:
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If the model is something else.
     ValueError
         If X is not as described or has another number of features than in `fit`.
     """
-    before, ended = None, None
-    states = chain._run(chain._check_X(X))
-    for number, boosters in enumerate(boosters_by_round(chain), start=1):
-        state = next(states)
-        after, ended_after = state.P.copy(), state.ended.copy()
-        if before is None or ended is None:
-            before, ended = np.full_like(after, np.nan), np.zeros_like(ended_after)
+    rounds = boosters_by_round(model)
+    features = model._check_X(X)
+    before = np.full((features.shape[0], model.n_labels_), np.nan, dtype=np.float32)
+    ended = np.zeros(len(before), dtype=bool)
+    states = zip(rounds, _states(model, features), strict=True)
+    for number, (boosters, (after, ended_after)) in enumerate(states, start=1):
         yield Round(number, boosters, before, after, ended)
         before, ended = after, ended_after
 
 
-def boosters_by_round(chain: DynamicChainClassifier) -> list[list[xgb.Booster]]:
+def _states(model: Model, X: Features) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    """Yield what is propagated, and which rows have ended, after each round."""
+    if isinstance(model, MultiLabelXGBClassifier):
+        yield model._proba(X), np.zeros(X.shape[0], dtype=bool)
+        return
+    for state in model._run(X):
+        yield state.P.copy(), state.ended.copy()
+
+
+def boosters_by_round(model: Model) -> list[list[xgb.Booster]]:
     """Get the boosters of each round.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
 
     Returns
     -------
     list of lists of xgboost.Booster
-        For each round one booster, or one for each fold.
+        For each round one booster, or one for each fold. A booster that stopped early has the
+        trees that it predicts with.
 
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists. A flat list must not pass: a booster can itself be
-        iterated over, which gives its boosting iterations.
+        If the model is something else, or `boosters_` of a chain is not a list of lists. A flat
+        list must not pass: a booster can itself be iterated over, which gives its iterations.
     """
-    check_is_fitted(chain)
-    for number, boosters in enumerate(chain.boosters_, start=1):
+    if isinstance(model, MultiLabelXGBClassifier):
+        check_is_fitted(model)
+        return [[model.booster_[: model.best_iteration_ + 1]]]
+    if not isinstance(model, DynamicChainClassifier):
+        raise TypeError(
+            "xdcc.explain explains a DynamicChainClassifier or a MultiLabelXGBClassifier, not a "
+            f"{type(model).__name__}."
+        )
+    check_is_fitted(model)
+    for number, boosters in enumerate(model.boosters_, start=1):
         if not isinstance(boosters, list):
             raise TypeError(
                 f"boosters_ holds a {type(boosters).__name__} for round {number}; it has to hold "
                 "a list of boosters for each round. Fit the chain again with this version of xdcc."
             )
-    return chain.boosters_
+    return model.boosters_
+
+
+def propagated_labels(model: Model) -> list[str]:
+    """Name the labels that boosters have as features, those of a first round as missing values.
+
+    Parameters
+    ----------
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
+
+    Returns
+    -------
+    list of str
+        All labels of a chain, without the end label; none of a single booster.
+    """
+    if isinstance(model, MultiLabelXGBClassifier):
+        return []
+    return [str(name) for name in model.label_names_]
 
 
 def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatrix:
@@ -131,13 +172,13 @@ def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatr
     Returns
     -------
     xgboost.DMatrix
-        [X | propagated probabilities]; the column of an end label is missing everywhere. It has
-        no names: predict with ``validate_features=False``.
+        [X | propagated probabilities], X alone for a single booster; the column of an end label
+        is missing everywhere. It has no names: predict with ``validate_features=False``.
     """
     n_samples, n_labels = round_.before.shape
     n_columns = round_.boosters[0].num_features() - X.shape[1]
     P = np.full((n_samples, n_columns), np.nan, dtype=np.float32)
-    P[:, :n_labels] = round_.before
+    P[:, :n_labels] = round_.before[:, :n_columns]
     if not sparse.issparse(X):
         return xgb.DMatrix(np.hstack((X, P)), nthread=n_threads)
     row, label = np.nonzero(~np.isnan(P))
@@ -145,20 +186,20 @@ def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatr
     return xgb.DMatrix(sparse.hstack((X, stored), format="csr"), nthread=n_threads)
 
 
-def feature_names(chain: DynamicChainClassifier) -> list[str]:
+def feature_names(model: Model) -> list[str]:
     """Name the features of X.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
 
     Returns
     -------
     list of str
         Column names of the DataFrame that `fit` got, else `f0`, `f1` and so on.
     """
-    names = getattr(chain, "feature_names_in_", None)
+    names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return [f"f{j}" for j in range(chain.n_features_in_)]
+        return [f"f{j}" for j in range(model.n_features_in_)]
     return [str(name) for name in names]

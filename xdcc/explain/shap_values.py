@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features, check_features
-from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.rounds import (
+    Model,
     Round,
     boosters_by_round,
     feature_names,
+    propagated_labels,
     round_matrix,
     walk_rounds,
 )
@@ -26,13 +27,14 @@ from xdcc.explain.rounds import (
 
 @dataclass(frozen=True)
 class ShapValues:
-    """SHAP values of a chain, in log-odds.
+    """SHAP values of a model, in log-odds.
 
     Attributes
     ----------
-    values : float32 array of shape (n_samples, n_labels, n_features + n_labels + 1)
+    values : float32 array of shape (n_samples, n_labels, n_features + n_propagated + 1)
         For every row and predicted label: what each feature of X adds, then each propagated
-        label, then the bias, the expected margin. A label that is still open can add something
+        label (n_propagated is n_labels in a chain, 0 in a single booster), then the bias, the
+        expected margin. A label that is still open can add something
         too: that it is open tells the boosters something.
     feature_names : list of str
         Names of the features.
@@ -66,8 +68,13 @@ class ShapValues:
 
     @property
     def of_labels(self) -> NDArray[np.float32]:
-        """The part of the propagated labels, (n_samples, n_labels, n_labels)."""
+        """The part of the propagated labels, (n_samples, n_labels, n_propagated)."""
         return self.values[:, :, len(self.feature_names) : -1]
+
+    @property
+    def propagated_names(self) -> list[str]:
+        """Names of the propagated labels: those of all labels, or none for a single booster."""
+        return self.label_names[: self.of_labels.shape[2]]
 
     @property
     def bias(self) -> NDArray[np.float32]:
@@ -75,17 +82,17 @@ class ShapValues:
         return self.values[:, :, -1]
 
 
-def shap_values(chain: DynamicChainClassifier, X: Any, round_: int | None = None) -> ShapValues:
-    """Explain the predictions of a chain by SHAP values.
+def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
+    """Explain the predictions of a model by SHAP values.
 
     Label features are what the chain itself propagated before the round. That a propagated
     label in turn depends on X is not followed further. Takes memory for n_samples * n_labels *
-    (n_features + n_labels + 1) numbers, and much more time than predicting.
+    (n_features + n_propagated + 1) numbers, and much more time than predicting.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to explain.
     round_ : int, optional
@@ -101,9 +108,9 @@ def shap_values(chain: DynamicChainClassifier, X: Any, round_: int | None = None
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     TypeError
-        If `boosters_` is not a list of lists.
+        If the model is something else.
     ValueError
         If `round_` is not one of the chain's, or X is not as described or has another number of
         features than in `fit`.
@@ -116,32 +123,34 @@ def shap_values(chain: DynamicChainClassifier, X: Any, round_: int | None = None
     >>> shap_values(chain.fit(data.X, data.Y), data.X).values.shape
     (100, 3, 8)
     """
-    n_rounds = len(boosters_by_round(chain))
+    n_rounds = len(boosters_by_round(model))
     if round_ is not None:
         check_domain("round_", round_, Number(low=1, high=n_rounds, whole=True))
-    features = check_features(chain, X)
-    n_columns = features.shape[1] + chain.n_labels_ + 1
-    values = np.zeros((features.shape[0], chain.n_labels_, n_columns), dtype=np.float32)
-    for here in walk_rounds(chain, X):
+    features = check_features(model, X)
+    n_columns = features.shape[1] + len(propagated_labels(model)) + 1
+    values = np.zeros((features.shape[0], model.n_labels_, n_columns), dtype=np.float32)
+    for here in walk_rounds(model, X):
         if round_ is None:
-            values[here.open] = _of_round(here, features, chain)[here.open]
+            values[here.open] = _of_round(here, features, model)[here.open]
         elif round_ == here.number:
-            values[:] = _of_round(here, features, chain)
+            values[:] = _of_round(here, features, model)
             break
     return ShapValues(
-        values, feature_names(chain), [str(name) for name in chain.label_names_], round_
+        values,
+        feature_names(model),
+        [str(name) for name in model.label_names_],
+        round_,
     )
 
 
-def _of_round(
-    round_: Round, features: Features, chain: DynamicChainClassifier
-) -> NDArray[np.float32]:
-    matrix = round_matrix(features, round_, chain.n_jobs)
+def _of_round(round_: Round, features: Features, model: Model) -> NDArray[np.float32]:
+    matrix = round_matrix(features, round_, model.n_jobs)
     of_boosters = [
         booster.predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
         for booster in round_.boosters
     ]
     mean = np.mean(of_boosters, axis=0)
     # Without the end label, whose column is 0 everywhere.
-    n_labels, last = chain.n_labels_, features.shape[1] + chain.n_labels_
+    n_labels = model.n_labels_
+    last = features.shape[1] + len(propagated_labels(model))
     return np.concatenate((mean[:, :n_labels, :last], mean[:, :n_labels, -1:]), axis=2)

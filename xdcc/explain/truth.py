@@ -6,20 +6,20 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.labels import Labels
-from xdcc.chain.classifier import DynamicChainClassifier
+from xdcc.explain.rounds import Model
 
 
-def check_truth(chain: DynamicChainClassifier, X: Any, Y: Any) -> Labels:
-    """Check that labels belong to a chain and to rows.
+def check_truth(model: Model, X: Any, Y: Any) -> Labels:
+    """Check that labels belong to a model and to rows.
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain.
+    model : DynamicChainClassifier or MultiLabelXGBClassifier
+        A fitted one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         The rows. Only their number is looked at.
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
+        0, 1, or NaN for unknown; classes, if Y had one dimension in fit.
 
     Returns
     -------
@@ -29,12 +29,12 @@ def check_truth(chain: DynamicChainClassifier, X: Any, Y: Any) -> Labels:
     Raises
     ------
     NotFittedError
-        If the chain is not fitted.
+        If the model is not fitted.
     ValueError
-        If Y holds another value, or has another number of labels than the chain or of rows
+        If Y holds another value, or has another number of labels than the model or of rows
         than X.
     """
-    check_is_fitted(chain)
-    truth = check_labels_as_in_fit(chain, Y)
+    check_is_fitted(model)
+    truth = check_labels_as_in_fit(model, Y)
     check_consistent_length(X, truth)
     return truth

@@ -1,126 +1,235 @@
-"""An estimator as plain JSON: its arguments, what `fit` learned, and the boosters apart.
+"""An estimator as plain JSON, with its arrays and boosters apart.
 
-:func:`to_json` turns a value into what a JSON file can hold, :func:`from_json` turns it back.
-Numbers, strings, truth values, None and lists stand for themselves; anything else becomes an
-object with one key that names its kind:
+:func:`take_apart` turns an object of a known class (``known_classes.py``) into what a JSON file can
+hold, and :func:`put_together` turns it back. Objects are numbered, and each refers to those before
+it only; so an object that occurs twice is stored once, and is one object again. Numbers, strings,
+truth values, None and lists stand for themselves; anything else becomes an object of JSON with one
+key that names its kind:
 
-===============  =================================================================
-kind             holds
-===============  =================================================================
-``"float"``      ``"nan"``, ``"inf"`` or ``"-inf"``, which JSON does not have
-``"array"``      a NumPy array: its type, its shape and its values in C order
-``"dict"``       pairs of key and value: keys need not be strings
-``"rule"``       the fields of a :class:`~xdcc.chain.propagation.PropagationRule`
-``"booster"``    the position of a booster in a list that is kept beside the JSON
-===============  =================================================================
+=============  ====================================================================
+kind           holds
+=============  ====================================================================
+``"float"``    ``"nan"``, ``"inf"`` or ``"-inf"``, which JSON does not have
+``"tuple"``    its entries
+``"dict"``     pairs of key and value: keys need not be strings
+``"array"``    the number of a NumPy array of numbers or text
+``"values"``   shape and entries of a NumPy array of objects
+``"booster"``  the number of a booster
+``"object"``   the number of an object of a known class
+=============  ====================================================================
 """
 
-import dataclasses
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from xdcc.chain.propagation import PropagationRule
+from xdcc.serving.array_file import KINDS
+from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
 
-_ARRAY_KINDS = "biufUO"
+
+@dataclass
+class State:
+    """An object, taken apart.
+
+    Attributes
+    ----------
+    objects : list
+        Class and attributes of every object of a known class, for
+        ``json.dumps(..., allow_nan=False)``; the last one is the whole.
+    arrays : sequence of arrays
+        Their arrays.
+    boosters : sequence of xgboost.Booster
+        Their boosters.
+    """
+
+    objects: list[Any] = field(default_factory=list)
+    arrays: Sequence[NDArray[Any]] = ()
+    boosters: Sequence[xgb.Booster] = ()
 
 
-def to_json(value: Any, boosters: list[xgb.Booster], place: str) -> Any:
-    """Turn a value into JSON.
+def take_apart(value: Any) -> State:
+    """Turn an object into JSON, arrays and boosters.
 
     Parameters
     ----------
     value : object
-        Of one of the kinds above, nested as you like. A tuple becomes a list, a NumPy scalar a
-        Python one.
-    boosters : list of xgboost.Booster
-        Boosters in `value` are appended to it.
-    place : str
-        What the value is; for messages.
+        Of a known class.
 
     Returns
     -------
-    object
-        For ``json.dumps(..., allow_nan=False)``.
+    State
+        NumPy scalars in it are Python's; a generator of random numbers is None.
 
     Raises
     ------
     TypeError
-        If there is something else in `value`.
+        If there is something in it that has no form; the message says what and where.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [to_json(entry, boosters, place) for entry in value]
-    if isinstance(value, dict):
-        pairs = [
-            [to_json(key, boosters, place), to_json(entry, boosters, place)]
-            for key, entry in value.items()
-        ]
-        return {"dict": pairs}
-    if isinstance(value, np.ndarray) and value.dtype.kind in _ARRAY_KINDS:
-        return {
-            "array": {
-                "dtype": value.dtype.str,
-                "shape": list(value.shape),
-                "values": to_json(value.ravel().tolist(), boosters, place),
-            }
-        }
-    if isinstance(value, PropagationRule):
-        return {"rule": dataclasses.asdict(value)}
-    if isinstance(value, xgb.Booster):
-        boosters.append(value)
-        return {"booster": len(boosters) - 1}
-    kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-    raise TypeError(
-        f"{place} holds {kind}, which a model file has no form for. It can hold numbers, strings, "
-        "None, boosters, and lists, dictionaries and NumPy arrays of them."
-    )
+    apart = _TakenApart()
+    apart.reference(value, type(value).__name__)
+    return State(apart.objects, apart.arrays, apart.boosters)
 
 
-def from_json(value: Any, boosters: Sequence[xgb.Booster]) -> Any:
-    """Turn the result of :func:`to_json` back into a value.
+def put_together(state: State) -> Any:
+    """Turn the result of :func:`take_apart` back into an object.
 
     Parameters
     ----------
-    value : object
-        What ``json.loads`` returned.
-    boosters : sequence of xgboost.Booster
-        The boosters, in their order.
+    state : State
+        Its `objects` may come from anywhere.
 
     Returns
     -------
     object
-        The value.
+        The last of the objects.
 
     Raises
     ------
-    ValueError
-        If an object names no known kind.
+    TypeError, ValueError
+        If a class, an attribute or a kind of value is not known, or something does not fit.
     """
+    if not isinstance(state.objects, list) or not state.objects:
+        raise ValueError("there are no objects")
+    made: list[Any] = []
+    for entry in state.objects:
+        name, attributes = _fields(entry, "class", "attributes")
+        if not isinstance(name, str) or name not in KNOWN_CLASSES:
+            raise ValueError(f"no class is called {name!r}")
+        if not isinstance(attributes, dict):
+            raise ValueError(f"the attributes of a {name} are no mapping")
+        values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
+        made.append(KNOWN_CLASSES[name].make(values))
+    return made[-1]
+
+
+class _TakenApart:
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self.arrays: list[NDArray[Any]] = []
+        self.boosters: list[xgb.Booster] = []
+        self._numbers: dict[int, int] = {}
+
+    def reference(self, value: Any, place: str) -> Any:
+        if id(value) not in self._numbers:
+            name = NAMES[type(value)]
+            attributes = {
+                key: self.plain(entry, f"{place}.{key}")
+                for key, entry in KNOWN_CLASSES[name].attributes_of(value).items()
+            }
+            self._numbers[id(value)] = len(self.objects)
+            self.objects.append({"class": name, "attributes": attributes})
+        return {"object": self._numbers[id(value)]}
+
+    def plain(self, value: Any, place: str) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"float": str(value)}
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, np.random.RandomState):
+            return None
+        if type(value) in NAMES:
+            return self.reference(value, place)
+        if isinstance(value, list):
+            return [self.plain(entry, place) for entry in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.plain(entry, place) for entry in value]}
+        if isinstance(value, dict):
+            pairs = [
+                [self.plain(key, place), self.plain(entry, place)] for key, entry in value.items()
+            ]
+            return {"dict": pairs}
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+            entries = [self.plain(entry, place) for entry in value.ravel().tolist()]
+            return {"values": {"shape": list(value.shape), "entries": entries}}
+        if isinstance(value, np.ndarray) and value.dtype.kind in KINDS:
+            return {"array": self._number(value, self.arrays)}
+        if isinstance(value, xgb.Booster):
+            return {"booster": self._number(value, self.boosters)}
+        raise TypeError(_no_form(value, place))
+
+    def _number(self, value: Any, kept: list[Any]) -> int:
+        if id(value) not in self._numbers:
+            self._numbers[id(value)] = len(kept)
+            kept.append(value)
+        return self._numbers[id(value)]
+
+
+def _no_form(value: Any, place: str) -> str:
+    kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+    if isinstance(value, BaseEstimator):
+        library = type(value).__module__.partition(".")[0]
+        return (
+            f"{place} is a {kind} of {library}. What it has learned could be stored by pickle "
+            "only, which runs code when it is read, so a model file does not hold it. Take joblib "
+            "for such a model, or build it on an estimator of xdcc or on xgboost.XGBClassifier."
+        )
+    return (
+        f"{place} holds {kind}, which a model file has no form for. It can hold numbers, strings, "
+        "None, boosters, and lists, tuples, dictionaries and NumPy arrays of them."
+    )
+
+
+def _value(value: Any, state: State, made: Sequence[Any]) -> Any:
     if isinstance(value, list):
-        return [from_json(entry, boosters) for entry in value]
+        return [_value(entry, state, made) for entry in value]
     if not isinstance(value, dict):
         return value
+    if len(value) != 1:
+        raise ValueError("a value has several kinds, or none")
     [(kind, content)] = value.items()
     match kind:
-        case "float":
+        case "float" if content in ("nan", "inf", "-inf"):
             return float(content)
-        case "dict":
-            return {from_json(key, boosters): from_json(entry, boosters) for key, entry in content}
+        case "tuple" if isinstance(content, list):
+            return tuple(_value(entry, state, made) for entry in content)
+        case "dict" if isinstance(content, list):
+            return dict(_pair(pair, state, made) for pair in content)
         case "array":
-            array = np.empty(math.prod(content["shape"]), dtype=content["dtype"])
-            array[:] = from_json(content["values"], boosters)
-            return array.reshape(content["shape"])
-        case "rule":
-            return PropagationRule(**content)
+            return _numbered(state.arrays, content)
+        case "values":
+            return _array_of_objects(content, state, made)
         case "booster":
-            return boosters[content]
-    raise ValueError(f"no kind of value is called {kind!r}")
+            return _numbered(state.boosters, content)
+        case "object":
+            return _numbered(made, content)
+    raise ValueError(f"no kind of value is called {kind!r} and holds such a thing")
+
+
+def _pair(pair: Any, state: State, made: Sequence[Any]) -> tuple[Any, Any]:
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ValueError("an entry of a dictionary is no pair")
+    key, entry = pair
+    return _value(key, state, made), _value(entry, state, made)
+
+
+def _array_of_objects(content: Any, state: State, made: Sequence[Any]) -> NDArray[np.object_]:
+    shape, entries = _fields(content, "shape", "entries")
+    if not (isinstance(shape, list) and isinstance(entries, list)):
+        raise ValueError("an array has no list of entries or no shape")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError(f"an array has the shape {shape}")
+    if len(shape) > 64 or math.prod(shape) != len(entries):
+        raise ValueError(f"an array of shape {shape} has {len(entries)} entries")
+    array = np.empty(len(entries), dtype=object)
+    array[:] = [_value(entry, state, made) for entry in entries]
+    return array.reshape(shape)
+
+
+def _fields(value: Any, *names: str) -> list[Any]:
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise ValueError(f"something has no {' and '.join(names)}, or more than that")
+    return [value[name] for name in names]
+
+
+def _numbered(values: Sequence[Any], number: Any) -> Any:
+    if type(number) is not int or not 0 <= number < len(values):
+        raise ValueError(f"something has the number {number!r}, of {len(values)}")
+    return values[number]

@@ -1,42 +1,52 @@
 """Model files: a trained estimator in one file, without pickle.
 
-The file is a zip archive with ``manifest.json`` (versions, class, arguments, what `fit` learned;
-see ``estimator_state.py``) and each booster as UBJSON, XGBoost's own format. Its last bytes, the
-archive's comment, are the SHA-256 digest of all bytes before. So a file that is cut off or differs
-in a single bit is refused before anything in it is read. The digest tells accidents; it is no
-signature, and proves nothing about who wrote the file.
+The file is a zip archive with ``manifest.json`` (versions, and every object with its class and
+attributes; see ``estimator_state.py``), each array as ``.npy`` and each booster as UBJSON,
+XGBoost's own format. Its last bytes, the archive's comment, are the SHA-256 digest of all bytes
+before. So a file that is cut off or differs in a single bit is refused before anything in it is
+read. The digest tells accidents; it is no signature, and proves nothing about who wrote the file.
 
-Nothing in a file is executed. The same model gives the same bytes.
+Nothing in a file is executed, and only objects of a closed table of classes are made
+(``known_classes.py``). A file with a right digest that holds something else is refused too: every
+size is compared with the file's before memory is taken, every index of a tree with the tree. The
+boosters are read by XGBoost, which trusts them. The same model gives the same bytes.
 """
 
 import hashlib
-import io
 import json
 import os
 import uuid
 import zipfile
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.domains import Threads
+from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import plugin_version, require_plugin
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
-from xdcc.serving.estimator_state import from_json, to_json
+from xdcc.serving.archive import Archive, pack
+from xdcc.serving.array_file import from_npy, to_npy
+from xdcc.serving.estimator_state import State, put_together, take_apart
+from xdcc.serving.known_classes import MODELS
 
-type Model = DynamicChainClassifier | MultiLabelXGBClassifier
-
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the file format: raised when an older :func:`load_model` would misread a file."""
 
-_CLASSES: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (DynamicChainClassifier, MultiLabelXGBClassifier)
-}
 _MANIFEST = "manifest.json"
+_LARGEST_MANIFEST = 2**25
+"""Bytes; what JSON stands for needs some twenty times as many."""
+
+_ARRAY, _BOOSTER = "arrays/{:04}.npy", "boosters/{:04}.ubj"
+_BROKEN = (
+    *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
+    *(EOFError, zipfile.BadZipFile, zlib.error),
+)
+"""What libraries raise about content that is not as expected."""
+
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
 
@@ -45,7 +55,7 @@ class ModelFileError(ValueError):
     """A model file cannot be written or read: the message says which, and why."""
 
 
-def save_model(model: Model, path: str | os.PathLike[str]) -> None:
+def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to one file.
 
     The file is written beside its place first and moved there when it is complete. An older file
@@ -53,15 +63,20 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one. It is not changed.
+    model : estimator
+        Any fitted estimator of the package. It is not changed. Where it is built on other
+        classifiers (`ThresholdClassifier`, most of `xdcc.baselines`), these have to be estimators
+        of the package too, or ``xgboost.XGBClassifier``.
     path : path-like
         Where to.
 
     Raises
     ------
     TypeError
-        If `model` is something else, or has an argument or attribute that a file has no form for.
+        If `model` is something else, is built on a classifier of scikit-learn, or has an argument
+        or attribute that a file has no form for.
+    ValueError
+        If an argument was set to something that it cannot be after `fit`.
     NotFittedError
         Before `fit`.
     ModelFileError
@@ -70,8 +85,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     Notes
     -----
     A `random_state` that is a generator is stored as None: its state would not tell how the model
-    was made, since `fit` has drawn from it. Tuples among the arguments come back as lists, NumPy
-    scalars as Python's.
+    was made, since `fit` has drawn from it. Which arguments of `fit` scikit-learn routes to the
+    estimator is not stored. NumPy scalars among the arguments come back as Python's.
 
     Examples
     --------
@@ -79,7 +94,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
     >>> save_model(model, "model.xdcc")
-    >>> np.array_equal(load_model("model.xdcc").predict(data.X), model.predict(data.X))
+    >>> bool((load_model("model.xdcc").predict(data.X) == model.predict(data.X)).all())
     True
     """
     content = _archive(model)
@@ -98,7 +113,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a trained estimator from a file of :func:`save_model`.
 
     Parameters
@@ -108,15 +123,15 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
     Returns
     -------
-    DynamicChainClassifier or MultiLabelXGBClassifier
-        With the arguments and attributes of the one that was saved. It predicts the same, bit
-        for bit.
+    estimator
+        Of the class, with the arguments and attributes of the one that was saved. It predicts the
+        same, bit for bit.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, it is no model file, is truncated or altered, has a newer
-        format, or was written with versions that the installed ones cannot read.
+        If there is no such file, it is no model file, is truncated or altered, has another
+        format, or holds something that the installed versions cannot read.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
@@ -133,65 +148,51 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     require_plugin("load_model")
     written_by = "unknown versions"
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            manifest = json.loads(archive.read(_MANIFEST))
-            written_by = _listed(manifest["versions"])
-            if manifest["format_version"] > FORMAT_VERSION:
-                raise ModelFileError(
-                    f"{path} has format {manifest['format_version']}, this xdcc reads formats up "
-                    f"to {FORMAT_VERSION}. The file was written by {written_by}: install that "
-                    "xdcc or a newer one."
-                )
-            return _restored(manifest, archive)
+        archive = Archive(content)
+        manifest = _manifest(archive)
+        written_by = _listed(manifest["versions"])
+        _check_format(manifest["format_version"], str(path), written_by)
+        return _restored(manifest, archive)
     except ModelFileError:
         raise
-    except (zipfile.BadZipFile, KeyError, IndexError, TypeError, ValueError) as error:
+    except _BROKEN as error:
         # The checksum is right, so this is what was written: by other versions, or other code.
+        what = (str(error).splitlines() or [""])[0]  # without the stack of XGBoost's errors
         raise ModelFileError(
             f"{path} was written by {written_by} and cannot be read by {_listed(_versions())}: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {what}"
         ) from error
 
 
-def _archive(model: Model) -> bytes:
-    if type(model) not in _CLASSES.values():
+def _archive(model: MultiLabelEstimator) -> bytes:
+    if type(model) not in MODELS:
         raise TypeError(
-            f"save_model takes a fitted {' or '.join(_CLASSES)}, not {type(model).__module__}."
+            f"save_model takes a fitted estimator of xdcc, not {type(model).__module__}."
             f"{type(model).__name__}. A chain trained on Dask has to_local()."
         )
     check_is_fitted(model)
-    params = {
-        name: None if isinstance(value, np.random.RandomState) else value
-        for name, value in model.get_params(deep=False).items()
-    }
-    fitted = {
-        name: value
-        for name, value in vars(model).items()
-        if name not in params and name != "booster_params"
-    }
-    boosters: list[xgb.Booster] = []
-    manifest: dict[str, Any] = {
+    state = take_apart(model)
+    put_together(state)  # what cannot be read again is not written
+    manifest = {
         "format_version": FORMAT_VERSION,
         "versions": _versions(),
-        "class": type(model).__name__,
-        "params": {name: to_json(value, [], name) for name, value in params.items()},
-        "fitted": {name: to_json(value, boosters, name) for name, value in fitted.items()},
+        "n_arrays": len(state.arrays),
+        "threads": [_n_threads(booster) for booster in state.boosters],
+        "objects": state.objects,
     }
-    manifest["boosters"] = [f"boosters/{number:04}.ubj" for number in range(len(boosters))]
-
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        _add(archive, _MANIFEST, json.dumps(manifest, allow_nan=False, indent=1).encode())
-        for name, booster in zip(manifest["boosters"], boosters, strict=True):
-            _add(archive, name, booster.save_raw("ubj"))
-        archive.comment = _MARK + b"0" * _DIGEST_LENGTH
-    content = buffer.getvalue()[:-_DIGEST_LENGTH]
+    described = json.dumps(manifest, allow_nan=False, indent=1).encode()
+    if len(described) > _LARGEST_MANIFEST:
+        raise ValueError(
+            f"The names, categories and parameters of the model take {len(described)} bytes as "
+            f"text, more than the {_LARGEST_MANIFEST} that a model file may hold."
+        )
+    members = {_MANIFEST: described}
+    for number, array in enumerate(state.arrays):
+        members[_ARRAY.format(number)] = to_npy(array)
+    for number, booster in enumerate(state.boosters):
+        members[_BOOSTER.format(number)] = bytes(booster.save_raw("ubj"))
+    content = pack(members, _MARK + b"0" * _DIGEST_LENGTH)[:-_DIGEST_LENGTH]
     return content + _digest(content)
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes | bytearray) -> None:
-    # Made by hand, an entry has a fixed date.
-    archive.writestr(zipfile.ZipInfo(name), content, compress_type=zipfile.ZIP_DEFLATED)
 
 
 def _checked_content(path: Path) -> bytes:
@@ -214,29 +215,69 @@ def _checked_content(path: Path) -> bytes:
     return content
 
 
-def _restored(manifest: dict[str, Any], archive: zipfile.ZipFile) -> Model:
-    if manifest["class"] not in _CLASSES:
-        raise ValueError(f"no estimator is called {manifest['class']!r}")
-    params = {name: from_json(value, ()) for name, value in manifest["params"].items()}
-    model = _CLASSES[manifest["class"]](**params)
-    # A booster does not save its number of threads. None is all of them, as it is by default.
-    n_threads = model._native_booster_params().get("nthread", 0)
-    boosters = []
-    for name in manifest["boosters"]:
-        booster = xgb.Booster({"nthread": n_threads})
-        booster.load_model(bytearray(archive.read(name)))
-        boosters.append(booster)
-    for name, value in manifest["fitted"].items():
-        setattr(model, name, from_json(value, boosters))
+def _manifest(archive: Archive) -> dict[str, Any]:
+    if archive.size(_MANIFEST) > _LARGEST_MANIFEST:
+        raise ValueError(f"{_MANIFEST} has {archive.size(_MANIFEST)} bytes")
+    manifest = json.loads(archive.read(_MANIFEST))
+    if not isinstance(manifest, dict) or not isinstance(manifest["versions"], dict):
+        raise ValueError(f"{_MANIFEST} or its versions are no mapping")
+    return manifest
+
+
+def _check_format(number: Any, path: str, written_by: str) -> None:
+    if type(number) is not int:
+        raise ValueError(f"the format {number!r} is no whole number")
+    if number != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format {number}, this xdcc reads format {FORMAT_VERSION}. The file was "
+            f"written by {written_by}: install that xdcc."
+        )
+
+
+def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
+    arrays = _names(_ARRAY, manifest["n_arrays"], archive)
+    threads = manifest["threads"]
+    if not isinstance(threads, list) or not all(type(number) is int for number in threads):
+        raise ValueError("the boosters' numbers of threads are no list of whole numbers")
+    boosters = _names(_BOOSTER, len(threads), archive)
+    if archive.names != {_MANIFEST, *arrays, *boosters}:
+        raise ValueError("the archive has other members than its manifest says")
+    model = put_together(
+        State(
+            manifest["objects"],
+            [from_npy(archive.read(name)) for name in arrays],
+            [_booster(archive.read(name), n) for name, n in zip(boosters, threads, strict=True)],
+        )
+    )
+    if type(model) not in MODELS:
+        raise ValueError(f"it holds a {type(model).__name__}, which is no estimator of xdcc")
+    check_is_fitted(model)
     return model
+
+
+def _n_threads(booster: xgb.Booster) -> int:
+    """Read the one thing of a booster's configuration that its file does not hold."""
+    return int(json.loads(booster.save_config())["learner"]["generic_param"]["nthread"])
+
+
+def _booster(content: bytes, n_threads: int) -> xgb.Booster:
+    booster = xgb.Booster({"nthread": min(max(n_threads, 0), Threads.most)})
+    booster.load_model(bytearray(content))
+    return booster
+
+
+def _names(form: str, number: Any, archive: Archive) -> list[str]:
+    if type(number) is not int or not 0 <= number < len(archive.names):
+        raise ValueError(f"{form.partition('/')[0]}: {number!r} of them")
+    return [form.format(k) for k in range(number)]
 
 
 def _versions() -> dict[str, str | None]:
     return {"xdcc": version("xdcc"), "xgboost": xgb.__version__, "plugin": plugin_version()}
 
 
-def _listed(versions: dict[str, str | None]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in versions.items())
+def _listed(versions: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {str(number)[:40]}" for name, number in versions.items())[:200]
 
 
 def _digest(content: bytes) -> bytes:

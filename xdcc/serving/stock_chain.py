@@ -6,18 +6,21 @@ rows. ``xdcc.serving.to_stock`` puts a copy of it beside the boosters that it ex
     from stock_chain import StockChain
 
     chain = StockChain("the exported directory")
-    chain.predict(X)  # (n_samples, n_labels), zeros and ones
+    chain.predict(X)  # (n_samples, n_labels), zeros and ones; (n_samples,) classes of one target
 
 It says again, in one place, what the files of ``xdcc/chain`` say about prediction (loop,
 propagation, end_label, cumulation) and must take the same steps; xdcc's tests compare the two.
 Choices between labels turn on the last bit of a probability, so :func:`logistic` does the very
 arithmetic of the plugin.
+
+What ``chain.json`` says is checked before it is used, and boosters are read from beside it only.
+The boosters themselves are read by XGBoost, which trusts them.
 """
 
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,16 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+
+_LARGEST_SETTINGS = 2**25
+"""Bytes of ``chain.json``."""
+
+_PLAIN = (str, int, float, bool)
+
+
+class ExportError(ValueError):
+    """A directory does not hold what ``xdcc.serving.to_stock`` writes: the message says what."""
 
 
 class StockChain:
@@ -42,13 +54,17 @@ class StockChain:
         Names of the labels, in the order of the predictions' columns.
     feature_names : list of str or None
         Names of the features, if the chain was trained on a DataFrame with names.
+    classes : array of shape (n_classes,) or None
+        Classes of a target of one dimension; None if the labels were a matrix.
 
     Raises
     ------
     FileNotFoundError
         If the directory has no ``chain.json``.
     RuntimeError
-        If the export needs a newer XGBoost or a newer copy of this file.
+        If the export needs a newer XGBoost or another copy of this file.
+    ExportError
+        If ``chain.json`` or a booster is not as `to_stock` writes it.
 
     Examples
     --------
@@ -63,12 +79,7 @@ class StockChain:
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         directory = Path(directory)
-        settings = json.loads((directory / "chain.json").read_text("utf-8"))
-        if settings["format_version"] != FORMAT_VERSION:
-            raise RuntimeError(
-                f"{directory} has format {settings['format_version']}, this file reads format "
-                f"{FORMAT_VERSION}: use the stock_chain.py in that directory."
-            )
+        settings = _read_settings(directory / "chain.json")
         if _version(xgb.__version__) < _version(settings["xgboost"]):
             raise RuntimeError(
                 f"{directory} needs xgboost {settings['xgboost']} or newer, "
@@ -77,17 +88,19 @@ class StockChain:
         self.label_names: list[str] = settings["label_names"]
         self.feature_names: list[str] | None = settings["feature_names"]
         self._settings = settings
+        self.classes = _classes(settings["classes"])
         self._codes = {
             position: {category: code for code, category in enumerate(categories)}
             for position, categories in settings["categories"]
         }
+        n_columns = settings["n_features"] + settings["n_label_features"]
         self._rounds = [
-            [xgb.Booster(model_file=directory / name) for name in names]
+            [_booster(directory / name, n_columns) for name in names]
             for names in settings["rounds"]
         ]
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Labels.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Labels, or classes.
 
         Parameters
         ----------
@@ -96,19 +109,29 @@ class StockChain:
 
         Returns
         -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Zeros and ones; classes, if the chain was trained on one dimension.
+
+        Raises
+        ------
+        ValueError
+            If X has other columns than the training data.
         """
-        proba = self.predict_proba(X)
+        proba = self._label_proba(X)
         if (
             self._settings["prediction"] == "cumulated"
             and self._settings["cumulation"] == "authors"
         ):
-            return (proba > 0.5).astype(np.int64)
-        return (proba >= 0.5).astype(np.int64)
+            labels = (proba > 0.5).astype(np.int64)
+        else:
+            labels = (proba >= 0.5).astype(np.int64)
+        if self.classes is None:
+            return labels
+        # A target of one class has a label that is 0 throughout.
+        return self.classes[labels[:, 0] if len(self.classes) == 2 else 0 * labels[:, 0]]
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Probability of every label.
+        """Probability of every label, or of every class.
 
         Parameters
         ----------
@@ -120,7 +143,7 @@ class StockChain:
 
         Returns
         -------
-        float32 array of shape (n_samples, n_labels)
+        float32 array of shape (n_samples, n_labels) or (n_samples, n_classes)
             As of the chain that was exported, with its `prediction` and `cumulation`.
 
         Raises
@@ -128,6 +151,14 @@ class StockChain:
         ValueError
             If X has other columns than the training data.
         """
+        proba = self._label_proba(X)
+        if self.classes is None:
+            return proba
+        if len(self.classes) == 1:
+            return np.ones_like(proba)
+        return np.concatenate((1 - proba, proba), axis=1)
+
+    def _label_proba(self, X: Any) -> NDArray[np.float32]:
         X = self._features(X)
         n_samples, n_labels = X.shape[0], len(self.label_names)
         P = np.full((n_samples, n_labels), np.nan, dtype=np.float32)  # propagated probabilities
@@ -138,7 +169,7 @@ class StockChain:
             if len(going) == 0:
                 break
             proba = np.zeros((n_samples, n_labels + self._settings["end_label"]), dtype=np.float32)
-            proba[going] = _mean_proba(boosters, self._joined(X[going], P[going]))
+            proba[going] = _mean_proba(boosters, self._joined(X[going], P[going]), proba.shape[1])
             is_open = np.isnan(P)
             # Rows that have ended have a proba of zero, which is no new maximum.
             np.maximum(running, proba[:, :n_labels], out=running, where=is_open)
@@ -162,6 +193,8 @@ class StockChain:
             return
         for _ in range(self._settings["labels_per_round"]):
             rows = rows[np.isnan(P[rows]).any(axis=1)]
+            if len(rows) == 0:
+                break
             _propagate_open(P, proba, rows, self._settings["order"])
 
     def _features(self, X: Any) -> Any:
@@ -252,14 +285,19 @@ def logistic(margin: NDArray[np.float32]) -> NDArray[np.float32]:
     return 1 / (1 + p * scale)
 
 
-def _mean_proba(boosters: Sequence[xgb.Booster], joined: Any) -> NDArray[np.float32]:
-    total = np.zeros((joined.shape[0], 1), dtype=np.float32)
+def _mean_proba(
+    boosters: Sequence[xgb.Booster], joined: Any, n_outputs: int
+) -> NDArray[np.float32]:
+    total = np.zeros((joined.shape[0], n_outputs), dtype=np.float32)
     for booster in boosters:
-        total = total + logistic(
-            booster.inplace_predict(
-                joined, predict_type="margin", validate_features=False, strict_shape=True
-            )
+        margins = booster.inplace_predict(
+            joined, predict_type="margin", validate_features=False, strict_shape=True
         )
+        if margins.shape != total.shape:
+            raise ExportError(
+                f"A booster predicts {margins.shape[1]} labels; chain.json says {n_outputs}."
+            )
+        total += logistic(margins)
     total /= len(boosters)
     return total
 
@@ -302,5 +340,124 @@ def _propagate_any(
     P[rows[changed], label[changed]] = value[changed]
 
 
+def _read_settings(path: Path) -> dict[str, Any]:
+    """Read ``chain.json`` and check all that is in it."""
+    if path.stat().st_size > _LARGEST_SETTINGS:
+        raise ExportError(f"{path} has {path.stat().st_size} bytes: to_stock did not write it.")
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ExportError(f"{path} is no JSON that can be read: {error}") from error
+    if not isinstance(settings, dict):
+        raise ExportError(f"{path} holds a {type(settings).__name__}, not the settings of a chain.")
+    number = settings.get("format_version")
+    if type(number) is not int:
+        raise ExportError(f"{path} has no format_version: to_stock did not write it.")
+    if number != FORMAT_VERSION:
+        raise RuntimeError(
+            f"{path} has format {number}, this file reads format {FORMAT_VERSION}: use the "
+            "stock_chain.py in that directory."
+        )
+    for name, fits in _SETTINGS.items():
+        if name not in settings:
+            raise ExportError(f"{path} has no {name}: to_stock did not write it.")
+        if not fits(settings[name], settings):
+            shown = repr(settings[name])
+            shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
+            raise ExportError(f"{path} has {name}={shown}, which to_stock does not write.")
+    return settings
+
+
+def _classes(described: dict[str, Any] | None) -> NDArray[Any] | None:
+    if described is None:
+        return None
+    try:
+        return np.array(described["values"], dtype=described["dtype"])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ExportError(f"The classes in chain.json do not have their type: {error}") from error
+
+
+def _booster(path: Path, n_columns: int) -> xgb.Booster:
+    if not path.is_file():
+        raise ExportError(f"{path.parent} has no {path.name}, which chain.json names.")
+    try:
+        booster = xgb.Booster(model_file=path)
+    except ValueError as error:
+        what = str(error).partition("\n")[0]
+        raise ExportError(f"{path} is no booster that can be read: {what}") from error
+    if booster.num_features() != n_columns:
+        raise ExportError(
+            f"{path} takes {booster.num_features()} features; chain.json says {n_columns}."
+        )
+    return booster
+
+
+def _is_number(value: Any, low: int) -> bool:
+    return type(value) is int and value >= low
+
+
+def _is_list_of(value: Any, *types: type) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, types) for entry in value)
+
+
+def _are_classes(value: Any, settings: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, dict) or set(value) != {"dtype", "values"}:
+        return False
+    dtype, values = value["dtype"], value["values"]
+    return (
+        isinstance(dtype, str)
+        and re.fullmatch(r"[<>|=]?([biuf][1248]|f16|U[0-9]{1,6}|O)", dtype) is not None
+        and _is_list_of(values, *_PLAIN)
+        and len(values) in (1, 2)
+        and len(settings["label_names"]) == 1
+    )
+
+
+def _are_categories(value: Any, settings: Any) -> bool:
+    if not isinstance(value, list):
+        return False
+    for entry in value:
+        if not isinstance(entry, list) or len(entry) != 2 or not _is_list_of(entry[1], *_PLAIN):
+            return False
+        if not _is_number(entry[0], 0) or entry[0] >= settings["n_features"]:
+            return False
+    return True
+
+
+def _are_rounds(value: Any, settings: Any) -> bool:
+    # Plain names: a path could lead out of the directory.
+    return (
+        _is_list_of(value, list)
+        and len(value) > 0
+        and all(len(names) > 0 and _is_list_of(names, str) for names in value)
+        and all(re.fullmatch(r"round_[0-9]+_[0-9]+\.ubj", n) for names in value for n in names)
+    )
+
+
+_SETTINGS: dict[str, Callable[[Any, Any], bool]] = {
+    "xgboost": lambda v, _: isinstance(v, str) and re.match(r"[0-9]{1,6}\.", v) is not None,
+    "label_names": lambda v, _: _is_list_of(v, str) and len(v) > 0,
+    "classes": _are_classes,
+    "n_features": lambda v, _: _is_number(v, 1),
+    "feature_names": lambda v, s: v is None or (_is_list_of(v, str) and len(v) == s["n_features"]),
+    "categories": _are_categories,
+    "sparse_zeros": lambda v, _: v in ("missing", "zero"),
+    "sparse_X": lambda v, _: isinstance(v, bool),
+    "end_label": lambda v, _: isinstance(v, bool),
+    "n_label_features": lambda v, s: (
+        type(v) is int and v in (0, len(s["label_names"]) + s["end_label"])
+    ),
+    "candidates": lambda v, _: v in ("open", "all"),
+    "order": lambda v, _: v in ("positive", "certainty"),
+    "labels_per_round": lambda v, _: _is_number(v, 1),
+    "prediction": lambda v, _: v in ("cumulated", "standard"),
+    "cumulation": lambda v, _: v in ("equation9", "authors"),
+    "rounds": _are_rounds,
+}
+"""Whether each of the settings is as `to_stock` writes it, given those before it."""
+
+
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", text)[:3])
+    return tuple(int(number) for number in re.findall(r"[0-9]{1,6}", text)[:3])

@@ -18,6 +18,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.labels import Classes
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
@@ -48,7 +49,8 @@ def to_stock(
     Raises
     ------
     TypeError
-        If `model` is something else, or has categories that are neither strings nor finite numbers.
+        If `model` is something else, or has categories or classes that are neither strings nor
+        finite numbers.
     NotFittedError
         Before `fit`.
     ValueError
@@ -118,10 +120,11 @@ def _described(
         "format_version": stock_chain.FORMAT_VERSION,
         "xgboost": xgb.__version__,
         "label_names": list(model.label_names_),
+        "classes": _plain_classes(model.classes_),
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else list(names),
         "categories": [
-            [int(position), _plain_categories(int(position), values)]
+            [int(position), _plain_values(values, f"categories of column {position}")]
             for position, values in categories.items()
         ],
         "sparse_zeros": model.sparse_zeros,
@@ -137,15 +140,21 @@ def _described(
     return settings, rounds
 
 
-def _plain_categories(position: int, categories: NDArray[Any]) -> list[str | float]:
-    values = categories.tolist()
+def _plain_classes(classes: Classes) -> dict[str, Any] | None:
+    if classes.ndim == 2:
+        return None
+    return {"dtype": classes.dtype.str, "values": _plain_values(classes, "classes")}
+
+
+def _plain_values(array: NDArray[Any], what: str) -> list[str | float]:
+    values = array.tolist()
     # Dates are numbers in NumPy, but would not be looked up as such.
-    if categories.dtype.kind in "mM" or not all(
+    if array.dtype.kind in "mM" or not all(
         isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
         for value in values
     ):
         raise TypeError(
-            f"The categories of column {position} are {values[:3]} and so on; an export to stock "
-            "XGBoost can hold strings, finite numbers and truth values."
+            f"The {what} are {values[:3]} and so on; an export to stock XGBoost can hold strings, "
+            "finite numbers and truth values."
         )
     return values

@@ -1,0 +1,236 @@
+"""Whether what estimators learned fits together: checks of objects that come out of a file.
+
+Kernels walk through trees and rules without looking where they step. So every index is checked
+here, once, when a model is loaded: children, starts of lists, features, labels. The types of all
+attributes have been checked before (``value_types.py``). Every check raises a ValueError that says
+what does not fit.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from xdcc.boomer.rule import RELATIONS, RuleList
+from xdcc.ctbn.learner import EstimatorModels, LogisticModels
+from xdcc.ctbn.mixture import Mixture
+from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
+from xdcc.lacovac.tree import LabelTrees
+from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
+from xdcc.rdt.forest import Forest
+
+
+def require(fits: bool | np.bool_, what: str) -> None:
+    """Stop unless something fits.
+
+    Parameters
+    ----------
+    fits : bool
+        Whether it does.
+    what : str
+        What it is about, for the message.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if not fits:
+        raise ValueError(f"{what} does not fit the rest of the model")
+
+
+def check_forest(forest: Forest, n_features: int) -> None:
+    """Check the trees of a `RandomDecisionTreeClassifier`."""
+    n_nodes, n_leaves = len(forest.kind), len(forest.leaf_size)
+    for name in ("index", "threshold", "value", "child", "branches"):
+        require(getattr(forest, name).shape == (n_nodes,), name)
+    require(forest.leaf_size.ndim == 1 and (forest.leaf_size > 0).all(), "leaf_size")
+    of_kind = {name: forest.kind == number for name, number in FOREST_KINDS.items()}
+    require(np.isin(forest.kind, list(FOREST_KINDS.values())).all(), "kind")
+    _check_tree(forest.start, of_kind["leaf"], forest.child, forest.branches)
+    two = of_kind["numeric"] | of_kind["label"] | of_kind["disjunction"]
+    require((forest.branches[two] == 2).all(), "branches")
+    for kinds, limit in (
+        (of_kind["leaf"], n_leaves),
+        (of_kind["numeric"] | of_kind["discrete"], n_features),
+        (of_kind["label"], forest.n_labels),
+        (of_kind["disjunction"], len(forest.disjunction)),
+    ):
+        _check_indices(forest.index[kinds], limit, "index")
+    if len(forest.disjunction):
+        _check_indices(forest.disjunction + 1, n_features + 1, "disjunction")
+        require(forest.disjunction[-1] == -1, "disjunction")
+    for start, target, count, limit in (
+        (forest.label_start, forest.label, forest.label_count, forest.n_labels),
+        (forest.labelset_start, forest.labelset, forest.labelset_count, forest.n_labelsets),
+    ):
+        _check_starts(start, n_leaves, len(target), "label_start")
+        _check_indices(target, limit, "label")
+        _check_counts(count, forest.leaf_size, start, "label_count")
+
+
+def check_label_trees(trees: LabelTrees) -> None:
+    """Check the trees of a `LaCovaCClassifier` or of its forest."""
+    n_nodes = len(trees.kind)
+    for name in (
+        *("feature", "threshold", "value", "child", "n_children", "default_child"),
+        *("n_samples", "depth", "impurity", "label_list"),
+    ):
+        require(getattr(trees, name).shape == (n_nodes,), name)
+    of_kind = {name: trees.kind == number for name, number in LABEL_TREE_KINDS.items()}
+    require(np.isin(trees.kind, list(LABEL_TREE_KINDS.values())).all(), "kind")
+    is_leaf = of_kind["leaf"]
+    parent = _check_tree(trees.start, is_leaf, trees.child, trees.n_children)
+    horizontal = ~is_leaf & ~of_kind["vertical"]
+    _check_indices(trees.feature[horizontal], trees.n_features, "feature")
+    _check_indices(trees.default_child[horizontal], trees.n_children[horizontal], "default_child")
+    require((trees.n_children[of_kind["numeric"]] == 2).all(), "n_children")
+
+    n_lists = len(trees.list_start) - 1
+    _check_starts(trees.list_start, n_lists, len(trees.list_label), "list_start")
+    _check_indices(trees.list_label, trees.n_labels, "list_label")
+    _check_indices(trees.label_list, n_lists, "label_list")
+    _check_starts(trees.count_start, n_nodes, len(trees.label_count), "count_start")
+    require(trees.label_predicted.shape == trees.label_count.shape, "label_predicted")
+    n_listed = np.diff(trees.list_start)[trees.label_list]
+    require((np.diff(trees.count_start) == np.where(is_leaf, n_listed, 0)).all(), "count_start")
+    require((trees.n_samples > 0).all(), "n_samples")
+    _check_counts(trees.label_count, trees.n_samples, trees.count_start, "label_count")
+    _check_starts(trees.labelset_start, n_nodes, len(trees.labelset_count), "labelset_start")
+    require((trees.labelset_count > 0).all(), "labelset_count")
+    _check_starts(trees.member_start, len(trees.labelset_count), len(trees.member), "member_start")
+    _check_indices(trees.member, trees.n_labels, "member")
+    _check_labels_of_nodes(trees, parent, of_kind["vertical"])
+
+
+def _check_labels_of_nodes(
+    trees: LabelTrees, parent: NDArray[np.intp], vertical: NDArray[np.bool_]
+) -> None:
+    """Check that every label is decided by one leaf, and that its labelsets are of its labels."""
+    n_lists = len(trees.list_start) - 1
+    # A label in a list, as one number.
+    listed = np.repeat(np.arange(n_lists), np.diff(trees.list_start)) * trees.n_labels
+    listed += trees.list_label
+    require((np.diff(listed) > 0).all(), "list_label")
+    for root in trees.start[:-1].tolist():
+        require(np.array_equal(trees.labels(root), np.arange(trees.n_labels)), "list_label")
+    below = (parent >= 0) & ~vertical[parent]
+    require((trees.label_list[below] == trees.label_list[parent[below]]).all(), "label_list")
+    for node in np.flatnonzero(vertical).tolist():
+        parts = np.concatenate([trees.labels(child) for child in trees.children(node)])
+        require(np.array_equal(np.sort(parts), trees.labels(node)), "label_list")
+    leaf = np.repeat(np.arange(len(parent)), np.diff(trees.labelset_start))
+    of_member = np.repeat(trees.label_list[leaf].astype(np.int64), np.diff(trees.member_start))
+    require(np.isin(of_member * trees.n_labels + trees.member, listed).all(), "member")
+
+
+def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
+    """Check the rules of a `BoomerClassifier`."""
+    require(len(rules.attributes) == n_features, "attributes")
+    require(len(rules.labels) == n_labels, "labels")
+    _check_starts(rules.condition_start, len(rules), len(rules.feature), "condition_start")
+    for name in ("relation", "threshold"):
+        require(getattr(rules, name).shape == rules.feature.shape, name)
+    _check_indices(rules.feature, n_features, "feature")
+    _check_indices(rules.relation, len(RELATIONS), "relation")
+    for feature, categories in rules.categories.items():
+        require(0 <= feature < n_features, "categories")
+        check_categories(categories, "categories")
+        positions = rules.threshold[rules.feature == feature]
+        require(((positions >= 0) & (positions < len(categories))).all(), "threshold")
+    _check_starts(rules.head_start, len(rules), len(rules.head_label), "head_start")
+    require(rules.head_score.shape == rules.head_label.shape, "head_score")
+    _check_indices(rules.head_label, n_labels, "head_label")
+
+
+def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> None:
+    """Check the trees of a `CTBNMixtureClassifier`; `n_columns` of its design, if it has one."""
+    require(len(mixture.components) > 0, "components")
+    require(mixture.weights.shape == (len(mixture.components),), "weights")
+    for component in mixture.components:
+        parents, models = component.parents, component.models
+        require(parents.shape == (n_labels,), "parents")
+        _check_indices(parents + 1, n_labels + 1, "parents")
+        above = parents
+        for _ in range(n_labels.bit_length()):  # twice as far with every step
+            above = np.where(above >= 0, above[above], -1)
+        require((above < 0).all(), "parents")
+        require(isinstance(models, EstimatorModels) == (n_columns is None), "models")
+        if isinstance(models, EstimatorModels):
+            require(len(models.estimators) == n_labels, "estimators")
+        elif isinstance(models, LogisticModels) and n_columns is not None:
+            for solution in (models.off, models.on):
+                require(solution.coef.shape == (n_columns + 2, n_labels), "coef")
+
+
+def check_categories(categories: NDArray[Any], what: str) -> None:
+    """Check that categories can be looked up: that none is there twice."""
+    require(categories.ndim == 1 and pd.Index(categories).is_unique, what)
+
+
+def check_permutation(order: NDArray[np.integer], n: int, what: str) -> None:
+    """Check that an order holds each of the numbers below n once."""
+    require(np.array_equal(np.sort(order), np.arange(n)), what)
+
+
+def _check_tree(
+    start: NDArray[np.int64],
+    is_leaf: NDArray[np.bool_],
+    child: NDArray[np.int32],
+    n_children: NDArray[np.int32],
+) -> NDArray[np.intp]:
+    """Check that every tree's nodes hang below its first node; return each node's parent, or -1."""
+    n_nodes = len(is_leaf)
+    require(len(start) > 1, "start")
+    _check_starts(start, len(start) - 1, n_nodes, "start")
+    require((np.diff(start) > 0).all(), "start")
+    inner = np.flatnonzero(~is_leaf)
+    number = n_children[inner].astype(np.int64)
+    first = child[inner].astype(np.int64)
+    end_of_tree = start[np.searchsorted(start, inner, side="right")]
+    require((number > 0).all(), "number of children")
+    require((first > inner).all() and (first + number <= end_of_tree).all(), "child")
+    require(number.sum() == n_nodes - (len(start) - 1), "number of children")
+    offset = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
+    below = np.repeat(first, number) + offset
+    once = np.bincount(np.concatenate((start[:-1], below)), minlength=n_nodes) == 1
+    require(once.all(), "child")
+    parent = np.full(n_nodes, -1)
+    parent[below] = np.repeat(inner, number)
+    return parent
+
+
+def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None:
+    """Check where each of n pieces of an array begins."""
+    require(start.shape == (n + 1,), what)
+    require(start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all(), what)
+
+
+def _check_counts(
+    count: NDArray[np.int32], most: NDArray[np.int32], start: NDArray[np.int64], what: str
+) -> None:
+    """Check that what is counted in each of some pieces is not more than there is."""
+    require(count.shape == (start[-1],), what)
+    require(((count >= 0) & (count <= np.repeat(most, np.diff(start)))).all(), what)
+
+
+def _check_indices(
+    indices: NDArray[np.integer], limit: int | NDArray[np.integer], what: str
+) -> None:
+    require(indices.ndim == 1, what)
+    require(((indices >= 0) & (indices < limit)).all(), what)
+
+
+def check_boosters(boosters: Sequence[Any], n_features: int, n_outputs: int) -> None:
+    """Check what boosters take and give."""
+    for booster in boosters:
+        require(booster.num_features() == n_features, "a booster's number of features")
+        require(_n_outputs(booster) == n_outputs, "a booster's number of outputs")
+
+
+def _n_outputs(booster: Any) -> int:
+    # Nothing tells but a prediction, of which one row is enough.
+    row = np.full((1, booster.num_features()), np.nan, dtype=np.float32)
+    return int(booster.inplace_predict(row, validate_features=False, strict_shape=True).shape[1])
