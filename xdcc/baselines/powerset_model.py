@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.baselines.learner import fit_learner
 from xdcc.decision.labelsets import number_labelsets
 
 
+@documented
 class PowersetModel:
     """A base learner for labelsets; a single labelset needs no learner.
 
@@ -44,8 +46,7 @@ class PowersetModel:
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {features}
         Y : float32 array of shape (n_samples, n_labels)
             Zeros and ones.
         sample_weight : float32 array of shape (n_samples,) or None
@@ -66,8 +67,7 @@ class PowersetModel:
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {features}
 
         Returns
         -------
@@ -82,8 +82,7 @@ class PowersetModel:
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {features}
 
         Returns
         -------
@@ -97,8 +96,7 @@ class PowersetModel:
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {features}
 
         Returns
         -------

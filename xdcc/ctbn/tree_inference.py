@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.ctbn.logistic import Floats
 
 type Parents = NDArray[np.intp]
@@ -176,6 +177,7 @@ def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) 
     return Posterior(log_evidence, pairs)
 
 
+@documented
 def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
     """Most probable labelset of every row (equation 1 for one tree); ties go to 0.
 
@@ -188,8 +190,7 @@ def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
 
     Returns
     -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {labels}
 
     Examples
     --------

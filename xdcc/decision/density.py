@@ -8,6 +8,7 @@ data equal to that of the training data.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 
@@ -15,6 +16,7 @@ _TOLERANCE = 1e-12
 """Differences of densities below it are rounding."""
 
 
+@documented
 def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None = None) -> float:
     """Choose the threshold for all labels that predicts a given label density.
 
@@ -36,8 +38,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
 
     Raises
     ------
-    ValueError
-        If an argument is not as described.
+    {argument_errors}
 
     Examples
     --------
@@ -51,6 +52,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
     return _cut_at(proba.ravel(), float(_shares(density, ())), _entry_weights(proba, sample_weight))
 
 
+@documented
 def per_label_pcut(
     Y_proba: ArrayLike, frequencies: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -72,8 +74,7 @@ def per_label_pcut(
 
     Raises
     ------
-    ValueError
-        If an argument is not as described.
+    {argument_errors}
 
     Examples
     --------

@@ -23,6 +23,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.label_rows import row_blocks
 
 type Floats = NDArray[np.float64]
@@ -52,6 +53,7 @@ class F1Maximum(NamedTuple):
     expected_f1: Floats
 
 
+@documented
 class SizedMarginals(NamedTuple):
     """For each row, how probable a label is together with the size of the labelset.
 
@@ -92,8 +94,7 @@ class SizedMarginals(NamedTuple):
 
         Raises
         ------
-        ValueError
-            If an argument is not as described.
+        {argument_errors}
         """
         sets = _check_binary(labelsets, "labelsets", 2)
         weight = _check_probabilities(probabilities)
@@ -126,8 +127,7 @@ class SizedMarginals(NamedTuple):
 
         Raises
         ------
-        ValueError
-            If an argument is not as described.
+        {argument_errors}
         """
         draws = _check_binary(samples, "samples", 3)
         if weights is None:

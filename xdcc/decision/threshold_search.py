@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.decision.cuts import Cuts, Floats, apply_thresholds
 from xdcc.decision.measures import MEASURES, Measure
@@ -22,6 +23,7 @@ _TOLERANCE = 1e-10
 """Differences of a measure below it are rounding."""
 
 
+@documented
 def best_threshold(
     Y_true: Any,
     Y_proba: ArrayLike,
@@ -43,8 +45,7 @@ def best_threshold(
         "jaccard", with the conventions of :mod:`xdcc.metrics`; or
         ``measure(Y_true, Y_pred)`` that returns a number, more being better, and takes
         `sample_weight` if weights are given.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
     max_candidates : int, default=200
         For a callable, how many thresholds are tried at most: the candidates' ranks are then
         evenly spaced, the first and the last included. A measure known by name is computed for
@@ -59,8 +60,7 @@ def best_threshold(
 
     Raises
     ------
-    ValueError
-        If an argument is not as described.
+    {argument_errors}
 
     Examples
     --------
@@ -82,6 +82,7 @@ def best_threshold(
     return _choose(thresholds, np.array(scores, dtype=np.float64), near=0.5)
 
 
+@documented
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
@@ -111,8 +112,7 @@ def best_thresholds_per_label(
     measure : str, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
         "jaccard", with the conventions of :mod:`xdcc.metrics`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
     min_positive : int, default=10
         How many rows of positive weight must have a label for a threshold of its own. 0 lets
         every label have one.
@@ -127,8 +127,7 @@ def best_thresholds_per_label(
 
     Raises
     ------
-    ValueError
-        If an argument is not as described.
+    {argument_errors}
 
     Examples
     --------

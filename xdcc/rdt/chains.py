@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.rdt import _forest_reading
 from xdcc.rdt.forest import Forest, Weighting, read_forest
@@ -134,6 +135,7 @@ class ChainTrace:
         return np.where(self.labels >= 0, taken, np.nan)
 
 
+@documented
 def run_chain(
     forest: Forest,
     X: Features,
@@ -149,8 +151,7 @@ def run_chain(
     ----------
     forest : Forest
         The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
+    {features}
     rule : ChainRule
         How the chain decides.
     weighting : Weighting
@@ -193,6 +194,7 @@ def decide_at_once(
     return (rank < np.floor(number + 0.5)[:, np.newaxis]).astype(np.int8)
 
 
+@documented
 def labelset_posteriors(
     forest: Forest, X: Features, weighting: Weighting, n_threads: int
 ) -> NDArray[np.float64]:
@@ -202,8 +204,7 @@ def labelset_posteriors(
     ----------
     forest : Forest
         The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
+    {features}
     weighting : Weighting
         How trees are weighed; the Gini index is that of the labelsets.
     n_threads : int

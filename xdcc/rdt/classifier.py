@@ -104,6 +104,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     random_order_ : int array of shape (n_labels,)
         The order of a static chain if `order` is None.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -194,10 +195,8 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
+        {X}
+        {known_Y}
 
         Returns
         -------
@@ -252,8 +251,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------
@@ -274,8 +272,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
 
         Returns
         -------

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
@@ -163,6 +164,7 @@ def grow_forest(
     return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
 
 
+@documented
 def read_forest(
     forest: Forest,
     X: Features,
@@ -179,8 +181,7 @@ def read_forest(
     ----------
     forest : Forest
         The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
+    {features}
     weighting : Weighting
         How trees are weighed.
     sigma : float
