@@ -131,7 +131,7 @@ class MultiLabelScorer:
     Raises
     ------
     ValueError
-        For another name, or a threshold for a measure of rankings.
+        As :func:`get_scorer`.
 
     Examples
     --------

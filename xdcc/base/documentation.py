@@ -42,17 +42,39 @@ ENTRIES: Mapping[str, str] = {
         X : float32 array or CSR matrix of shape (n_samples, n_features)
             Checked features; NaN where a value is missing.
         """,
-    "argument_errors": """
-        ValueError
-            If an argument is not as described.
+    "takes_X": """
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
+            value.
         """,
-    "labels": """
+    "returns_self": """
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """,
+    "returns_labels": """
+        Returns
+        -------
         int array of shape (n_samples, n_labels)
             Zeros and ones.
         """,
-    "fitted_self": """
-        self : estimator
-            The fitted estimator.
+    "raises_in_predict": """
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has other features
+            than in `fit`.
+        """,
+    "raises_for_arguments": """
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
         """,
     "fitted": """
         n_labels_ : int

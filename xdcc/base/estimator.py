@@ -92,36 +92,28 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Probability of every label.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         float array of shape (n_samples, n_labels) or (n_samples, n_classes)
             Probability that the label is 1; of each class, if Y had one dimension.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
             Zeros and ones; classes, if Y had one dimension.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return self._labels_in_form_of_y(self._labels(self._check_X(X)))
 

@@ -95,9 +95,8 @@ def labelset_log_proba(
 
     Parameters
     ----------
-    chain : sklearn.multioutput.ClassifierChain
-        From :func:`xdcc.baselines.chain_model.fit_chain`.
-    {features}
+    chain, X
+        As in `beam_search`.
     Y : int array of shape (n_samples, n_labels)
         A labelset for each row.
 

@@ -53,10 +53,7 @@ class LearnerClassifier(MultiLabelEstimator):
         {known_Y}
         {sample_weight}
 
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

@@ -63,10 +63,7 @@ class PerLabelClassifier(BoosterEstimator):
         {Y}
         {sample_weight}
 
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

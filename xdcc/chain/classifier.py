@@ -330,18 +330,14 @@ int, default="maxGain"
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float32]]:
         """Probability of every label after each round.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Yields
         ------
         float32 array of shape (n_samples, n_labels)
             As `predict_proba` of a chain that ends with this round.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return (
             self._proba_in_form_of_y(self._read_proba(state))
@@ -351,18 +347,14 @@ int, default="maxGain"
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
         """Labels after each round.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Yields
         ------
         int array of shape (n_samples, n_labels)
             As `predict` of a chain that ends with this round.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return (
             self._labels_in_form_of_y(self._decide(self._read_proba(state)))
@@ -372,18 +364,14 @@ int, default="maxGain"
     def chain_order(self, X: Any) -> ChainOrder:
         """Tell which label was propagated in which round, and with what value.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         ChainOrder
             Arrays `labels` and `values` of shape (n_samples, n_rounds * labels_per_round).
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         labels, values = [], []
         for state in self._run(self._check_X(X)):

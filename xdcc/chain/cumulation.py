@@ -122,9 +122,7 @@ def labels_from_proba(
         How it was cumulated, if it was. The authors' code rounds, so that exactly 0.5 is
         negative; everywhere else it is positive.
 
-    Returns
-    -------
-    {labels}
+    {returns_labels}
 
     Examples
     --------

@@ -46,9 +46,7 @@ def anneal(
     random : RandomState
         Source of randomness.
 
-    Returns
-    -------
-    {labels}
+    {returns_labels}
     """
     best, best_value = _best_of_trees(log_cpds, trees, weights)
     if len(trees) == 1:
@@ -73,9 +71,7 @@ def exact_map(log_cpds: list[Floats], trees: list[Parents], weights: Floats) -> 
     log_cpds, trees, weights
         As in `anneal`.
 
-    Returns
-    -------
-    {labels}
+    {returns_labels}
 
     Raises
     ------

@@ -181,10 +181,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
         {X}
         {Y}
 
-        Returns
-        -------
-        CTBNMixtureClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

@@ -87,9 +87,7 @@ def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.in
     thresholds : float or array-like of shape (n_labels,)
         One for all labels, or one for each.
 
-    Returns
-    -------
-    {labels}
+    {returns_labels}
 
     Raises
     ------

@@ -36,9 +36,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
         two are equally near. It lies midway between neighbouring probabilities, so equal
         probabilities are predicted together.
 
-    Raises
-    ------
-    {argument_errors}
+    {raises_for_arguments}
 
     Examples
     --------
@@ -72,9 +70,7 @@ def per_label_pcut(
     float64 array of shape (n_labels,)
         For each label what `pcut` chooses for it alone.
 
-    Raises
-    ------
-    {argument_errors}
+    {raises_for_arguments}
 
     Examples
     --------

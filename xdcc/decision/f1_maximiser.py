@@ -92,9 +92,7 @@ class SizedMarginals(NamedTuple):
         -------
         SizedMarginals
 
-        Raises
-        ------
-        {argument_errors}
+        {raises_for_arguments}
         """
         sets = _check_binary(labelsets, "labelsets", 2)
         weight = _check_probabilities(probabilities)
@@ -125,9 +123,7 @@ class SizedMarginals(NamedTuple):
         -------
         SizedMarginals
 
-        Raises
-        ------
-        {argument_errors}
+        {raises_for_arguments}
         """
         draws = _check_binary(samples, "samples", 3)
         if weights is None:

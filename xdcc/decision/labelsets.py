@@ -115,9 +115,7 @@ class KnownLabelsets:
         prior : float, default=0.0
             Not negative. How much frequent labelsets are preferred; choose it on validation data.
 
-        Returns
-        -------
-        {labels}
+        {returns_labels}
 
         Raises
         ------

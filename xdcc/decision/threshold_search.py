@@ -58,9 +58,7 @@ def best_threshold(
         one below all of them. Of several with the highest measure the one nearest to 0.5 is
         taken, and of two equally near the higher.
 
-    Raises
-    ------
-    {argument_errors}
+    {raises_for_arguments}
 
     Examples
     --------
@@ -125,9 +123,7 @@ def best_thresholds_per_label(
         the one nearest to the threshold for all labels is taken, and of two equally near the
         higher.
 
-    Raises
-    ------
-    {argument_errors}
+    {raises_for_arguments}
 
     Examples
     --------

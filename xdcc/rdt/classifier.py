@@ -198,10 +198,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         {X}
         {known_Y}
 
-        Returns
-        -------
-        RandomDecisionTreeClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------
@@ -249,9 +246,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     def predict_order(self, X: Any) -> NDArray[np.int64]:
         """Order in which a chain decides the labels of every row.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
@@ -260,19 +255,15 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`, and if there is no chain.
+        NotFittedError, ValueError
+            As in `trace`.
         """
         return self.trace(X).labels
 
     def trace(self, X: Any) -> ChainTrace:
         """Follow a chain through its iterations: labels, posteriors, decisions, R.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.rdt import _forest_growing, _forest_reading
+from xdcc.rdt.documentation import documented_tree
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ class Forest:
     n_labelsets: int
 
 
-@dataclass(frozen=True)
-class TreeShape:
+class TreeShape(NamedTuple):
     """How trees are drawn.
 
     Attributes
@@ -164,7 +163,7 @@ def grow_forest(
     return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
 
 
-@documented
+@documented_tree
 def read_forest(
     forest: Forest,
     X: Features,
@@ -179,19 +178,15 @@ def read_forest(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
+    {forest}
     {features}
-    weighting : Weighting
-        How trees are weighed.
-    sigma : float
-        Share of the label tests that are active.
+    {weighting}
+    {sigma}
     known : int8 array of shape (n_samples, n_labels), optional
         0, 1, or -1 where the label is not known; nothing is known if None.
     labelsets : bool, default=False
         Whether the posteriors are those of labelsets.
-    n_threads : int
-        Number of threads.
+    {n_threads}
 
     Returns
     -------
