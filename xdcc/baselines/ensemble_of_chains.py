@@ -23,23 +23,10 @@ class EnsembleOfChains(ChainEnsemble):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, with `predict_proba`; None is logistic regression.
-    n_estimators : int, default=10
-        Number of chains.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    max_samples : float, default=1.0
-        How many rows are drawn for a chain, as a share of all, in (0, 1].
+    {ensemble}
     vote : {"label", "probability"}, default="label"
         What a chain gives for a label: its prediction, as in the paper, or its probability.
-    random_state : int, RandomState instance or None, default=None
-        Seed of orders, samples and base learner.
-
-    Attributes
-    ----------
-    chains_ : list of sklearn.multioutput.ClassifierChain
-        The chains; ``order_`` of each is its label order.
+    {seed_and_chains}
     {fitted}
 
     Notes
@@ -75,10 +62,13 @@ class EnsembleOfChains(ChainEnsemble):
         vote: Vote = "label",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
+        super().__init__(
+            estimator=estimator,
+            n_estimators=n_estimators,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            random_state=random_state,
+        )
         self.vote = vote
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:

@@ -22,9 +22,6 @@ MAX_EXACT_LABELS = 15
 class LabelsetSearch(LearnerClassifier):
     """Arguments `beam_width` and `loss`, and the probability of given labelsets."""
 
-    beam_width: int | None
-    loss: Loss
-
     _domains = MappingProxyType(
         {
             **LearnerClassifier._domains,
@@ -32,6 +29,18 @@ class LabelsetSearch(LearnerClassifier):
             "loss": Choice(get_args(Loss)),
         }
     )
+
+    def __init__(
+        self,
+        *,
+        estimator: Any = None,
+        beam_width: int | None = None,
+        loss: Loss = "subset",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(estimator=estimator, random_state=random_state)
+        self.beam_width = beam_width
+        self.loss = loss
 
     def _width(self) -> int:
         """Labelsets to keep; all, if there is no limit."""

@@ -82,10 +82,10 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         loss: Loss = "subset",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
+        super().__init__(
+            estimator=estimator, beam_width=beam_width, loss=loss, random_state=random_state
+        )
         self.order = order
-        self.beam_width = beam_width
-        self.loss = loss
 
     @staticmethod
     def _default_learner() -> Any:

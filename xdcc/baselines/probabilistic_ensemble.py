@@ -22,14 +22,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, with `predict_proba`; None is logistic regression.
-    n_estimators : int, default=10
-        Number of chains.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    max_samples : float, default=1.0
-        How many rows are drawn for a chain, as a share of all, in (0, 1].
+    {ensemble}
     beam_width : int or None, default=None
         How many labelsets each chain keeps after each label. None keeps all of them: exact, for at
         most 15 labels.
@@ -37,13 +30,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         What `predict` minimises: ``"subset"`` predicts the labelset with the largest mean
         probability, among those that a chain found; ``"hamming"`` the labels with a mean marginal
         probability of at least 0.5.
-    random_state : int, RandomState instance or None, default=None
-        Seed of orders, samples and base learner.
-
-    Attributes
-    ----------
-    chains_ : list of sklearn.multioutput.ClassifierChain
-        The chains; ``order_`` of each is its label order.
+    {seed_and_chains}
     {fitted}
 
     Notes
@@ -79,10 +66,13 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         loss: Loss = "subset",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
+        super().__init__(
+            estimator=estimator,
+            n_estimators=n_estimators,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            random_state=random_state,
+        )
         self.beam_width = beam_width
         self.loss = loss
 

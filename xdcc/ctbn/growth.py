@@ -142,7 +142,9 @@ class Grower:
             size = len(mixture.components) + 1
             weights = np.append(mixture.weights * (size - 1), 1.0) / size
             mixture = Mixture([*mixture.components, new], weights)
-            mixture, curve = expectation_maximisation(self._rough, mixture, *train, self._limits, validation)
+            mixture, curve = expectation_maximisation(
+                self._rough, mixture, *train, self._limits, validation
+            )
 
     def _grow_to_peak(
         self,

@@ -1,4 +1,4 @@
-"""NumPy arrays of what a kernel has gathered in C++ vectors."""
+"""NumPy arrays in and out of kernels: pointers into given ones, new ones of C++ vectors."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
@@ -29,3 +29,24 @@ cdef inline object as_array(const element* values, size_t size):
     if size:
         memcpy(&view[0], values, size * sizeof(element))
     return result
+
+
+cdef inline const int8_t* int8s(array) except? NULL:
+    """Point at the elements of an array, which has to stay alive; NULL if there is none."""
+    cdef const int8_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef inline const int32_t* int32s(array) except? NULL:
+    cdef const int32_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef inline const int64_t* int64s(array) except? NULL:
+    cdef const int64_t[::1] view = array
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef inline const float* floats(array) except? NULL:
+    cdef const float[::1] view = array
+    return &view[0] if view.shape[0] else NULL

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
+from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 
@@ -174,9 +173,6 @@ class LaCovaCClassifier(BaseLabelTrees):
         """
         check_is_fitted(self)
         return len(self.tree_.leaves)
-
-
-fill_in(LaCovaCClassifier, PARAMETERS)
 
 
 def _ancestors(tree: LabelTrees) -> sparse.csr_array:

@@ -21,7 +21,8 @@ from xdcc.lacovac.tree import (
     grow_trees,
 )
 
-PARAMETERS = {
+
+_PARAMETERS = {
     "splitting": """
         criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
             Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
@@ -69,6 +70,7 @@ class BaseLabelTrees(MultiLabelEstimator):
     A subclass says in `_grow` which trees it wants.
     """
 
+    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_PARAMETERS})
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -133,10 +135,7 @@ class BaseLabelTrees(MultiLabelEstimator):
         {X}
         {known_Y}
 
-        Returns
-        -------
-        Self
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

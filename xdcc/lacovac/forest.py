@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
+from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize
 
 Voting = Literal["labelset", "label"]
@@ -196,9 +195,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         threads = self._n_threads()
         votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
-
-
-fill_in(LaCovaCForestClassifier, PARAMETERS)
 
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -26,7 +26,7 @@ KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,
 MAX_NODES = np.iinfo(np.int32).max
 
 
-def grow(X, category, category_start, is_sparse, Y, labelset, shape, seeds, n_threads):
+def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     """Grow one tree per seed; see ``_forest_growing.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "F", "csc")
     cdef const uint8_t[::1] is_sparse_view = is_sparse
@@ -35,7 +35,7 @@ def grow(X, category, category_start, is_sparse, Y, labelset, shape, seeds, n_th
     cdef const int32_t[::1] labelset_view = labelset
     cdef Training training
     training.X = held.matrix
-    training.categories = categories_of(category, category_start)
+    training.categories = categories_of(*categories)
     training.is_sparse = &is_sparse_view[0]
     training.sparse_feature = &sparse_view[0] if sparse_view.shape[0] else NULL
     training.n_sparse = sparse_view.shape[0]
@@ -78,11 +78,11 @@ cdef _move_references(vector[GrownTree]& trees):
 
 cdef dict _joined(vector[GrownTree]& trees):
     """Join array by array: little more memory than that of the trees is needed."""
-    cdef size_t i
     parts = []
-    for i in range(trees.size()):
-        parts.append(arrays_of_tree(&trees[i]))
-        trees[i] = GrownTree()
+    while not trees.empty():
+        parts.append(arrays_of_tree(&trees.back()))
+        trees.pop_back()
+    parts.reverse()
     start = np.cumsum([0] + [len(part["kind"]) for part in parts], dtype=np.int64)
     arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
     for name in ("label_start", "labelset_start"):

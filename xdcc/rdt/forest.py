@@ -147,12 +147,11 @@ def grow_forest(
     """
     # Converting to CSC sorts the rows of each column, which the kernel searches.
     columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
-    category, category_start = category_values(columns, categorical)
-    is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
+    categories = category_values(columns, categorical)
+    is_sparse = _mostly_zero(columns) & ~_many_valued(categories[1])
     arrays = _forest_growing.grow(
         columns,
-        category,
-        category_start,
+        categories,
         is_sparse.view(np.uint8),
         np.asfortranarray(Y, dtype=np.uint8),
         labelset,
