@@ -128,8 +128,7 @@ def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = No
         With the features of fit.
     Y : array-like, sparse matrix, DataFrame or Series
         With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------

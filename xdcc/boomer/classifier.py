@@ -130,6 +130,7 @@ class BoomerClassifier(MultiLabelEstimator):
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
         Labelsets of the training data, the most frequent first.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -215,10 +216,8 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
+        {X}
+        {known_Y}
         eval_set : sequence of pairs (X, Y), optional
             Data on which the mean loss is measured after each rule.
 
@@ -263,8 +262,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : int, optional
             How many of the rules count, the first ones; `best_n_rules_` if None.
 
@@ -289,8 +287,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : sequence of int, optional
             Ascending numbers of rules; after every rule if None.
 
@@ -316,8 +313,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : int, optional
             How many of the rules count, the first ones; `best_n_rules_` if None.
 
@@ -344,8 +340,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : int, optional
             How many of the rules count, the first ones; `best_n_rules_` if None.
 
@@ -371,8 +366,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : int, optional
             How many of the rules count, the first ones; `best_n_rules_` if None.
 

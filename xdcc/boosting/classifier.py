@@ -166,12 +166,9 @@ int, default="sumGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {X}
+        {Y}
+        {sample_weight}
         eval_set : sequence of pairs (X, Y), optional
             Data on which `eval_metric` is measured in every iteration.
         xgb_model : MultiLabelXGBClassifier, xgboost.Booster or path-like, optional

@@ -21,7 +21,6 @@ from xdcc.lacovac.tree import (
     grow_trees,
 )
 
-
 _PARAMETERS = {
     "splitting": """
         criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"

@@ -35,7 +35,7 @@ def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     cdef const int32_t[::1] labelset_view = labelset
     cdef Training training
     training.X = held.matrix
-    training.categories = categories_of(*categories)
+    training.categories = categories_of(categories[0], categories[1])
     training.is_sparse = &is_sparse_view[0]
     training.sparse_feature = &sparse_view[0] if sparse_view.shape[0] else NULL
     training.n_sparse = sparse_view.shape[0]
