@@ -117,7 +117,7 @@ def get_scorer(
 class MultiLabelScorer:
     """A measure of :mod:`xdcc.metrics` that is called as ``scorer(estimator, X, Y)``.
 
-    Made by :func:`get_scorer`.
+    Made by :func:`get_scorer`, and errors are as there.
 
     Parameters
     ----------
@@ -127,11 +127,6 @@ class MultiLabelScorer:
         See :func:`get_scorer`.
     options : dict
         Further arguments of the measure.
-
-    Raises
-    ------
-    ValueError
-        As :func:`get_scorer`.
 
     Examples
     --------

@@ -42,6 +42,16 @@ ENTRIES: Mapping[str, str] = {
         X : float32 array or CSR matrix of shape (n_samples, n_features)
             Checked features; NaN where a value is missing.
         """,
+    "zeros_and_ones": """
+        Y : float32 array of shape (n_samples, n_labels)
+            Zeros and ones.
+        """,
+    "takes_features": """
+        Parameters
+        ----------
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features; NaN where a value is missing.
+        """,
     "takes_X": """
         Parameters
         ----------

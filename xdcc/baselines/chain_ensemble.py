@@ -18,6 +18,10 @@ from xdcc.baselines.learner_classifier import LearnerClassifier
 class ChainEnsemble(LearnerClassifier):
     """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
 
+    n_estimators: int
+    bootstrap: bool
+    max_samples: float
+
     _entries = MappingProxyType(
         {
             **LearnerClassifier._entries,
@@ -50,20 +54,6 @@ class ChainEnsemble(LearnerClassifier):
             "max_samples": Number(low=0, high=1, low_open=True),
         }
     )
-
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        bootstrap: bool = True,
-        max_samples: float = 1.0,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
 
     @staticmethod
     def _default_learner() -> Any:

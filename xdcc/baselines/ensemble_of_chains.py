@@ -62,13 +62,10 @@ class EnsembleOfChains(ChainEnsemble):
         vote: Vote = "label",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        super().__init__(
-            estimator=estimator,
-            n_estimators=n_estimators,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            random_state=random_state,
-        )
+        super().__init__(estimator=estimator, random_state=random_state)
+        self.n_estimators = n_estimators
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
         self.vote = vote
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:

@@ -47,8 +47,7 @@ class PowersetModel:
         Parameters
         ----------
         {features}
-        Y : float32 array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {zeros_and_ones}
         sample_weight : float32 array of shape (n_samples,) or None
             Weights of the rows, positive.
 
@@ -65,9 +64,7 @@ class PowersetModel:
     def labelset_proba(self, X: Features) -> NDArray[np.float64]:
         """Probability of each labelset.
 
-        Parameters
-        ----------
-        {features}
+        {takes_features}
 
         Returns
         -------
@@ -80,9 +77,7 @@ class PowersetModel:
     def proba(self, X: Features) -> NDArray[np.float64]:
         """Probability of each label: the sum over the labelsets that hold it.
 
-        Parameters
-        ----------
-        {features}
+        {takes_features}
 
         Returns
         -------
@@ -94,9 +89,7 @@ class PowersetModel:
     def predict(self, X: Features) -> NDArray[np.int64]:
         """Predict the most probable labelset.
 
-        Parameters
-        ----------
-        {features}
+        {takes_features}
 
         Returns
         -------

@@ -12,7 +12,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
 from xdcc.baselines.chain_model import MISSING, fit_chain
-from xdcc.baselines.chain_order import Order, check_order, resolve_order
+from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.labelset_search import LabelsetSearch, Loss
 
@@ -27,9 +27,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     ----------
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba`; None is logistic regression.
-    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
-        Order of the labels: drawn with `random_state`, the most or the least frequent first
-        (ties by position), or the labels' indices.
+    {order}
     beam_width : int or None, default=None
         How many labelsets are kept after each label of the chain. None keeps all of them: exact,
         for at most 15 labels.
@@ -41,10 +39,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
 
     Attributes
     ----------
-    order_ : int array of shape (n_labels,)
-        Indices of the labels in the chain's order.
-    model_ : sklearn.multioutput.ClassifierChain
-        Holds the labels' models.
+    {chain}
     {fitted}
 
     Notes
@@ -71,6 +66,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
+    _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 
     def __init__(

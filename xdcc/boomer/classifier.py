@@ -57,6 +57,27 @@ _SMALLEST_L2 = 1e-8
 """L2 weight of the linear systems at least: without any, some are singular."""
 
 
+_ENTRIES = {
+    "takes_X_and_n_rules": """
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+        """,
+    "raises_as_scores": """
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`.
+        """,
+}
+"""What the documentation of several methods shares, besides what that of all estimators does."""
+
+
 class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
 
@@ -149,6 +170,7 @@ class BoomerClassifier(MultiLabelEstimator):
     if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
+    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_ENTRIES})
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -221,10 +243,7 @@ class BoomerClassifier(MultiLabelEstimator):
         eval_set : sequence of pairs (X, Y), optional
             Data on which the mean loss is measured after each rule.
 
-        Returns
-        -------
-        BoomerClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------
@@ -260,11 +279,7 @@ class BoomerClassifier(MultiLabelEstimator):
     def decision_function(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Scores (equation 2): positive ones speak for a label.
 
-        Parameters
-        ----------
-        {X}
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
@@ -311,23 +326,11 @@ class BoomerClassifier(MultiLabelEstimator):
     def predict(self, X: Any, n_rules: int | None = None) -> NDArray[np.int64]:
         """Labels.
 
-        Parameters
-        ----------
-        {X}
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {returns_labels}
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         return self.labels_of(self._scores(self._check_X(X), n_rules))
 
@@ -338,23 +341,14 @@ class BoomerClassifier(MultiLabelEstimator):
         (1 + score) / 2, cut to [0, 1]. The example-wise loss speaks of labelsets: it is the sum
         over the known labelsets with the label of exp(-loss), divided by the sum over all.
 
-        Parameters
-        ----------
-        {X}
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
         float array of shape (n_samples, n_labels)
             In [0, 1].
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X), n_rules))
 
@@ -364,23 +358,14 @@ class BoomerClassifier(MultiLabelEstimator):
         Proportional to exp(-loss) with the logistic losses, to the product of the labels'
         probabilities with the squared ones.
 
-        Parameters
-        ----------
-        {X}
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
         float array of shape (n_samples, n_labelsets)
             In the order of `labelsets_`; each row sums to 1.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         scores = self._scores(self._check_X(X), n_rules)
         return labelset_proba(self._loss(), self.labelsets_, scores)
@@ -393,10 +378,7 @@ class BoomerClassifier(MultiLabelEstimator):
         scores : float64 array of shape (n_samples, n_labels)
             From `decision_function` or `staged_decision_function`.
 
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {returns_labels}
 
         Raises
         ------

@@ -31,22 +31,6 @@ cdef inline object as_array(const element* values, size_t size):
     return result
 
 
-cdef inline const int8_t* int8s(array) except? NULL:
+cdef inline const element* elements(const element[::1] values) noexcept:
     """Point at the elements of an array, which has to stay alive; NULL if there is none."""
-    cdef const int8_t[::1] view = array
-    return &view[0] if view.shape[0] else NULL
-
-
-cdef inline const int32_t* int32s(array) except? NULL:
-    cdef const int32_t[::1] view = array
-    return &view[0] if view.shape[0] else NULL
-
-
-cdef inline const int64_t* int64s(array) except? NULL:
-    cdef const int64_t[::1] view = array
-    return &view[0] if view.shape[0] else NULL
-
-
-cdef inline const float* floats(array) except? NULL:
-    cdef const float[::1] view = array
-    return &view[0] if view.shape[0] else NULL
+    return &values[0] if values.shape[0] else NULL

@@ -11,7 +11,7 @@ from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
-from xdcc.kernels.arrays cimport int8s, int32s, int64s
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
 from xdcc.lacovac._walk cimport Trees, Walker, labels_begin, labels_end, trees_of, walk, walk_row
@@ -38,10 +38,10 @@ cdef Reading reading_of(trees, HeldMatrix X):
     cdef Reading reading
     reading.X = X.matrix
     reading.trees = trees_of(trees)
-    reading.n_samples = int32s(trees.n_samples)
-    reading.count_start = int64s(trees.count_start)
-    reading.label_count = int32s(trees.label_count)
-    reading.label_predicted = int8s(trees.label_predicted)
+    reading.n_samples = elements[int32_t](trees.n_samples)
+    reading.count_start = elements[int64_t](trees.count_start)
+    reading.label_count = elements[int32_t](trees.label_count)
+    reading.label_predicted = elements[int8_t](trees.label_predicted)
     return reading
 
 

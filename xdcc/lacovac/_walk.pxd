@@ -8,7 +8,7 @@ from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
-from xdcc.kernels.arrays cimport floats, int8s, int32s, int64s
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
 from xdcc.lacovac._node_kinds cimport LEAF, NUMERIC, VERTICAL
@@ -35,17 +35,17 @@ cdef inline Trees trees_of(trees):
     cdef Trees view
     view.n_trees = len(trees.start) - 1
     view.n_labels = trees.n_labels
-    view.start = int64s(trees.start)
-    view.kind = int8s(trees.kind)
-    view.feature = int32s(trees.feature)
-    view.threshold = floats(trees.threshold)
-    view.value = floats(trees.value)
-    view.child = int32s(trees.child)
-    view.n_children = int32s(trees.n_children)
-    view.default_child = int32s(trees.default_child)
-    view.label_list = int32s(trees.label_list)
-    view.list_start = int64s(trees.list_start)
-    view.list_label = int32s(trees.list_label)
+    view.start = elements[int64_t](trees.start)
+    view.kind = elements[int8_t](trees.kind)
+    view.feature = elements[int32_t](trees.feature)
+    view.threshold = elements[float](trees.threshold)
+    view.value = elements[float](trees.value)
+    view.child = elements[int32_t](trees.child)
+    view.n_children = elements[int32_t](trees.n_children)
+    view.default_child = elements[int32_t](trees.default_child)
+    view.label_list = elements[int32_t](trees.label_list)
+    view.list_start = elements[int64_t](trees.list_start)
+    view.list_label = elements[int32_t](trees.list_label)
     return view
 
 

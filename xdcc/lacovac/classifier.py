@@ -92,18 +92,14 @@ class LaCovaCClassifier(BaseLabelTrees):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_labels)
             Numbers of nodes of `tree_`.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         checked = self._check_X(X)
         return _predicting.apply(self.tree_, 0, checked, self._n_threads())
@@ -111,18 +107,14 @@ class LaCovaCClassifier(BaseLabelTrees):
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         bool CSR array of shape (n_samples, n_nodes)
             Whether an instance passes a node.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         leaves = self.apply(X)
         n_nodes = self.tree_.n_nodes

@@ -153,18 +153,14 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label, in every tree.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_trees, n_labels)
             Numbers of nodes of `trees_`.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         rows, threads = self._check_X(X), self._n_threads()
         leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]

@@ -5,7 +5,7 @@ The targets are its labels or, for label powerset, its labelsets. The `Forest` h
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from xdcc.kernels.arrays cimport floats, int8s, int32s, int64s
+from xdcc.kernels.arrays cimport elements
 
 
 cdef struct ForestView:
@@ -32,20 +32,20 @@ cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighti
     """View a `Forest` with a `Weighting`."""
     cdef ForestView view
     view.n_trees = len(forest.start) - 1
-    view.start = int64s(forest.start)
-    view.kind = int8s(forest.kind)
-    view.index = int32s(forest.index)
-    view.threshold = floats(forest.threshold)
-    view.value = floats(forest.value)
-    view.child = int32s(forest.child)
-    view.branches = int32s(forest.branches)
-    view.disjunction = int32s(forest.disjunction)
-    view.leaf_size = int32s(forest.leaf_size)
+    view.start = elements[int64_t](forest.start)
+    view.kind = elements[int8_t](forest.kind)
+    view.index = elements[int32_t](forest.index)
+    view.threshold = elements[float](forest.threshold)
+    view.value = elements[float](forest.value)
+    view.child = elements[int32_t](forest.child)
+    view.branches = elements[int32_t](forest.branches)
+    view.disjunction = elements[int32_t](forest.disjunction)
+    view.leaf_size = elements[int32_t](forest.leaf_size)
     targets = "labelset" if labelsets else "label"
     view.n_targets = getattr(forest, f"n_{targets}s")
-    view.target_start = int64s(getattr(forest, f"{targets}_start"))
-    view.target = int32s(getattr(forest, targets))
-    view.target_count = int32s(getattr(forest, f"{targets}_count"))
+    view.target_start = elements[int64_t](getattr(forest, f"{targets}_start"))
+    view.target = elements[int32_t](getattr(forest, targets))
+    view.target_count = elements[int32_t](getattr(forest, f"{targets}_count"))
     view.sigma = sigma
     view.gini = weighting.gini
     view.size_exponent = weighting.size_exponent

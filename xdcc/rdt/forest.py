@@ -113,6 +113,7 @@ class Weighting(NamedTuple):
     size_exponent: float
 
 
+@documented_tree
 def grow_forest(
     X: Features,
     Y: Labels,
@@ -126,10 +127,8 @@ def grow_forest(
 
     Parameters
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN is a missing value; what a sparse X does not store is 0.
-    Y : float32 array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {features}
+    {zeros_and_ones}
     labelset : int32 array of shape (n_samples,)
         Number of each row's labelset, from 0.
     categorical : bool array of shape (n_features,)
