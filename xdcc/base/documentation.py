@@ -31,6 +31,10 @@ ENTRIES: Mapping[str, str] = {
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         """,
+    "n_jobs": """
+        n_jobs : int or None, default=None
+            Number of threads; None and -1 are all processors. It does not change the model.
+        """,
     "predict_errors": """
         NotFittedError
             Before `fit`.

@@ -33,9 +33,7 @@ class BinaryRelevance(PerLabelClassifier):
     {categories}
     {sparse_X}
 
-    Notes
-    -----
-    {missing}
+    {notes}
     NaN in Y is a label that is not known; the row is left out for that label. A label without
     both values among its rows is predicted constant.
 

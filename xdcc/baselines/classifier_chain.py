@@ -39,9 +39,7 @@ class ClassifierChain(PerLabelClassifier):
     {categories}
     {sparse_X}
 
-    Notes
-    -----
-    {missing}
+    {notes}
     NaN in Y is a label that is not known: its row is left out for that label, and it is a missing
     value for the labels after it. A label without both values among its rows is predicted
     constant.

@@ -41,7 +41,9 @@ _ENTRIES = {
 
             {booster_params}
         """,
-    "missing": """
+    "notes": """
+        Notes
+        -----
         NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
         unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
         sets of categories; in prediction a category that did not occur in `fit` is missing. With

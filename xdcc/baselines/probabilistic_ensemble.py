@@ -48,9 +48,9 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.ProbabilisticEnsembleOfChains(n_estimators=3, random_state=0)
-    >>> model.fit(data.X, data.Y).predict(data.X[:2])
-    array([[0, 0, 0],
-           [1, 1, 1]])
+    >>> joint = model.fit(data.X, data.Y).log_prob(data.X[:2], [[0, 0, 0], [1, 1, 1]])
+    >>> np.exp(joint).round(2)
+    array([0.42, 0.41])
     """
 
     _domains = MappingProxyType({**LabelsetSearch._domains, **ChainEnsemble._domains})

@@ -134,8 +134,7 @@ class BoomerClassifier(MultiLabelEstimator):
         Whether to show a progress bar.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples of rows and attributes.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------

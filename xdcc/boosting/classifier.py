@@ -57,8 +57,7 @@ int, default="sumGain"
     random_state : int, RandomState instance or None, default=None
         Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
         own estimators: two fits give the same model.
-    n_jobs : int or None, default=None
-        Number of threads; None and -1 are all processors. It does not change the model.
+    {n_jobs}
     eval_metric : str or list of str, default=None
         What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
         `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default).

@@ -18,6 +18,12 @@ documented_twin = documented_with(
             ValueError
                 If the method or the scope is unknown.
             """,
+        "raises_for_scope": """
+            Raises
+            ------
+            ValueError
+                If the scope is unknown.
+            """,
     }
 )
 """Fills in the docstring of a function, as a decorator."""

@@ -91,6 +91,7 @@ def gradients(
     return grad, hess
 
 
+@documented_twin
 def label_weights_and_gains(
     G: ArrayLike,
     H: ArrayLike,
@@ -125,10 +126,7 @@ def label_weights_and_gains(
     weights, gains : float64 arrays, shape (n_labels,)
         Not shrunk by a learning rate. Both 0 for a label that counts 0, as one with H_j <= 0 does.
 
-    Raises
-    ------
-    ValueError
-        If the scope is unknown.
+    {raises_for_scope}
 
     Examples
     --------
@@ -189,6 +187,7 @@ def node_score(
     return float(terms.sum() if aggregate == "sum" else terms.max())
 
 
+@documented_twin
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
 ) -> bool:
@@ -207,10 +206,7 @@ def split_allowed(
     -------
     bool
 
-    Raises
-    ------
-    ValueError
-        If the scope is unknown.
+    {raises_for_scope}
 
     Examples
     --------

@@ -137,8 +137,7 @@ int, default="maxGain"
         round one more.
         None is the booster's default seed, 0, as in XGBoost's own estimators: two fits give the
         same model.
-    n_jobs : int or None, default=None
-        Number of threads; None and -1 are all processors. It does not change the model.
+    {n_jobs}
     {sparse_zeros}
     verbose : int, default=0
         Whether to print a line after each round.
@@ -345,16 +344,12 @@ int, default="maxGain"
         )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
-        """Labels after each round.
-
-        {takes_X}
+        """Labels after each round; what it takes and raises is as in `staged_predict_proba`.
 
         Yields
         ------
         int array of shape (n_samples, n_labels)
             As `predict` of a chain that ends with this round.
-
-        {raises_in_predict}
         """
         return (
             self._labels_in_form_of_y(self._decide(self._read_proba(state)))

@@ -85,8 +85,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
         Most iterations of the logistic regressions' solver.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits of the rows, of annealing and of the draws.
-    n_jobs : int or None, default=None
-        Number of threads in `fit`, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------

@@ -33,8 +33,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     min_samples_leaf : int, default=5
         Fewest instances of a child of a horizontal split.
     {leaves}
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------

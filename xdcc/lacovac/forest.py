@@ -50,8 +50,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     {leaves}
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and features.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------
@@ -71,7 +70,12 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.LaCovaCForestClassifier(n_estimators=10, random_state=0)
-    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    >>> print(xdcc.lacovac.export_text(model.fit(data.X, data.Y), tree=3, max_depth=1), end="")
+    |--- labels: label_0, label_1
+    |   |--- ...
+    |--- labels: label_2
+    |   |--- ...
+    >>> model.predict(data.X[:2])  # what most of the trees predict
     array([[0, 0, 1],
            [1, 1, 1]])
     """

@@ -92,8 +92,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         are reached: posteriors from few instances count less. Not in the paper.
     random_state : int, RandomState instance or None, default=None
         Seed of the trees and of a random order.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model or its predictions.
+    {n_jobs}
 
     Attributes
     ----------
