@@ -46,6 +46,10 @@ ENTRIES: Mapping[str, str] = {
         X : float32 array or CSR matrix of shape (n_samples, n_features)
             Checked features; NaN where a value is missing.
         """,
+    "features_with_zeros": """
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features; NaN is a missing value, what a sparse X does not store is 0.
+        """,
     "zeros_and_ones": """
         Y : float32 array of shape (n_samples, n_labels)
             Zeros and ones.

@@ -9,18 +9,20 @@ from sklearn.multioutput import ClassifierChain
 
 from xdcc.base.domains import Number, Switch
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.learner import seeded
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
 
+@declares_parameters
 class ChainEnsemble(LearnerClassifier):
     """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
 
-    n_estimators: int
-    bootstrap: bool
-    max_samples: float
+    n_estimators: int = 10
+    bootstrap: bool = True
+    max_samples: float = 1.0
 
     _entries = MappingProxyType(
         {

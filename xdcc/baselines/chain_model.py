@@ -18,7 +18,6 @@ MISSING = float(np.finfo(np.float32).min)
 """Stands for NaN on the way through scikit-learn's chain: the least float32."""
 
 
-@documented
 def fit_chain(
     model: LabelModel,
     X: Features,
@@ -32,7 +31,8 @@ def fit_chain(
     ----------
     model : LabelModel
         Is copied for every label; reads :data:`MISSING` as missing.
-    {features}
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        As for :func:`with_stand_in`.
     Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN for unknown.
     order : int array of shape (n_labels,)
@@ -60,9 +60,7 @@ def fit_chain(
 def with_stand_in(X: Features) -> Features:
     """Return a copy of X with the stand-in for missing values in place of NaN.
 
-    Parameters
-    ----------
-    {features}
+    {takes_features}
 
     Returns
     -------

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from xdcc.base.domains import Choice
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_model import with_stand_in
 
 Vote = Literal["label", "probability"]
 
 
+@declares_parameters
 class EnsembleOfChains(ChainEnsemble):
     """Ensemble of classifier chains (ECC).
 
@@ -52,21 +54,7 @@ class EnsembleOfChains(ChainEnsemble):
 
     _domains = MappingProxyType({**ChainEnsemble._domains, "vote": Choice(get_args(Vote))})
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        bootstrap: bool = True,
-        max_samples: float = 1.0,
-        vote: Vote = "label",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.vote = vote
+    vote: Vote = "label"
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self.chains_ = self._fit_chains(data, learner, random)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
 Loss = Literal["subset", "hamming"]
@@ -19,6 +20,7 @@ MAX_EXACT_LABELS = 15
 """Most labels of which all 2**n_labels labelsets are gone through."""
 
 
+@declares_parameters
 class LabelsetSearch(LearnerClassifier):
     """Arguments `beam_width` and `loss`, and the probability of given labelsets."""
 
@@ -30,17 +32,8 @@ class LabelsetSearch(LearnerClassifier):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        beam_width: int | None = None,
-        loss: Loss = "subset",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.beam_width = beam_width
-        self.loss = loss
+    beam_width: int | None = None
+    loss: Loss = "subset"
 
     def _width(self) -> int:
         """Labelsets to keep; all, if there is no limit."""

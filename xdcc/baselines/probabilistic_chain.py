@@ -10,13 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
 from xdcc.baselines.estimator_model import EstimatorModel
-from xdcc.baselines.labelset_search import LabelsetSearch, Loss
+from xdcc.baselines.labelset_search import LabelsetSearch
 
 
+@declares_parameters
 class ProbabilisticClassifierChain(LabelsetSearch):
     """Probabilistic classifier chain (PCC).
 
@@ -69,19 +71,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        order: Order | ArrayLike = "random",
-        beam_width: int | None = None,
-        loss: Loss = "subset",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            estimator=estimator, beam_width=beam_width, loss=loss, random_state=random_state
-        )
-        self.order = order
+    order: Order | ArrayLike = "random"
 
     @staticmethod
     def _default_learner() -> Any:

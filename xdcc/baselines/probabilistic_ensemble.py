@@ -10,11 +10,13 @@ from scipy import special
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
-from xdcc.baselines.labelset_search import LabelsetSearch, Loss
+from xdcc.baselines.labelset_search import LabelsetSearch
 
 
+@declares_parameters
 class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     """Ensemble of probabilistic classifier chains (EPCC).
 
@@ -54,24 +56,6 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     """
 
     _domains = MappingProxyType({**LabelsetSearch._domains, **ChainEnsemble._domains})
-
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        bootstrap: bool = True,
-        max_samples: float = 1.0,
-        beam_width: int | None = None,
-        loss: Loss = "subset",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.beam_width = beam_width
-        self.loss = loss
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self._width()

@@ -34,6 +34,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.parameters import declares_parameters
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
@@ -78,6 +79,7 @@ _ENTRIES = {
 """What the documentation of several methods shares, besides what that of all estimators does."""
 
 
+@declares_parameters
 class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
 
@@ -193,44 +195,23 @@ class BoomerClassifier(MultiLabelEstimator):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_rules: int = 1000,
-        loss: LossName = "logistic_label_wise",
-        head: Literal["single", "complete"] = "single",
-        learning_rate: float = 0.3,
-        l2: float = 1.0,
-        sample: Literal["bootstrap"] | None = "bootstrap",
-        max_features: Literal["log2"] | int | float | None = "log2",
-        label_bins: int | float | None = None,
-        prediction: Prediction = "auto",
-        categorical_features: ArrayLike | None = None,
-        max_conditions: int | None = None,
-        min_coverage: int = 1,
-        warm_start: bool = False,
-        early_stopping_rounds: int | None = None,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rules = n_rules
-        self.loss = loss
-        self.head = head
-        self.learning_rate = learning_rate
-        self.l2 = l2
-        self.sample = sample
-        self.max_features = max_features
-        self.label_bins = label_bins
-        self.prediction = prediction
-        self.categorical_features = categorical_features
-        self.max_conditions = max_conditions
-        self.min_coverage = min_coverage
-        self.warm_start = warm_start
-        self.early_stopping_rounds = early_stopping_rounds
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_rules: int = 1000
+    loss: LossName = "logistic_label_wise"
+    head: Literal["single", "complete"] = "single"
+    learning_rate: float = 0.3
+    l2: float = 1.0
+    sample: Literal["bootstrap"] | None = "bootstrap"
+    max_features: Literal["log2"] | int | float | None = "log2"
+    label_bins: int | float | None = None
+    prediction: Prediction = "auto"
+    categorical_features: ArrayLike | None = None
+    max_conditions: int | None = None
+    min_coverage: int = 1
+    warm_start: bool = False
+    early_stopping_rounds: int | None = None
+    verbose: int = 0
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any, *, eval_set: EvalSet | None = None) -> Self:
         """Learn rules (Algorithm 1).

@@ -48,7 +48,7 @@ class SortedColumns(NamedTuple):
 
         Parameters
         ----------
-        {features}
+        {features_with_zeros}
         nominal : bool array of shape (n_features,)
             Which attributes are nominal.
 

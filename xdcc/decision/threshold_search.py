@@ -103,10 +103,8 @@ def best_thresholds_per_label(
 
     Parameters
     ----------
-    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-        0, 1, or NaN where the label is unknown; such an entry does not count.
-    Y_proba : array-like of shape (n_samples, n_labels)
-        Probabilities of rows that the model was not trained on.
+    Y_true, Y_proba
+        As in :func:`best_threshold`.
     measure : str, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
         "jaccard", with the conventions of :mod:`xdcc.metrics`.

@@ -253,7 +253,7 @@ def grow_trees(
 
     Parameters
     ----------
-    {features}
+    {features_with_zeros}
     {zeros_and_ones}
     categorical : bool array of shape (n_features,)
         Which features are nominal: a split has a branch for each category.

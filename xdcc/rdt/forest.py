@@ -127,7 +127,7 @@ def grow_forest(
 
     Parameters
     ----------
-    {features}
+    {features_with_zeros}
     {zeros_and_ones}
     labelset : int32 array of shape (n_samples,)
         Number of each row's labelset, from 0.
