@@ -22,6 +22,7 @@ from scipy import sparse
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from xdcc import metrics
+from xdcc.base.documentation import documented
 from xdcc.base.label_scores import label_scores
 
 
@@ -112,10 +113,11 @@ def get_scorer(
     return MultiLabelScorer(name, threshold, options)
 
 
+@documented
 class MultiLabelScorer:
     """A measure of :mod:`xdcc.metrics` that is called as ``scorer(estimator, X, Y)``.
 
-    Made by :func:`get_scorer`.
+    Made by :func:`get_scorer`, and errors are as there.
 
     Parameters
     ----------
@@ -125,11 +127,6 @@ class MultiLabelScorer:
         See :func:`get_scorer`.
     options : dict
         Further arguments of the measure.
-
-    Raises
-    ------
-    ValueError
-        For another name, or a threshold for a measure of rankings.
 
     Examples
     --------
@@ -171,8 +168,7 @@ class MultiLabelScorer:
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for unknown. The columns of a DataFrame are matched by name with those
             that the estimator learned (`label_names_`), if it keeps them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {sample_weight}
 
         Returns
         -------

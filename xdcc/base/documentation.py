@@ -1,12 +1,15 @@
 """Sentences that the documentation of many methods shares, written once.
 
 A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
-class fills in such lines for every subclass and its methods, :func:`documented` for a function.
+class fills in such lines for every subclass and its methods, :func:`documented` for a function or
+another class. A family of estimators may have entries of its own (`MultiLabelEstimator._entries`),
+so may some modules (:func:`documented_with`).
 """
 
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 ENTRIES: Mapping[str, str] = {
     "X": """
@@ -28,12 +31,68 @@ ENTRIES: Mapping[str, str] = {
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         """,
+    "n_jobs": """
+        n_jobs : int or None, default=None
+            Number of threads; None and -1 are all processors. It does not change the model.
+        """,
     "predict_errors": """
         NotFittedError
             Before `fit`.
         ValueError
             If a parameter is outside its domain, or X is not as described or has other features
             than in `fit`.
+        """,
+    "features": """
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features; NaN where a value is missing.
+        """,
+    "features_with_zeros": """
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features; NaN is a missing value, what a sparse X does not store is 0.
+        """,
+    "zeros_and_ones": """
+        Y : float32 array of shape (n_samples, n_labels)
+            Zeros and ones.
+        """,
+    "takes_features": """
+        Parameters
+        ----------
+        X : float32 array or CSR matrix of shape (n_samples, n_features)
+            Checked features; NaN where a value is missing.
+        """,
+    "takes_X": """
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
+            value.
+        """,
+    "returns_self": """
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """,
+    "returns_labels": """
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Zeros and ones.
+        """,
+    "raises_in_predict": """
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, or X is not as described or has other features
+            than in `fit`.
+        """,
+    "raises_for_arguments": """
+        Raises
+        ------
+        ValueError
+            If an argument is not as described.
         """,
     "fitted": """
         n_labels_ : int
@@ -103,13 +162,15 @@ def fill_in(documented: object, entries: Mapping[str, str] = ENTRIES) -> None:
         documented.__doc__ = _PLACE.sub(text, documented.__doc__)
 
 
-def fill_in_class(cls: type) -> None:
+def fill_in_class(cls: type, entries: Mapping[str, str] = ENTRIES) -> None:
     """Fill in the docstrings of a class and of the methods that it defines.
 
     Parameters
     ----------
     cls : type
         What it inherits is left as it is.
+    entries : mapping of str to str
+        Text by name.
 
     Examples
     --------
@@ -123,24 +184,62 @@ def fill_in_class(cls: type) -> None:
     >>> "X : array-like" in Rows.read.__doc__
     True
     """
-    fill_in(cls)
+    fill_in(cls, entries)
     for attribute in vars(cls).values():
-        if inspect.isfunction(attribute):
-            fill_in(attribute)
+        method = getattr(attribute, "__func__", attribute)
+        if inspect.isfunction(method):
+            fill_in(method, entries)
 
 
-def documented[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Fill in the docstring of a function, as a decorator.
+def documented_with[T: Callable[..., Any]](entries: Mapping[str, str]) -> Callable[[T], T]:
+    """Make a decorator that fills in the docstring of a function, or of a class and its methods.
 
     Parameters
     ----------
-    function : callable
-        Gets another `__doc__`.
+    entries : mapping of str to str
+        Text by name, for what some modules share; those of :data:`ENTRIES` come besides.
 
     Returns
     -------
     callable
-        The function.
+        Changes `__doc__` and returns what it is given.
+
+    Examples
+    --------
+    >>> @documented_with({"tree": "tree : int"})
+    ... def depth(tree, X):
+    ...     \"\"\"Tell the depth.
+    ...
+    ...     {tree}
+    ...     {X}
+    ...     \"\"\"
+    >>> "tree : int" in depth.__doc__, "X : array-like" in depth.__doc__
+    (True, True)
+    """
+    every = {**ENTRIES, **entries}
+
+    def fill(described: T) -> T:
+        if isinstance(described, type):
+            fill_in_class(described, every)
+        else:
+            fill_in(described, every)
+        return described
+
+    return fill
+
+
+def documented[T: Callable[..., Any]](described: T) -> T:
+    """Fill in the docstring of a function, or of a class and its methods, as a decorator.
+
+    Parameters
+    ----------
+    described : function or class
+        Gets another `__doc__`.
+
+    Returns
+    -------
+    function or class
+        The same.
 
     Examples
     --------
@@ -154,5 +253,4 @@ def documented[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     >>> "X : array-like" in count_rows.__doc__
     True
     """
-    fill_in(function)
-    return function
+    return documented_with({})(described)

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from xdcc.base.documentation import fill_in_class
+from xdcc.base.documentation import ENTRIES, fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import (
@@ -65,6 +65,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _takes_categories: bool = False
     """Whether the estimator can learn from categorical columns."""
 
+    _entries: ClassVar[Mapping[str, str]] = ENTRIES
+    """What lines in braces of a subclass's docstrings stand for; a family may add to it."""
+
     n_labels_: int
     label_names_: NDArray[np.object_]
     classes_: Classes
@@ -73,7 +76,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Fill in what the subclass's documentation shares with others."""
         super().__init_subclass__(**kwargs)
-        fill_in_class(cls)
+        fill_in_class(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: binary targets and label matrices of zeros and ones; sparse X; missing values."""
@@ -89,36 +92,28 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
         """Probability of every label.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         float array of shape (n_samples, n_labels) or (n_samples, n_classes)
             Probability that the label is 1; of each class, if Y had one dimension.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int array of shape (n_samples, n_labels), or array of shape (n_samples,)
             Zeros and ones; classes, if Y had one dimension.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return self._labels_in_form_of_y(self._labels(self._check_X(X)))
 

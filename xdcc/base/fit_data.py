@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.categories import feature_types
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features, check_features
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels, check_labels, check_labels_again
@@ -33,13 +34,13 @@ LEARNED_FROM_DATA = (
 """Attributes that `check_fit_data` sets, some of them for some data only."""
 
 
+@documented
 class FitData(NamedTuple):
     """Checked input of ``fit``.
 
     Attributes
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN where a value is missing.
+    {features}
     Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown. A label that is unknown in every row that counts
         is 0.
@@ -61,6 +62,7 @@ class FitData(NamedTuple):
     feature_types: list[str] | None = None
 
 
+@documented
 def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
     """Check the input of ``fit`` and set on the estimator what it says about the data.
 
@@ -74,8 +76,7 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
     Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
 (n_samples,)
         As :func:`~xdcc.base.labels.check_labels` takes it.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------
@@ -127,8 +128,7 @@ def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = No
         With the features of fit.
     Y : array-like, sparse matrix, DataFrame or Series
         With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
 
     Returns
     -------

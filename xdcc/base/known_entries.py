@@ -217,7 +217,7 @@ def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
     Raises
     ------
     ValueError
-        As :func:`known_blocks`.
+        If they are not as described there.
 
     Examples
     --------

@@ -18,24 +18,12 @@ class BinaryRelevance(PerLabelClassifier):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
-        arguments below. With another one they keep their defaults: set its own instead.
-    n_estimators : int, default=100
-        Number of boosting iterations per label.
-    max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
-    learning_rate : float, default=0.3
-        Factor by which a tree's leaves are shrunk.
+    {learner}
     random_state : int, RandomState instance or None, default=None
         Seed of row and column samples, or of `estimator`. None is XGBoost's default seed, 0.
-    n_jobs : int or None, default=None
-        Number of threads of XGBoost; None and -1 are all processors. It does not change the model.
+    {threads}
     {sparse_zeros}
-    **booster_params
-        Further parameters of the booster, by these names:
-
-        {booster_params}
+    {further_params}
 
     Attributes
     ----------
@@ -45,14 +33,9 @@ class BinaryRelevance(PerLabelClassifier):
     {categories}
     {sparse_X}
 
-    Notes
-    -----
-    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
-    unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
-    sets of categories; in prediction a category that did not occur in `fit` is missing. With
-    another base learner what is not stored is 0, categories are refused, and missing values are
-    its own affair. NaN in Y is a label that is not known; the row is left out for that label.
-    A label without both values among its rows is predicted constant.
+    {notes}
+    NaN in Y is a label that is not known; the row is left out for that label. A label without
+    both values among its rows is predicted constant.
 
     Examples
     --------

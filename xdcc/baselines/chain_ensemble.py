@@ -9,23 +9,45 @@ from sklearn.multioutput import ClassifierChain
 
 from xdcc.base.domains import Number, Switch
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.learner import seeded
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
 
+@declares_parameters
 class ChainEnsemble(LearnerClassifier):
     """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
 
-    n_estimators: int
-    bootstrap: bool
-    max_samples: float
+    n_estimators: int = 10
+    bootstrap: bool = True
+    max_samples: float = 1.0
 
-    @staticmethod
-    def _default_learner() -> Any:
-        return LogisticRegression(max_iter=1000)
+    _entries = MappingProxyType(
+        {
+            **LearnerClassifier._entries,
+            "ensemble": """
+                estimator : scikit-learn classifier or None, default=None
+                    Base learner, with `predict_proba`; None is logistic regression.
+                n_estimators : int, default=10
+                    Number of chains.
+                bootstrap : bool, default=True
+                    Whether rows are drawn with replacement.
+                max_samples : float, default=1.0
+                    How many rows are drawn for a chain, as a share of all, in (0, 1].
+                """,
+            "seed_and_chains": """
+                random_state : int, RandomState instance or None, default=None
+                    Seed of orders, samples and base learner.
 
+                Attributes
+                ----------
+                chains_ : list of sklearn.multioutput.ClassifierChain
+                    The chains; ``order_`` of each is its label order.
+                """,
+        }
+    )
     _domains = MappingProxyType(
         {
             **LearnerClassifier._domains,
@@ -34,6 +56,10 @@ class ChainEnsemble(LearnerClassifier):
             "max_samples": Number(low=0, high=1, low_open=True),
         }
     )
+
+    @staticmethod
+    def _default_learner() -> Any:
+        return LogisticRegression(max_iter=1000)
 
     def _fit_chains(
         self, data: FitData, learner: Any, random: np.random.RandomState

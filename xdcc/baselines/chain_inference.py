@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn.multioutput import ClassifierChain
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.label_rows import row_blocks
 from xdcc.baselines.chain_model import with_stand_in
 
 
+@documented
 def beam_search(
     chain: ClassifierChain, X: Features, beam_width: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
@@ -27,8 +29,7 @@ def beam_search(
     ----------
     chain : sklearn.multioutput.ClassifierChain
         From :func:`xdcc.baselines.chain_model.fit_chain`.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN where a value is missing.
+    {features}
     beam_width : int
         How many labelsets are kept after each label; of equally probable ones those with absent
         labels first.
@@ -86,6 +87,7 @@ def _search(
     return begun, log_proba
 
 
+@documented
 def labelset_log_proba(
     chain: ClassifierChain, X: Features, Y: NDArray[np.integer]
 ) -> NDArray[np.float64]:
@@ -93,10 +95,8 @@ def labelset_log_proba(
 
     Parameters
     ----------
-    chain : sklearn.multioutput.ClassifierChain
-        From :func:`xdcc.baselines.chain_model.fit_chain`.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN where a value is missing.
+    chain, X
+        As in `beam_search`.
     Y : int array of shape (n_samples, n_labels)
         A labelset for each row.
 

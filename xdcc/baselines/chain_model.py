@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, multioutput
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.baselines.label_model import LabelModel
 
@@ -31,7 +32,7 @@ def fit_chain(
     model : LabelModel
         Is copied for every label; reads :data:`MISSING` as missing.
     X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN where a value is missing.
+        As for :func:`with_stand_in`.
     Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN for unknown.
     order : int array of shape (n_labels,)
@@ -55,13 +56,11 @@ def fit_chain(
         return chain.fit(X_filled, Y_filled, sample_weight=sample_weight)
 
 
+@documented
 def with_stand_in(X: Features) -> Features:
     """Return a copy of X with the stand-in for missing values in place of NaN.
 
-    Parameters
-    ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN where a value is missing.
+    {takes_features}
 
     Returns
     -------

@@ -13,6 +13,21 @@ Order = Literal["random", "frequent", "rare"]
 ORDERS: tuple[str, ...] = get_args(Order)
 """The label orders of a classifier chain that have a name."""
 
+ORDER_ENTRIES = {
+    "order": """
+        order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
+            Order of the labels: drawn with `random_state`, the most or the least frequent first
+            (ties by position), or the labels' indices, for example from :func:`chain_order_of`.
+        """,
+    "chain": """
+        order_ : int array of shape (n_labels,)
+            Indices of the labels in the chain's order.
+        model_ : sklearn.multioutput.ClassifierChain
+            Holds the labels' models.
+        """,
+}
+"""What the documentation of chains with one order for all rows shares."""
+
 
 class _ChainOrder(Protocol):
     def rounds(self, n_labels: int) -> NDArray[np.intp]: ...

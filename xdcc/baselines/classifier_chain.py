@@ -11,7 +11,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
-from xdcc.baselines.chain_order import Order, check_order, resolve_order
+from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 
@@ -23,48 +23,26 @@ class ClassifierChain(PerLabelClassifier):
 
     Parameters
     ----------
-    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
-        Order of the labels: drawn with `random_state`, the most or the least frequent first
-        (ties by position), or the labels' indices, for example from :func:`chain_order_of`.
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
-        arguments below. With another one they keep their defaults: set its own instead.
-    n_estimators : int, default=100
-        Number of boosting iterations per label.
-    max_depth : int, default=6
-        Largest depth of a tree; 0 is no limit.
-    learning_rate : float, default=0.3
-        Factor by which a tree's leaves are shrunk.
+    {order}
+    {learner}
     random_state : int, RandomState instance or None, default=None
         Seed of the random order and of row and column samples, or of `estimator`. None is the
         seed 0.
-    n_jobs : int or None, default=None
-        Number of threads of XGBoost; None and -1 are all processors. It does not change the model.
+    {threads}
     {sparse_zeros}
-    **booster_params
-        Further parameters of the booster, by these names:
-
-        {booster_params}
+    {further_params}
 
     Attributes
     ----------
-    order_ : int array of shape (n_labels,)
-        Indices of the labels in the chain's order.
-    model_ : sklearn.multioutput.ClassifierChain
-        Holds the labels' models.
+    {chain}
     {fitted}
     {categories}
     {sparse_X}
 
-    Notes
-    -----
-    NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
-    unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
-    sets of categories; in prediction a category that did not occur in `fit` is missing. With
-    another base learner what is not stored is 0, categories are refused, and missing values are
-    its own affair. NaN in Y is a label that is not known: its row is left out for that label,
-    and it is a missing value for the labels after it. A label without both values among its rows
-    is predicted constant.
+    {notes}
+    NaN in Y is a label that is not known: its row is left out for that label, and it is a missing
+    value for the labels after it. A label without both values among its rows is predicted
+    constant.
 
     Examples
     --------
@@ -78,6 +56,7 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
+    _entries = MappingProxyType({**PerLabelClassifier._entries, **ORDER_ENTRIES})
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
 

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from xdcc.base.domains import Choice
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_model import with_stand_in
 
 Vote = Literal["label", "probability"]
 
 
+@declares_parameters
 class EnsembleOfChains(ChainEnsemble):
     """Ensemble of classifier chains (ECC).
 
@@ -23,23 +25,10 @@ class EnsembleOfChains(ChainEnsemble):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, with `predict_proba`; None is logistic regression.
-    n_estimators : int, default=10
-        Number of chains.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    max_samples : float, default=1.0
-        How many rows are drawn for a chain, as a share of all, in (0, 1].
+    {ensemble}
     vote : {"label", "probability"}, default="label"
         What a chain gives for a label: its prediction, as in the paper, or its probability.
-    random_state : int, RandomState instance or None, default=None
-        Seed of orders, samples and base learner.
-
-    Attributes
-    ----------
-    chains_ : list of sklearn.multioutput.ClassifierChain
-        The chains; ``order_`` of each is its label order.
+    {seed_and_chains}
     {fitted}
 
     Notes
@@ -65,21 +54,7 @@ class EnsembleOfChains(ChainEnsemble):
 
     _domains = MappingProxyType({**ChainEnsemble._domains, "vote": Choice(get_args(Vote))})
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        bootstrap: bool = True,
-        max_samples: float = 1.0,
-        vote: Vote = "label",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.vote = vote
+    vote: Vote = "label"
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self.chains_ = self._fit_chains(data, learner, random)

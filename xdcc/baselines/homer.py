@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xdcc.base.domains import Number
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.balanced_k_means import balanced_k_means
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.label_model import LabelModel
@@ -39,6 +40,7 @@ class LabelGroup:
     model: LabelModel | None
 
 
+@declares_parameters
 class HOMER(LearnerClassifier):
     """Hierarchy of label groups (HOMER).
 
@@ -89,15 +91,7 @@ class HOMER(LearnerClassifier):
         {**LearnerClassifier._domains, "n_children": Number(low=2, whole=True)}
     )
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_children: int = 3,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_children = n_children
+    n_children: int = 3
 
     @staticmethod
     def _default_learner() -> Any:

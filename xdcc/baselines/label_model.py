@@ -14,7 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class LabelModel(ClassifierMixin, BaseEstimator):
-    """A classifier for a label with the classes 0 and 1; any other value of y is unknown."""
+    """A classifier for a label with the classes 0 and 1; any other value of y is unknown.
+
+    In all methods `X` is an array or sparse matrix of shape (n_samples, n_features).
+    """
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
         """Fit on the rows that are known and have a positive weight.
@@ -46,17 +49,7 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        """Probabilities of absence and presence.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        float array of shape (n_samples, 2)
-        """
+        """Probabilities of absence and presence, shape (n_samples, 2)."""
         if self.constant_ is None:
             positive = self._positive(X)
         else:
@@ -64,17 +57,7 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         return np.stack((1 - positive, positive), axis=1)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Presence: 1 where its probability is at least 0.5.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Features.
-
-        Returns
-        -------
-        int array of shape (n_samples,)
-        """
+        """Presence, shape (n_samples,): 1 where its probability is at least 0.5."""
         return (self.predict_proba(X)[:, 1] >= 0.5).astype(np.int64)
 
     @abstractmethod

@@ -65,18 +65,14 @@ class LabelPowerset(LearnerClassifier):
     def predict_labelset_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each labelset of the training data.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         float array of shape (n_samples, n_labelsets)
             In the order of `labelsets_`.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return self.model_.labelset_proba(self._check_X(X))
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
 Loss = Literal["subset", "hamming"]
@@ -19,11 +20,9 @@ MAX_EXACT_LABELS = 15
 """Most labels of which all 2**n_labels labelsets are gone through."""
 
 
+@declares_parameters
 class LabelsetSearch(LearnerClassifier):
     """Arguments `beam_width` and `loss`, and the probability of given labelsets."""
-
-    beam_width: int | None
-    loss: Loss
 
     _domains = MappingProxyType(
         {
@@ -32,6 +31,9 @@ class LabelsetSearch(LearnerClassifier):
             "loss": Choice(get_args(Loss)),
         }
     )
+
+    beam_width: int | None = None
+    loss: Loss = "subset"
 
     def _width(self) -> int:
         """Labelsets to keep; all, if there is no limit."""

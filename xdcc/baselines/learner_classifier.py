@@ -10,19 +10,18 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from xdcc.base.domains import Anything, Seed
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner import seeded
 
 
+@declares_parameters
 class LearnerClassifier(MultiLabelEstimator):
     """A method on copies of a base learner, which needs every label of every row."""
 
     _domains = MappingProxyType({"estimator": Anything(), "random_state": Seed()})
 
-    def __init__(
-        self, *, estimator: Any = None, random_state: int | np.random.RandomState | None = None
-    ) -> None:
-        self.estimator = estimator
-        self.random_state = random_state
+    estimator: Any = None
+    random_state: int | np.random.RandomState | None = None
 
     @staticmethod
     @abstractmethod
@@ -53,10 +52,7 @@ class LearnerClassifier(MultiLabelEstimator):
         {known_Y}
         {sample_weight}
 
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

@@ -14,10 +14,12 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.known_entries import matching_share
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner_classifier import LearnerClassifier
 from xdcc.baselines.powerset_model import PowersetModel
 
 
+@declares_parameters
 class LPBR(LearnerClassifier):
     """Label powersets of groups of dependent labels (ChiDep, in Mulan: LPBR).
 
@@ -75,19 +77,9 @@ class LPBR(LearnerClassifier):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        patience: int = 5,
-        cv: int = 5,
-        alpha: float = 0.01,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.patience = patience
-        self.cv = cv
-        self.alpha = alpha
+    patience: int = 5
+    cv: int = 5
+    alpha: float = 0.01
 
     @staticmethod
     def _default_learner() -> Any:

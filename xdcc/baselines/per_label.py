@@ -18,10 +18,46 @@ from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.learner import seeded
 from xdcc.baselines.xgb_model import XGBModel
 
+_ENTRIES = {
+    "learner": """
+        estimator : scikit-learn classifier or None, default=None
+            Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
+            arguments below. With another one they keep their defaults: set its own instead.
+        n_estimators : int, default=100
+            Number of boosting iterations per label.
+        max_depth : int, default=6
+            Largest depth of a tree; 0 is no limit.
+        learning_rate : float, default=0.3
+            Factor by which a tree's leaves are shrunk.
+        """,
+    "threads": """
+        n_jobs : int or None, default=None
+            Number of threads of XGBoost; None and -1 are all processors. It does not change the
+            model.
+        """,
+    "further_params": """
+        **booster_params
+            Further parameters of the booster, by these names:
+
+            {booster_params}
+        """,
+    "notes": """
+        Notes
+        -----
+        NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
+        unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
+        sets of categories; in prediction a category that did not occur in `fit` is missing. With
+        another base learner what is not stored is 0, categories are refused, and missing values are
+        its own affair.
+        """,
+}
+"""What documentation says of both, besides what it says of all estimators."""
+
 
 class PerLabelClassifier(BoosterEstimator):
     """A model for each label: XGBoost, or copies of a scikit-learn classifier."""
 
+    _entries = MappingProxyType({**BoosterEstimator._entries, **_ENTRIES})
     _uses_plugin = False
     _missing: float
     """What stands for an absent value on the way to the models."""
@@ -63,10 +99,7 @@ class PerLabelClassifier(BoosterEstimator):
         {Y}
         {sample_weight}
 
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

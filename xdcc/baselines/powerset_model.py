@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.baselines.learner import fit_learner
 from xdcc.decision.labelsets import number_labelsets
 
 
+@documented
 class PowersetModel:
     """A base learner for labelsets; a single labelset needs no learner.
 
@@ -44,10 +46,8 @@ class PowersetModel:
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
-        Y : float32 array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {features}
+        {zeros_and_ones}
         sample_weight : float32 array of shape (n_samples,) or None
             Weights of the rows, positive.
 
@@ -64,10 +64,7 @@ class PowersetModel:
     def labelset_proba(self, X: Features) -> NDArray[np.float64]:
         """Probability of each labelset.
 
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {takes_features}
 
         Returns
         -------
@@ -80,10 +77,7 @@ class PowersetModel:
     def proba(self, X: Features) -> NDArray[np.float64]:
         """Probability of each label: the sum over the labelsets that hold it.
 
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {takes_features}
 
         Returns
         -------
@@ -95,10 +89,7 @@ class PowersetModel:
     def predict(self, X: Features) -> NDArray[np.int64]:
         """Predict the most probable labelset.
 
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Features.
+        {takes_features}
 
         Returns
         -------

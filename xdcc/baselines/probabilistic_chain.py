@@ -10,13 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
 from xdcc.baselines.chain_model import MISSING, fit_chain
-from xdcc.baselines.chain_order import Order, check_order, resolve_order
+from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
 from xdcc.baselines.estimator_model import EstimatorModel
-from xdcc.baselines.labelset_search import LabelsetSearch, Loss
+from xdcc.baselines.labelset_search import LabelsetSearch
 
 
+@declares_parameters
 class ProbabilisticClassifierChain(LabelsetSearch):
     """Probabilistic classifier chain (PCC).
 
@@ -27,9 +29,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     ----------
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba`; None is logistic regression.
-    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
-        Order of the labels: drawn with `random_state`, the most or the least frequent first
-        (ties by position), or the labels' indices.
+    {order}
     beam_width : int or None, default=None
         How many labelsets are kept after each label of the chain. None keeps all of them: exact,
         for at most 15 labels.
@@ -41,10 +41,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
 
     Attributes
     ----------
-    order_ : int array of shape (n_labels,)
-        Indices of the labels in the chain's order.
-    model_ : sklearn.multioutput.ClassifierChain
-        Holds the labels' models.
+    {chain}
     {fitted}
 
     Notes
@@ -71,21 +68,10 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
+    _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        order: Order | ArrayLike = "random",
-        beam_width: int | None = None,
-        loss: Loss = "subset",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.order = order
-        self.beam_width = beam_width
-        self.loss = loss
+    order: Order | ArrayLike = "random"
 
     @staticmethod
     def _default_learner() -> Any:

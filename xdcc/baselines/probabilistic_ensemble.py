@@ -10,11 +10,13 @@ from scipy import special
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
-from xdcc.baselines.labelset_search import LabelsetSearch, Loss
+from xdcc.baselines.labelset_search import LabelsetSearch
 
 
+@declares_parameters
 class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     """Ensemble of probabilistic classifier chains (EPCC).
 
@@ -22,14 +24,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or None, default=None
-        Base learner, with `predict_proba`; None is logistic regression.
-    n_estimators : int, default=10
-        Number of chains.
-    bootstrap : bool, default=True
-        Whether rows are drawn with replacement.
-    max_samples : float, default=1.0
-        How many rows are drawn for a chain, as a share of all, in (0, 1].
+    {ensemble}
     beam_width : int or None, default=None
         How many labelsets each chain keeps after each label. None keeps all of them: exact, for at
         most 15 labels.
@@ -37,13 +32,7 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         What `predict` minimises: ``"subset"`` predicts the labelset with the largest mean
         probability, among those that a chain found; ``"hamming"`` the labels with a mean marginal
         probability of at least 0.5.
-    random_state : int, RandomState instance or None, default=None
-        Seed of orders, samples and base learner.
-
-    Attributes
-    ----------
-    chains_ : list of sklearn.multioutput.ClassifierChain
-        The chains; ``order_`` of each is its label order.
+    {seed_and_chains}
     {fitted}
 
     Notes
@@ -61,30 +50,12 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.ProbabilisticEnsembleOfChains(n_estimators=3, random_state=0)
-    >>> model.fit(data.X, data.Y).predict(data.X[:2])
-    array([[0, 0, 0],
-           [1, 1, 1]])
+    >>> joint = model.fit(data.X, data.Y).log_prob(data.X[:2], [[0, 0, 0], [1, 1, 1]])
+    >>> np.exp(joint).round(2)
+    array([0.42, 0.41])
     """
 
     _domains = MappingProxyType({**LabelsetSearch._domains, **ChainEnsemble._domains})
-
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        bootstrap: bool = True,
-        max_samples: float = 1.0,
-        beam_width: int | None = None,
-        loss: Loss = "subset",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(estimator=estimator, random_state=random_state)
-        self.n_estimators = n_estimators
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.beam_width = beam_width
-        self.loss = loss
 
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
         self._width()

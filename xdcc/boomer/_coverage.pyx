@@ -5,6 +5,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.boomer.conditions cimport covers
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
 from xdcc.kernels.threads cimport threads_worth
@@ -33,23 +34,16 @@ def add_scores(X, arrays, first, last, scores, n_threads):
     """Add the scores of the rules `first` to `last`; see ``_coverage.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const Matrix* matrix = &held.matrix
-    cdef const int64_t[::1] condition_start = arrays.condition_start
-    cdef const int32_t[::1] feature = arrays.feature
-    cdef const int8_t[::1] relation = arrays.relation
-    cdef const float[::1] threshold = arrays.threshold
-    cdef const int64_t[::1] head_start = arrays.head_start
-    cdef const int32_t[::1] label = arrays.head_label
-    cdef const double[::1] score = arrays.head_score
     cdef double[:, ::1] sums = scores
     cdef int64_t row, n_rows = matrix.n_rows
     cdef Rules rules
-    rules.condition_start = &condition_start[0]
-    rules.feature = &feature[0]
-    rules.relation = &relation[0]
-    rules.threshold = &threshold[0]
-    rules.head_start = &head_start[0]
-    rules.label = &label[0]
-    rules.score = &score[0]
+    rules.condition_start = elements[int64_t](arrays.condition_start)
+    rules.feature = elements[int32_t](arrays.feature)
+    rules.relation = elements[int8_t](arrays.relation)
+    rules.threshold = elements[float](arrays.threshold)
+    rules.head_start = elements[int64_t](arrays.head_start)
+    rules.label = elements[int32_t](arrays.head_label)
+    rules.score = elements[double](arrays.head_score)
     rules.first = first
     rules.end = last
     cdef int threads = threads_worth(

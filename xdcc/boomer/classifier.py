@@ -34,6 +34,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.parameters import declares_parameters
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
@@ -57,6 +58,28 @@ _SMALLEST_L2 = 1e-8
 """L2 weight of the linear systems at least: without any, some are singular."""
 
 
+_ENTRIES = {
+    "takes_X_and_n_rules": """
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and categories in a DataFrame; NaN is a missing value.
+        n_rules : int, optional
+            How many of the rules count, the first ones; `best_n_rules_` if None.
+        """,
+    "raises_as_scores": """
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `decision_function`.
+        """,
+}
+"""What the documentation of several methods shares, besides what that of all estimators does."""
+
+
+@declares_parameters
 class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
 
@@ -113,8 +136,7 @@ class BoomerClassifier(MultiLabelEstimator):
         Whether to show a progress bar.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples of rows and attributes.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------
@@ -130,6 +152,7 @@ class BoomerClassifier(MultiLabelEstimator):
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
         Labelsets of the training data, the most frequent first.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -148,6 +171,7 @@ class BoomerClassifier(MultiLabelEstimator):
     if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
+    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_ENTRIES})
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -171,61 +195,35 @@ class BoomerClassifier(MultiLabelEstimator):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_rules: int = 1000,
-        loss: LossName = "logistic_label_wise",
-        head: Literal["single", "complete"] = "single",
-        learning_rate: float = 0.3,
-        l2: float = 1.0,
-        sample: Literal["bootstrap"] | None = "bootstrap",
-        max_features: Literal["log2"] | int | float | None = "log2",
-        label_bins: int | float | None = None,
-        prediction: Prediction = "auto",
-        categorical_features: ArrayLike | None = None,
-        max_conditions: int | None = None,
-        min_coverage: int = 1,
-        warm_start: bool = False,
-        early_stopping_rounds: int | None = None,
-        verbose: int = 0,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rules = n_rules
-        self.loss = loss
-        self.head = head
-        self.learning_rate = learning_rate
-        self.l2 = l2
-        self.sample = sample
-        self.max_features = max_features
-        self.label_bins = label_bins
-        self.prediction = prediction
-        self.categorical_features = categorical_features
-        self.max_conditions = max_conditions
-        self.min_coverage = min_coverage
-        self.warm_start = warm_start
-        self.early_stopping_rounds = early_stopping_rounds
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_rules: int = 1000
+    loss: LossName = "logistic_label_wise"
+    head: Literal["single", "complete"] = "single"
+    learning_rate: float = 0.3
+    l2: float = 1.0
+    sample: Literal["bootstrap"] | None = "bootstrap"
+    max_features: Literal["log2"] | int | float | None = "log2"
+    label_bins: int | float | None = None
+    prediction: Prediction = "auto"
+    categorical_features: ArrayLike | None = None
+    max_conditions: int | None = None
+    min_coverage: int = 1
+    warm_start: bool = False
+    early_stopping_rounds: int | None = None
+    verbose: int = 0
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any, *, eval_set: EvalSet | None = None) -> Self:
         """Learn rules (Algorithm 1).
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
+        {X}
+        {known_Y}
         eval_set : sequence of pairs (X, Y), optional
             Data on which the mean loss is measured after each rule.
 
-        Returns
-        -------
-        BoomerClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------
@@ -261,12 +259,7 @@ class BoomerClassifier(MultiLabelEstimator):
     def decision_function(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
         """Scores (equation 2): positive ones speak for a label.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
@@ -289,8 +282,7 @@ class BoomerClassifier(MultiLabelEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {X}
         n_rules : sequence of int, optional
             Ascending numbers of rules; after every rule if None.
 
@@ -314,24 +306,11 @@ class BoomerClassifier(MultiLabelEstimator):
     def predict(self, X: Any, n_rules: int | None = None) -> NDArray[np.int64]:
         """Labels.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {returns_labels}
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         return self.labels_of(self._scores(self._check_X(X), n_rules))
 
@@ -342,24 +321,14 @@ class BoomerClassifier(MultiLabelEstimator):
         (1 + score) / 2, cut to [0, 1]. The example-wise loss speaks of labelsets: it is the sum
         over the known labelsets with the label of exp(-loss), divided by the sum over all.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
         float array of shape (n_samples, n_labels)
             In [0, 1].
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         return self._proba_in_form_of_y(self._proba(self._check_X(X), n_rules))
 
@@ -369,24 +338,14 @@ class BoomerClassifier(MultiLabelEstimator):
         Proportional to exp(-loss) with the logistic losses, to the product of the labels'
         probabilities with the squared ones.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+        {takes_X_and_n_rules}
 
         Returns
         -------
         float array of shape (n_samples, n_labelsets)
             In the order of `labelsets_`; each row sums to 1.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `decision_function`.
+        {raises_as_scores}
         """
         scores = self._scores(self._check_X(X), n_rules)
         return labelset_proba(self._loss(), self.labelsets_, scores)
@@ -399,10 +358,7 @@ class BoomerClassifier(MultiLabelEstimator):
         scores : float64 array of shape (n_samples, n_labels)
             From `decision_function` or `staged_decision_function`.
 
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {returns_labels}
 
         Raises
         ------

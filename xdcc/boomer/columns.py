@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 
 
+@documented
 class SortedColumns(NamedTuple):
     """Columns of X, one after the other.
 
@@ -46,8 +48,7 @@ class SortedColumns(NamedTuple):
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            NaN is a missing value; what a sparse X does not store is 0.
+        {features_with_zeros}
         nominal : bool array of shape (n_features,)
             Which attributes are nominal.
 

@@ -68,12 +68,8 @@ def labelset_proba(
 
     Parameters
     ----------
-    loss : Loss
-        The loss that the scores are trained for.
-    labelsets : int8 array of shape (n_labelsets, n_labels)
-        The known labelsets.
-    scores : float64 array of shape (n_samples, n_labels)
-        Scores.
+    loss, labelsets, scores
+        As for `predict_labels`.
 
     Returns
     -------
@@ -90,13 +86,9 @@ def label_proba(
 
     Parameters
     ----------
-    loss : Loss
-        The loss that the scores are trained for. If it is decomposable its own marginals are
-        taken, else the sums over the known labelsets.
-    labelsets : int8 array of shape (n_labelsets, n_labels)
-        The known labelsets.
-    scores : float64 array of shape (n_samples, n_labels)
-        Scores.
+    loss, labelsets, scores
+        As for `predict_labels`. If the loss is decomposable its own marginals are taken, else
+        the sums over the known labelsets.
 
     Returns
     -------

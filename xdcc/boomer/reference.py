@@ -145,11 +145,7 @@ def complete_head(gradient: Floats, hessian: Floats, l2: float, share: float = 0
 
     Parameters
     ----------
-    gradient, hessian : float arrays of shapes (n_labels,) and (n_labels, n_labels)
-        Sums over the covered rows.
-    l2 : float
-        L2 weight.
-    share : float, default=0.0
+    gradient, hessian, l2, share
         As for `bin_labels`.
 
     Returns

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.boomer._coverage import RELATIONS, add_scores
 
 
@@ -126,6 +127,7 @@ class Rule:
         return f"if {self.body} then {head} ({self.n_covered} {rows})"
 
 
+@documented
 class RuleList(Sequence[Rule]):
     """The rules of a model, in the order in which they were learned, the default rule first.
 
@@ -142,14 +144,8 @@ class RuleList(Sequence[Rule]):
 
     Attributes
     ----------
-    condition_start : int64 array of shape (n_rules + 1,)
-        Rule `t` has the conditions ``condition_start[t]`` to ``condition_start[t + 1]``.
-    feature, relation, threshold : arrays of shape (n_conditions,)
-        The conditions.
-    head_start : int64 array of shape (n_rules + 1,)
-        Rule `t` has the scores ``head_start[t]`` to ``head_start[t + 1]``.
-    head_label, head_score : arrays
-        Labels and their scores.
+    condition_start, feature, relation, threshold, head_start, head_label, head_score : arrays
+        As in :class:`RuleArrays`.
     n_covered : int64 array of shape (n_rules,)
         Training rows that each rule covers.
 
@@ -235,8 +231,7 @@ class RuleList(Sequence[Rule]):
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features.
+        {features}
         first, last : int
             Which rules; `last` is not among them.
         scores : float64 array of shape (n_samples, n_labels)
@@ -252,8 +247,7 @@ class RuleList(Sequence[Rule]):
 
         Parameters
         ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features.
+        {features}
         n_threads : int
             Number of threads.
 

@@ -57,8 +57,7 @@ int, default="sumGain"
     random_state : int, RandomState instance or None, default=None
         Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
         own estimators: two fits give the same model.
-    n_jobs : int or None, default=None
-        Number of threads; None and -1 are all processors. It does not change the model.
+    {n_jobs}
     eval_metric : str or list of str, default=None
         What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
         `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default).
@@ -166,12 +165,9 @@ int, default="sumGain"
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown. One dimension is a single label.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows.
+        {X}
+        {Y}
+        {sample_weight}
         eval_set : sequence of pairs (X, Y), optional
             Data on which `eval_metric` is measured in every iteration.
         xgb_model : MultiLabelXGBClassifier, xgboost.Booster or path-like, optional

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from xdcc.boosting.documentation import documented_twin
+
 SplitMethod = Literal["sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"]
 Scope = Literal["any", "all", "mean"]
 type Floats = NDArray[np.floating[Any]]
@@ -89,6 +91,7 @@ def gradients(
     return grad, hess
 
 
+@documented_twin
 def label_weights_and_gains(
     G: ArrayLike,
     H: ArrayLike,
@@ -123,10 +126,7 @@ def label_weights_and_gains(
     weights, gains : float64 arrays, shape (n_labels,)
         Not shrunk by a learning rate. Both 0 for a label that counts 0, as one with H_j <= 0 does.
 
-    Raises
-    ------
-    ValueError
-        If the scope is unknown.
+    {raises_for_scope}
 
     Examples
     --------
@@ -146,6 +146,7 @@ def label_weights_and_gains(
     return weights, gains
 
 
+@documented_twin
 def node_score(
     G: ArrayLike, H: ArrayLike, method: SplitMethod, **regularisation: Unpack[Regularisation]
 ) -> float:
@@ -166,10 +167,7 @@ def node_score(
     float
         The gain of a split is score(left) + score(right) - score(node).
 
-    Raises
-    ------
-    ValueError
-        If the method or the scope is unknown.
+    {raises}
 
     Examples
     --------
@@ -189,6 +187,7 @@ def node_score(
     return float(terms.sum() if aggregate == "sum" else terms.max())
 
 
+@documented_twin
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
 ) -> bool:
@@ -207,10 +206,7 @@ def split_allowed(
     -------
     bool
 
-    Raises
-    ------
-    ValueError
-        If the scope is unknown.
+    {raises_for_scope}
 
     Examples
     --------
@@ -236,13 +232,13 @@ def _checked[Name: str](name: Name, known: tuple[Name, ...]) -> Name:
     return name
 
 
+@documented_twin
 def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
     """Cuts that tell every two values of a feature apart, as a histogram with enough bins has.
 
     Parameters
     ----------
-    X : array-like, shape (n_rows, n_features)
-        NaN where missing.
+    {rows}
 
     Returns
     -------
@@ -282,6 +278,7 @@ CANDIDATE = np.dtype(
 """A candidate split. Its gain is -inf if the split is not allowed."""
 
 
+@documented_twin
 def candidate_gains(
     X: ArrayLike,
     grad: ArrayLike,
@@ -313,10 +310,7 @@ def candidate_gains(
         The order is the order of preference among equal gains: by feature, missing right before
         missing left, by threshold.
 
-    Raises
-    ------
-    ValueError
-        If the method or the scope is unknown.
+    {raises}
 
     Examples
     --------
@@ -402,6 +396,7 @@ class ReferenceTree:
         return result
 
 
+@documented_twin
 def grow_tree(
     X: ArrayLike,
     grad: ArrayLike,
@@ -422,10 +417,8 @@ def grow_tree(
 
     Parameters
     ----------
-    X : array-like, shape (n_rows, n_features)
-        NaN where missing.
-    grad, hess : array-like, shape (n_rows, n_labels)
-        Derivatives of the loss.
+    {rows}
+    {derivatives}
     cuts : sequence of n_features array-likes
         As for `candidate_gains`.
     method : one of `SPLIT_METHODS`
@@ -443,10 +436,7 @@ def grow_tree(
     -------
     ReferenceTree
 
-    Raises
-    ------
-    ValueError
-        If the method or the scope is unknown.
+    {raises}
 
     Examples
     --------
@@ -492,6 +482,7 @@ def grow_tree(
     )
 
 
+@documented_twin
 def boost(
     X: ArrayLike,
     Y: ArrayLike,
@@ -510,8 +501,7 @@ def boost(
 
     Parameters
     ----------
-    X : array-like, shape (n_rows, n_features)
-        NaN where missing.
+    {rows}
     Y : array-like, shape (n_rows, n_labels)
         0, 1, or NaN where the label is unknown.
     n_rounds : int
@@ -527,10 +517,7 @@ def boost(
     -------
     list of ReferenceTree
 
-    Raises
-    ------
-    ValueError
-        If the method or the scope is unknown.
+    {raises}
 
     Examples
     --------

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.boosting.documentation import documented_twin
 from xdcc.boosting.reference import (
     Floats,
     ReferenceTree,
@@ -176,6 +177,7 @@ def combine(
     return np.asarray(grad)[:, labels] @ matrix, np.asarray(hess)[:, labels] @ shares
 
 
+@documented_twin
 def grow_sketched_tree(
     X: ArrayLike,
     grad: ArrayLike,
@@ -192,10 +194,8 @@ def grow_sketched_tree(
 
     Parameters
     ----------
-    X : array-like, shape (n_rows, n_features)
-        NaN where missing.
-    grad, hess : array-like, shape (n_rows, n_labels)
-        Derivatives of the loss.
+    {rows}
+    {derivatives}
     labels, matrix
         As for `combine`. Other labels have the value 0 in every leaf.
     cuts, max_depth, learning_rate, method, **options

@@ -137,8 +137,7 @@ int, default="maxGain"
         round one more.
         None is the booster's default seed, 0, as in XGBoost's own estimators: two fits give the
         same model.
-    n_jobs : int or None, default=None
-        Number of threads; None and -1 are all processors. It does not change the model.
+    {n_jobs}
     {sparse_zeros}
     verbose : int, default=0
         Whether to print a line after each round.
@@ -330,18 +329,14 @@ int, default="maxGain"
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float32]]:
         """Probability of every label after each round.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Yields
         ------
         float32 array of shape (n_samples, n_labels)
             As `predict_proba` of a chain that ends with this round.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         return (
             self._proba_in_form_of_y(self._read_proba(state))
@@ -349,20 +344,12 @@ int, default="maxGain"
         )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
-        """Labels after each round.
-
-        Parameters
-        ----------
-        {X}
+        """Labels after each round; what it takes and raises is as in `staged_predict_proba`.
 
         Yields
         ------
         int array of shape (n_samples, n_labels)
             As `predict` of a chain that ends with this round.
-
-        Raises
-        ------
-        {predict_errors}
         """
         return (
             self._labels_in_form_of_y(self._decide(self._read_proba(state)))
@@ -372,18 +359,14 @@ int, default="maxGain"
     def chain_order(self, X: Any) -> ChainOrder:
         """Tell which label was propagated in which round, and with what value.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         ChainOrder
             Arrays `labels` and `values` of shape (n_samples, n_rounds * labels_per_round).
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         labels, values = [], []
         for state in self._run(self._check_X(X)):

@@ -12,6 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.documentation import documented
+
 Prediction = Literal["cumulated", "standard"]
 Cumulation = Literal["equation9", "authors"]
 
@@ -104,6 +106,7 @@ def cumulated_proba(
     return np.where(np.isnan(P), running, P)
 
 
+@documented
 def labels_from_proba(
     Y_proba: NDArray[np.floating], prediction: Prediction, cumulation: Cumulation
 ) -> NDArray[np.int64]:
@@ -119,10 +122,7 @@ def labels_from_proba(
         How it was cumulated, if it was. The authors' code rounds, so that exactly 0.5 is
         negative; everywhere else it is positive.
 
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {returns_labels}
 
     Examples
     --------

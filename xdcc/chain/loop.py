@@ -12,6 +12,7 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.chain.cumulation import accumulate
 from xdcc.chain.end_label import at_end
@@ -74,13 +75,13 @@ class ChainState:
         return not (np.isnan(self.P).any(axis=1) & ~self.ended).any()
 
 
+@documented
 class ChainRun:
     """Rows on their way through the rounds of a trained chain.
 
     Parameters
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
+    {features}
     n_labels : int
         Number of labels.
     n_rounds : int

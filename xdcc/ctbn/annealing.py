@@ -10,6 +10,7 @@ Source: section 5.4 of the paper, after annealed MAP (Yuan, Lu, Druzdzel, UAI 20
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from xdcc.base.documentation import documented
 from xdcc.ctbn.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
 
@@ -22,6 +23,7 @@ _BLOCK = 2**22
 """Probabilities that are held at a time when all labelsets are tried."""
 
 
+@documented
 def anneal(
     log_cpds: list[Floats],
     trees: list[Parents],
@@ -44,10 +46,7 @@ def anneal(
     random : RandomState
         Source of randomness.
 
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {returns_labels}
     """
     best, best_value = _best_of_trees(log_cpds, trees, weights)
     if len(trees) == 1:
@@ -63,6 +62,7 @@ def anneal(
     return best
 
 
+@documented
 def exact_map(log_cpds: list[Floats], trees: list[Parents], weights: Floats) -> Ints:
     """Try all labelsets; ties go to the one that comes first in lexicographic order.
 
@@ -71,10 +71,7 @@ def exact_map(log_cpds: list[Floats], trees: list[Parents], weights: Floats) -> 
     log_cpds, trees, weights
         As in `anneal`.
 
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {returns_labels}
 
     Raises
     ------

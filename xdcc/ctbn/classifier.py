@@ -85,8 +85,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
         Most iterations of the logistic regressions' solver.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits of the rows, of annealing and of the draws.
-    n_jobs : int or None, default=None
-        Number of threads in `fit`, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------
@@ -121,11 +120,11 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.CTBNMixtureClassifier(max_components=2, C=1.0, random_state=0)
-    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    >>> model.fit(data.X, data.Y).structures_[0]
+    [('label_0', 'label_1'), ('label_0', 'label_2')]
+    >>> model.predict(data.X[:2])
     array([[0, 0, 1],
            [1, 1, 1]])
-    >>> model.structures_[0]
-    [('label_0', 'label_1'), ('label_0', 'label_2')]
     """
 
     _domains = MappingProxyType(
@@ -181,10 +180,7 @@ class CTBNMixtureClassifier(MultiLabelEstimator):
         {X}
         {Y}
 
-        Returns
-        -------
-        CTBNMixtureClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------
@@ -388,8 +384,8 @@ class CTBNClassifier(CTBNMixtureClassifier):
     --------
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
-    >>> model = xdcc.CTBNClassifier(C=1.0, random_state=0).fit(data.X, data.Y)
-    >>> model.structures_
+    >>> model = xdcc.CTBNClassifier(C=1.0, random_state=0)
+    >>> model.fit(data.X, data.Y).structures_
     [[('label_2', 'label_1'), ('label_0', 'label_2')]]
     """
 

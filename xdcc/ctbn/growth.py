@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
+from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
@@ -57,6 +58,7 @@ class Growth:
     final_curve: list[float] = field(default_factory=list)
 
 
+@documented_tree
 class Grower:
     """Grows mixtures on given data.
 
@@ -89,8 +91,7 @@ class Grower:
         ----------
         X : float array or CSR matrix of shape (n, n_features)
             Features, at least two rows.
-        Y : float array of shape (n, n_labels)
-            0, 1, or NaN for unknown.
+        {known_or_not}
         max_components : int
             Most trees; one needs no validation part.
 
@@ -109,7 +110,7 @@ class Grower:
             )
         n_iter = max([1, *(len(curve) - 1 for curve in growth.curves[1:-1])])
         limits = replace(self._limits, max_iter=min(n_iter, self._limits.max_iter))
-        mixture, growth.final_curve = self._improve(self._exact, mixture, X, Y, limits)
+        mixture, growth.final_curve = expectation_maximisation(self._exact, mixture, X, Y, limits)
         return without_collapsed(mixture, len(Y)), growth
 
     def sequence(
@@ -130,7 +131,7 @@ class Grower:
             With one tree, two, and so on.
         """
         mixture = Mixture([self._component(*train, np.ones(len(train[1])))], np.ones(1))
-        mixture, curve = self._improve(self._rough, mixture, *train, self._limits)
+        mixture, curve = expectation_maximisation(self._rough, mixture, *train, self._limits)
         while True:
             growth.curves.append(curve)
             growth.validation.append(float(mixture.log_prob(*validation).sum()))
@@ -141,7 +142,9 @@ class Grower:
             size = len(mixture.components) + 1
             weights = np.append(mixture.weights * (size - 1), 1.0) / size
             mixture = Mixture([*mixture.components, new], weights)
-            mixture, curve = self._improve(self._rough, mixture, *train, self._limits, validation)
+            mixture, curve = expectation_maximisation(
+                self._rough, mixture, *train, self._limits, validation
+            )
 
     def _grow_to_peak(
         self,
@@ -170,17 +173,6 @@ class Grower:
         held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self._random)
         train, held = ((X[rows], Y[rows], weights[rows]) for rows in (~held_out, held_out))
         return maximum_branching(*edge_weights(self._rough, train, held))
-
-    def _improve(
-        self,
-        learner: Learner,
-        mixture: Mixture,
-        X: Matrix,
-        Y: Floats,
-        limits: EMLimits,
-        validation: tuple[Matrix, Floats] | None = None,
-    ) -> tuple[Mixture, list[float]]:
-        return expectation_maximisation(learner, mixture, X, Y, limits, validation)
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
+from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner, Models
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import (
@@ -61,6 +62,7 @@ class Component:
         return log_cpd_of(log_odds)
 
 
+@documented_tree
 @dataclass(frozen=True)
 class Mixture:
     """Components and their weights.
@@ -84,10 +86,8 @@ class Mixture:
 
         Parameters
         ----------
-        X : float array or CSR matrix of shape (n, n_features)
-            Features.
-        Y : float array of shape (n, n_labels)
-            0, 1, or NaN for unknown.
+        {rows}
+        {known_or_not}
 
         Returns
         -------
@@ -118,6 +118,7 @@ def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
     return found
 
 
+@documented_tree
 def fit_component(
     learner: Learner, X: Matrix, Y: Floats, parents: Parents, weights: Floats
 ) -> Component:
@@ -125,14 +126,11 @@ def fit_component(
 
     Parameters
     ----------
-    learner : Learner
-        Trains the models.
-    X : float array or CSR matrix of shape (n, n_features)
-        Features.
+    {learner}
+    {rows}
     Y : float array of shape (n, n_labels)
         0, 1, or NaN for unknown; a label counts where it and its parent are known.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {parents}
     weights : float array of shape (n,)
         Not negative, of the rows.
 
@@ -146,6 +144,7 @@ def fit_component(
     return Component(parents, models)
 
 
+@documented_tree
 def expectation_maximisation(
     learner: Learner,
     mixture: Mixture,
@@ -158,14 +157,11 @@ def expectation_maximisation(
 
     Parameters
     ----------
-    learner : Learner
-        Trains the models.
+    {learner}
     mixture : Mixture
         Where to begin.
-    X : float array or CSR matrix of shape (n, n_features)
-        Features.
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown.
+    {rows}
+    {known_or_not}
     limits : EMLimits
         When to end.
     validation : tuple of X and Y, optional

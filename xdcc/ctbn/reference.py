@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents
 
@@ -23,15 +24,14 @@ def all_labelsets(n_labels: int) -> Ints:
     return np.array(list(itertools.product((0, 1), repeat=n_labels)), dtype=np.int64)
 
 
+@documented_tree
 def log_prob(log_cpd: Floats, parents: Parents, labelset: Ints, row: int) -> float:
     """Add up the logarithms of a labelset's conditional probabilities (equation 4).
 
     Parameters
     ----------
-    log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {log_cpd}
+    {parents}
     labelset : int array of shape (n_labels,)
         Zeros and ones.
     row : int

@@ -10,6 +10,7 @@ labels right below the virtual root are the tree's roots, of which there may be 
 import networkx as nx
 import numpy as np
 
+from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents
@@ -18,6 +19,7 @@ _MOST_ENTRIES = 2**22
 """Rows times models that are trained at a time."""
 
 
+@documented_tree
 def edge_weights(
     learner: Learner,
     train: tuple[Matrix, Floats, Floats],
@@ -27,8 +29,7 @@ def edge_weights(
 
     Parameters
     ----------
-    learner : Learner
-        Trains the models.
+    {learner}
     train, held_out : tuples of X, Y and weights
         Features (n, n_features), labels (n, n_labels) with NaN for unknown, and weights (n,) of
         the rows. A label that is unknown does not count; where a parent is unknown, the

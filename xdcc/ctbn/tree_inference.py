@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.logistic import Floats
 
 type Parents = NDArray[np.intp]
@@ -95,15 +96,14 @@ def top_down(parents: Parents) -> list[int]:
     return order
 
 
+@documented_tree
 def labelset_log_prob(log_cpd: Floats, parents: Parents, Y: NDArray[np.integer]) -> Floats:
     """Log P(y|x) of whole labelsets (equation 4).
 
     Parameters
     ----------
-    log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {log_cpd}
+    {parents}
     Y : int array of shape (n_samples, n_labels)
         Zeros and ones.
 
@@ -125,15 +125,14 @@ def labelset_log_prob(log_cpd: Floats, parents: Parents, Y: NDArray[np.integer])
     return total
 
 
+@documented_tree
 def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) -> Posterior:
     """Posteriors of all labels and of all pairs of a label and its parent.
 
     Parameters
     ----------
-    log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {log_cpd}
+    {parents}
     known : float array of shape (n_samples, n_labels) or None
         0, 1, or NaN where a label is not known; None if none is.
 
@@ -176,20 +175,16 @@ def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) 
     return Posterior(log_evidence, pairs)
 
 
+@documented_tree
 def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
     """Most probable labelset of every row (equation 1 for one tree); ties go to 0.
 
     Parameters
     ----------
-    log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {log_cpd}
+    {parents}
 
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {returns_labels}
 
     Examples
     --------
@@ -214,6 +209,7 @@ def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
     return Y
 
 
+@documented_tree
 def draw(
     log_cpd: Floats, parents: Parents, rows: NDArray[np.intp], uniform: Floats
 ) -> NDArray[np.int8]:
@@ -221,10 +217,8 @@ def draw(
 
     Parameters
     ----------
-    log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities.
-    parents : int array of shape (n_labels,)
-        The tree.
+    {log_cpd}
+    {parents}
     rows : int array of shape (n_draws,)
         For which row each labelset is drawn.
     uniform : float array of shape (n_draws, n_labels)

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Self
 
 import distributed
@@ -74,6 +75,18 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
            [1, 1, 1]])
     """
 
+    _entries = MappingProxyType(
+        {
+            **chain.DynamicChainClassifier._entries,
+            "takes_any_X": """
+                Parameters
+                ----------
+                X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
+(n_samples, n_features)
+                    Numbers; NaN is a missing value.
+                """,
+        }
+    )
     _takes_categories = False  # chunks would have to agree on their numbers
     _client: distributed.Client | None = None
 
@@ -224,20 +237,14 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     def predict_proba(self, X: Any) -> Any:
         """Probability of every label: the chain's cumulated or standard prediction.
 
-        Parameters
-        ----------
-        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
-(n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {takes_any_X}
 
         Returns
         -------
         float32 array of shape (n_samples, n_labels)
             A Dask array, not computed yet, if X is a Dask collection. `predict` does likewise.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         if not is_collection(X):
             return super().predict_proba(X)
@@ -251,11 +258,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Probability of every label after each round.
 
-        Parameters
-        ----------
-        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
-(n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {takes_any_X}
 
         Yields
         ------
@@ -264,9 +267,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             they are computed together, ``dask.compute(*chain.staged_predict_proba(X))``.
             `staged_predict` does likewise.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         if not is_collection(X):
             return super().staged_predict_proba(X)
@@ -283,11 +284,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     def chain_order(self, X: Any) -> ChainOrder:
         """Tell which label was propagated in which round, and with what value.
 
-        Parameters
-        ----------
-        X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
-(n_samples, n_features)
-            Numbers; NaN is a missing value.
+        {takes_any_X}
 
         Returns
         -------
@@ -296,9 +293,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             arrays, not computed yet, if X is a Dask collection; ``dask.compute(order)[0]`` has
             them computed.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         if not is_collection(X):
             return super().chain_order(X)

@@ -86,9 +86,8 @@ def read_sparse(
 
     Parameters
     ----------
-    rows : list of Line
-    readers : list of AttributeReader
-        One per declared attribute.
+    rows, readers
+        As in `read_dense`.
 
     Returns
     -------

@@ -64,6 +64,7 @@ def make_multilabel(
     Returns
     -------
     MultiLabelDataset
+        With the features x0, x1 and so on, and the labels y0, y1 and so on.
 
     Raises
     ------

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
+
 type Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-6
@@ -74,6 +76,7 @@ class Cuts(NamedTuple):
         return np.append(0.0, np.cumsum(amounts[self.order]))[self.sizes]
 
 
+@documented
 def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.int64]:
     """Predict the labels whose probability is at least the threshold.
 
@@ -84,10 +87,7 @@ def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.in
     thresholds : float or array-like of shape (n_labels,)
         One for all labels, or one for each.
 
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {returns_labels}
 
     Raises
     ------

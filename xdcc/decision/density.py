@@ -8,6 +8,7 @@ data equal to that of the training data.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 
@@ -15,6 +16,7 @@ _TOLERANCE = 1e-12
 """Differences of densities below it are rounding."""
 
 
+@documented
 def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None = None) -> float:
     """Choose the threshold for all labels that predicts a given label density.
 
@@ -34,10 +36,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
         two are equally near. It lies midway between neighbouring probabilities, so equal
         probabilities are predicted together.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+    {raises_for_arguments}
 
     Examples
     --------
@@ -51,6 +50,7 @@ def pcut(Y_proba: ArrayLike, density: float, *, sample_weight: ArrayLike | None 
     return _cut_at(proba.ravel(), float(_shares(density, ())), _entry_weights(proba, sample_weight))
 
 
+@documented
 def per_label_pcut(
     Y_proba: ArrayLike, frequencies: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> NDArray[np.float64]:
@@ -70,10 +70,7 @@ def per_label_pcut(
     float64 array of shape (n_labels,)
         For each label what `pcut` chooses for it alone.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+    {raises_for_arguments}
 
     Examples
     --------

@@ -23,6 +23,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.label_rows import row_blocks
 
 type Floats = NDArray[np.float64]
@@ -52,6 +53,7 @@ class F1Maximum(NamedTuple):
     expected_f1: Floats
 
 
+@documented
 class SizedMarginals(NamedTuple):
     """For each row, how probable a label is together with the size of the labelset.
 
@@ -90,10 +92,7 @@ class SizedMarginals(NamedTuple):
         -------
         SizedMarginals
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+        {raises_for_arguments}
         """
         sets = _check_binary(labelsets, "labelsets", 2)
         weight = _check_probabilities(probabilities)
@@ -124,10 +123,7 @@ class SizedMarginals(NamedTuple):
         -------
         SizedMarginals
 
-        Raises
-        ------
-        ValueError
-            If an argument is not as described.
+        {raises_for_arguments}
         """
         draws = _check_binary(samples, "samples", 3)
         if weights is None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
@@ -51,6 +52,7 @@ def number_labelsets(
     return labelsets[by_frequency], np.argsort(by_frequency)[labelset].astype(np.int32)
 
 
+@documented
 class KnownLabelsets:
     """The distinct labelsets of training data.
 
@@ -113,10 +115,7 @@ class KnownLabelsets:
         prior : float, default=0.0
             Not negative. How much frequent labelsets are preferred; choose it on validation data.
 
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Zeros and ones.
+        {returns_labels}
 
         Raises
         ------

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.decision.cuts import Cuts, Floats, apply_thresholds
 from xdcc.decision.measures import MEASURES, Measure
@@ -22,6 +23,7 @@ _TOLERANCE = 1e-10
 """Differences of a measure below it are rounding."""
 
 
+@documented
 def best_threshold(
     Y_true: Any,
     Y_proba: ArrayLike,
@@ -43,8 +45,7 @@ def best_threshold(
         "jaccard", with the conventions of :mod:`xdcc.metrics`; or
         ``measure(Y_true, Y_pred)`` that returns a number, more being better, and takes
         `sample_weight` if weights are given.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
     max_candidates : int, default=200
         For a callable, how many thresholds are tried at most: the candidates' ranks are then
         evenly spaced, the first and the last included. A measure known by name is computed for
@@ -57,10 +58,7 @@ def best_threshold(
         one below all of them. Of several with the highest measure the one nearest to 0.5 is
         taken, and of two equally near the higher.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+    {raises_for_arguments}
 
     Examples
     --------
@@ -82,6 +80,7 @@ def best_threshold(
     return _choose(thresholds, np.array(scores, dtype=np.float64), near=0.5)
 
 
+@documented
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
@@ -104,15 +103,12 @@ def best_thresholds_per_label(
 
     Parameters
     ----------
-    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-        0, 1, or NaN where the label is unknown; such an entry does not count.
-    Y_proba : array-like of shape (n_samples, n_labels)
-        Probabilities of rows that the model was not trained on.
+    Y_true, Y_proba
+        As in :func:`best_threshold`.
     measure : str, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
         "jaccard", with the conventions of :mod:`xdcc.metrics`.
-    sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows.
+    {sample_weight}
     min_positive : int, default=10
         How many rows of positive weight must have a label for a threshold of its own. 0 lets
         every label have one.
@@ -125,10 +121,7 @@ def best_thresholds_per_label(
         the one nearest to the threshold for all labels is taken, and of two equally near the
         higher.
 
-    Raises
-    ------
-    ValueError
-        If an argument is not as described.
+    {raises_for_arguments}
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""NumPy arrays of what a kernel has gathered in C++ vectors."""
+"""NumPy arrays in and out of kernels: pointers into given ones, new ones of C++ vectors."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
@@ -29,3 +29,8 @@ cdef inline object as_array(const element* values, size_t size):
     if size:
         memcpy(&view[0], values, size * sizeof(element))
     return result
+
+
+cdef inline const element* elements(const element[::1] values) noexcept:
+    """Point at the elements of an array, which has to stay alive; NULL if there is none."""
+    return &values[0] if values.shape[0] else NULL

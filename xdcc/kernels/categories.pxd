@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from xdcc.kernels.search cimport first_at_least
+
 
 cdef struct Categories:
     const float* value             # of feature f: value[start[f] : start[f + 1]]
@@ -27,11 +29,5 @@ cdef inline int32_t category_number(
     const Categories* categories, int64_t feature, float value
 ) noexcept nogil:
     """Position of a value among those of its feature."""
-    cdef int32_t low = categories.start[feature], high = categories.start[feature + 1], middle
-    while low < high:
-        middle = (low + high) // 2
-        if categories.value[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - categories.start[feature]
+    cdef int32_t begin = categories.start[feature], end = categories.start[feature + 1]
+    return <int32_t>first_at_least(categories.value, begin, end, value) - begin

@@ -11,6 +11,7 @@ from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
 from xdcc.lacovac._walk cimport Trees, Walker, labels_begin, labels_end, trees_of, walk, walk_row
@@ -35,16 +36,12 @@ ctypedef void (*RowReader)(const Reading* reading, Walker* walker, int64_t row) 
 cdef Reading reading_of(trees, HeldMatrix X):
     """Point at what is read, which has to stay alive."""
     cdef Reading reading
-    cdef const int32_t[::1] n_samples = trees.n_samples
-    cdef const int64_t[::1] count_start = trees.count_start
-    cdef const int32_t[::1] label_count = trees.label_count
-    cdef const int8_t[::1] label_predicted = trees.label_predicted
     reading.X = X.matrix
     reading.trees = trees_of(trees)
-    reading.n_samples = &n_samples[0]
-    reading.count_start = &count_start[0]
-    reading.label_count = &label_count[0]
-    reading.label_predicted = &label_predicted[0]
+    reading.n_samples = elements[int32_t](trees.n_samples)
+    reading.count_start = elements[int64_t](trees.count_start)
+    reading.label_count = elements[int32_t](trees.label_count)
+    reading.label_predicted = elements[int8_t](trees.label_predicted)
     return reading
 
 

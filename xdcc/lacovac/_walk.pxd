@@ -8,6 +8,7 @@ from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
 from xdcc.lacovac._node_kinds cimport LEAF, NUMERIC, VERTICAL
@@ -32,30 +33,19 @@ cdef struct Trees:
 cdef inline Trees trees_of(trees):
     """Point into a `LabelTrees`."""
     cdef Trees view
-    cdef const int64_t[::1] start = trees.start
-    cdef const int8_t[::1] kind = trees.kind
-    cdef const int32_t[::1] feature = trees.feature
-    cdef const float[::1] threshold = trees.threshold
-    cdef const float[::1] value = trees.value
-    cdef const int32_t[::1] child = trees.child
-    cdef const int32_t[::1] n_children = trees.n_children
-    cdef const int32_t[::1] default_child = trees.default_child
-    cdef const int32_t[::1] label_list = trees.label_list
-    cdef const int64_t[::1] list_start = trees.list_start
-    cdef const int32_t[::1] list_label = trees.list_label
-    view.n_trees = start.shape[0] - 1
+    view.n_trees = len(trees.start) - 1
     view.n_labels = trees.n_labels
-    view.start = &start[0]
-    view.kind = &kind[0]
-    view.feature = &feature[0]
-    view.threshold = &threshold[0]
-    view.value = &value[0]
-    view.child = &child[0]
-    view.n_children = &n_children[0]
-    view.default_child = &default_child[0]
-    view.label_list = &label_list[0]
-    view.list_start = &list_start[0]
-    view.list_label = &list_label[0]
+    view.start = elements[int64_t](trees.start)
+    view.kind = elements[int8_t](trees.kind)
+    view.feature = elements[int32_t](trees.feature)
+    view.threshold = elements[float](trees.threshold)
+    view.value = elements[float](trees.value)
+    view.child = elements[int32_t](trees.child)
+    view.n_children = elements[int32_t](trees.n_children)
+    view.default_child = elements[int32_t](trees.default_child)
+    view.label_list = elements[int32_t](trees.label_list)
+    view.list_start = elements[int64_t](trees.list_start)
+    view.list_label = elements[int32_t](trees.list_label)
     return view
 
 

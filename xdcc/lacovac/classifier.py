@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
+from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 
@@ -34,8 +33,7 @@ class LaCovaCClassifier(BaseLabelTrees):
     min_samples_leaf : int, default=5
         Fewest instances of a child of a horizontal split.
     {leaves}
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------
@@ -93,18 +91,14 @@ class LaCovaCClassifier(BaseLabelTrees):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_labels)
             Numbers of nodes of `tree_`.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         checked = self._check_X(X)
         return _predicting.apply(self.tree_, 0, checked, self._n_threads())
@@ -112,18 +106,14 @@ class LaCovaCClassifier(BaseLabelTrees):
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         bool CSR array of shape (n_samples, n_nodes)
             Whether an instance passes a node.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         leaves = self.apply(X)
         n_nodes = self.tree_.n_nodes
@@ -174,9 +164,6 @@ class LaCovaCClassifier(BaseLabelTrees):
         """
         check_is_fitted(self)
         return len(self.tree_.leaves)
-
-
-fill_in(LaCovaCClassifier, PARAMETERS)
 
 
 def _ancestors(tree: LabelTrees) -> sparse.csr_array:

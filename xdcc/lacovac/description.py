@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.documentation import documented_with
 from xdcc.base.domains import Number, check_domain
 from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.classifier import LaCovaCClassifier
@@ -19,23 +20,33 @@ type LabelTreeModel = LaCovaCClassifier | LaCovaCForestClassifier
 
 _KIND_NAMES = {number: name for name, number in KINDS.items()}
 
-ARGUMENTS = {
-    "tree": """
-        model : LaCovaCClassifier or LaCovaCForestClassifier
-            A fitted model.
-        tree : int, default=0
-            Number of the tree, for a forest.
-        max_depth : int or None, default=None
-            Most levels of splits of both kinds; what is below is left out.
-        max_labelsets : int, default=3
-            Most labelsets that a leaf lists.
-        max_labels : int, default=5
-            Most names in a list of labels.
-        decimals : int, default=2
-            Digits after the point.
-        """
-}
-"""What documentation says of the arguments that all exports share."""
+documented_export = documented_with(
+    {
+        "tree": """
+            model : LaCovaCClassifier or LaCovaCForestClassifier
+                A fitted model.
+            tree : int, default=0
+                Number of the tree, for a forest.
+            max_depth : int or None, default=None
+                Most levels of splits of both kinds; what is below is left out.
+            max_labelsets : int, default=3
+                Most labelsets that a leaf lists.
+            max_labels : int, default=5
+                Most names in a list of labels.
+            decimals : int, default=2
+                Digits after the point.
+            """,
+        "raises": """
+            Raises
+            ------
+            NotFittedError
+                If the model is not fitted.
+            ValueError
+                If there is no such tree, or a number is out of its range.
+            """,
+    }
+)
+"""Fills in what the documentation of all exports shares, as a decorator."""
 
 
 class Style(NamedTuple):

@@ -11,6 +11,7 @@ from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Threads
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.parameters import declares_parameters
 from xdcc.kernels.threads import n_threads
 from xdcc.lacovac.tree import (
     Clustering,
@@ -21,7 +22,7 @@ from xdcc.lacovac.tree import (
     grow_trees,
 )
 
-PARAMETERS = {
+_PARAMETERS = {
     "splitting": """
         criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
             Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
@@ -63,12 +64,14 @@ PARAMETERS = {
 """What documentation says of parameters that the tree and the forest share."""
 
 
+@declares_parameters
 class BaseLabelTrees(MultiLabelEstimator):
     """A tree or a forest: the defaults of parameters are those of `LaCovaCClassifier`.
 
     A subclass says in `_grow` which trees it wants.
     """
 
+    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_PARAMETERS})
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -86,44 +89,17 @@ class BaseLabelTrees(MultiLabelEstimator):
         }
     )
 
-    criterion: Criterion
-    clustering: Clustering | None
-    threshold_size: ThresholdSize
-    max_depth: int | None
-    max_leaf_nodes: int | None
-    min_samples_split: int
-    min_samples_leaf: int
-    ccp_alpha: float
-    smoothing: float
-    categorical_features: ArrayLike | None
-    n_jobs: int | None
-
-    def __init__(
-        self,
-        *,
-        criterion: Criterion = "covariance",
-        clustering: Clustering | None = "single_linkage",
-        threshold_size: ThresholdSize = "node",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_split: int = 6,
-        min_samples_leaf: int = 5,
-        ccp_alpha: float = 0.0,
-        smoothing: float = 0.0,
-        categorical_features: ArrayLike | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.clustering = clustering
-        self.threshold_size = threshold_size
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.ccp_alpha = ccp_alpha
-        self.smoothing = smoothing
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    criterion: Criterion = "covariance"
+    clustering: Clustering | None = "single_linkage"
+    threshold_size: ThresholdSize = "node"
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_split: int = 6
+    min_samples_leaf: int = 5
+    ccp_alpha: float = 0.0
+    smoothing: float = 0.0
+    categorical_features: ArrayLike | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Grow trees.
@@ -133,10 +109,7 @@ class BaseLabelTrees(MultiLabelEstimator):
         {X}
         {known_Y}
 
-        Returns
-        -------
-        Self
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------

@@ -1,7 +1,6 @@
 """``export_text`` and ``export_graphviz``: a label tree to read and to draw elsewhere."""
 
-from xdcc.base.documentation import fill_in
-from xdcc.lacovac.description import ARGUMENTS, DescribedTree, LabelTreeModel, Style
+from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style, documented_export
 
 _SHAPES = {
     "vertical": 'shape=box, style=filled, fillcolor="#fde5cc"',
@@ -11,6 +10,7 @@ _SHAPES = {
 }
 
 
+@documented_export
 def export_text(
     model: LabelTreeModel,
     *,
@@ -34,12 +34,7 @@ def export_text(
     str
         The tree, a node per line.
 
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    ValueError
-        If there is no such tree, or a number is out of its range.
+    {raises}
 
     Examples
     --------
@@ -78,9 +73,7 @@ def export_text(
     return "\n".join(lines) + "\n"
 
 
-fill_in(export_text, ARGUMENTS)
-
-
+@documented_export
 def export_graphviz(
     model: LabelTreeModel,
     *,
@@ -104,12 +97,7 @@ def export_graphviz(
     str
         A digraph. ``graphviz.Source(text)`` shows it, if the package graphviz is there.
 
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    ValueError
-        If there is no such tree, or a number is out of its range.
+    {raises}
 
     Examples
     --------
@@ -138,9 +126,6 @@ def export_graphviz(
 
     write(described.root, 0)
     return "\n".join([*lines, "}"]) + "\n"
-
-
-fill_in(export_graphviz, ARGUMENTS)
 
 
 def _quoted(*lines: str) -> str:

@@ -10,16 +10,16 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.parameters import declares_parameters
 from xdcc.lacovac import _predicting
-from xdcc.lacovac.estimator import PARAMETERS, BaseLabelTrees
-from xdcc.lacovac.tree import Clustering, Criterion, LabelTrees, ThresholdSize
+from xdcc.lacovac.estimator import BaseLabelTrees
+from xdcc.lacovac.tree import LabelTrees
 
 Voting = Literal["labelset", "label"]
 
@@ -27,6 +27,7 @@ _VOTES_AT_ONCE = 2**26
 """Bytes of votes that are kept at a time."""
 
 
+@declares_parameters
 class LaCovaCForestClassifier(BaseLabelTrees):
     """A forest of trees that split labels as well as data.
 
@@ -51,8 +52,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     {leaves}
     random_state : int, RandomState instance or None, default=None
         Seed of the samples and features.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model.
+    {n_jobs}
 
     Attributes
     ----------
@@ -72,12 +72,15 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.LaCovaCForestClassifier(n_estimators=10, random_state=0)
-    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    >>> print(xdcc.lacovac.export_text(model.fit(data.X, data.Y), tree=3, max_depth=1), end="")
+    |--- labels: label_0, label_1
+    |   |--- ...
+    |--- labels: label_2
+    |   |--- ...
+    >>> model.predict(data.X[:2])  # what most of the trees predict
     array([[0, 0, 1],
            [1, 1, 1]])
     """
-
-    trees_: LabelTrees
 
     _domains = MappingProxyType(
         {
@@ -92,44 +95,12 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        criterion: Criterion = "covariance",
-        clustering: Clustering | None = "single_linkage",
-        threshold_size: ThresholdSize = "node",
-        max_features: Literal["sqrt", "log2"] | float | None = 0.2,
-        bootstrap: bool = True,
-        voting: Voting = "labelset",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_split: int = 6,
-        min_samples_leaf: int = 1,
-        ccp_alpha: float = 0.0,
-        smoothing: float = 0.0,
-        categorical_features: ArrayLike | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            criterion=criterion,
-            clustering=clustering,
-            threshold_size=threshold_size,
-            max_depth=max_depth,
-            max_leaf_nodes=max_leaf_nodes,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            ccp_alpha=ccp_alpha,
-            smoothing=smoothing,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-        )
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.voting = voting
-        self.random_state = random_state
+    n_estimators: int = 100
+    max_features: Literal["sqrt", "log2"] | float | None = 0.2
+    bootstrap: bool = True
+    voting: Voting = "labelset"
+    min_samples_leaf: int = 1
+    random_state: int | np.random.RandomState | None = None
 
     def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
         random = check_random_state(self.random_state)
@@ -138,7 +109,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))
         if self.bootstrap:
             rows = random.randint(n_rows, size=(self.n_estimators, n_rows), dtype=np.int32)
-        self.trees_ = self._trees(data, categorical, rows, seeds, self._n_drawn())
+        self.trees_: LabelTrees = self._trees(data, categorical, rows, seeds, self._n_drawn())
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         proba = self._proba(X)
@@ -154,18 +125,14 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label, in every tree.
 
-        Parameters
-        ----------
-        {X}
+        {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_trees, n_labels)
             Numbers of nodes of `trees_`.
 
-        Raises
-        ------
-        {predict_errors}
+        {raises_in_predict}
         """
         rows, threads = self._check_X(X), self._n_threads()
         leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
@@ -196,9 +163,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         threads = self._n_threads()
         votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
-
-
-fill_in(LaCovaCForestClassifier, PARAMETERS)
 
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:

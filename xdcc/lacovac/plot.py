@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from xdcc.base.documentation import fill_in
-from xdcc.lacovac.description import ARGUMENTS, DescribedTree, LabelTreeModel, Style
+from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style, documented_export
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +24,7 @@ _MARGIN = 0.5
 """Inches between nodes."""
 
 
+@documented_export
 def plot_tree(
     model: LabelTreeModel,
     *,
@@ -55,12 +55,7 @@ def plot_tree(
     Axes
         The drawing; every node is a text of it.
 
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    ValueError
-        If there is no such tree, or a number is out of its range.
+    {raises}
 
     Examples
     --------
@@ -112,9 +107,6 @@ def plot_tree(
             bbox=_BOXES[described.kind(node)],
         )
     return ax
-
-
-fill_in(plot_tree, ARGUMENTS)
 
 
 def _node_text(described: DescribedTree, node: int, level: int) -> str:

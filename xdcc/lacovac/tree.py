@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
@@ -205,18 +206,7 @@ class LabelTrees:
         return self.list_label[self.list_start[of_node] : self.list_start[of_node + 1]]
 
     def children(self, node: int) -> range:
-        """Children of a node.
-
-        Parameters
-        ----------
-        node : int
-            Number of the node.
-
-        Returns
-        -------
-        range
-            Their numbers; empty for a leaf.
-        """
+        """Numbers of the children of a node; none of a leaf."""
         first = int(self.child[node])
         return range(first, first + int(self.n_children[node]))
 
@@ -249,6 +239,7 @@ class LabelTrees:
         return LeafLabelsets(labels, labelsets, counts / self.n_samples[leaf])
 
 
+@documented
 def grow_trees(
     X: Features,
     Y: Labels,
@@ -262,10 +253,8 @@ def grow_trees(
 
     Parameters
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN is a missing value; what a sparse X does not store is 0.
-    Y : float32 array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {features_with_zeros}
+    {zeros_and_ones}
     categorical : bool array of shape (n_features,)
         Which features are nominal: a split has a branch for each category.
     rules : GrowthRules

@@ -14,8 +14,7 @@ MAX_NODES: int
 
 def grow(
     X: Features,
-    category: NDArray[np.float32],
-    category_start: NDArray[np.int32],
+    categories: tuple[NDArray[np.float32], NDArray[np.int32]],
     is_sparse: NDArray[np.uint8],
     Y: NDArray[np.uint8],
     labelset: NDArray[np.int32],
@@ -25,10 +24,9 @@ def grow(
 ) -> dict[str, NDArray[Any]]:
     """Grow one tree per seed.
 
-    X is [n_samples, n_features] in Fortran order or CSC. `category` holds the sorted values of the
-    discrete features one after the other, those of feature f from ``category_start[f]`` on; a
-    feature without is a number. `is_sparse` [n_features] tells which features a disjunction may
-    join. Y is [n_samples, n_labels] in Fortran order.
+    X is [n_samples, n_features] in Fortran order or CSC. `categories` are what ``category_values``
+    returns; a feature without is a number. `is_sparse` [n_features] tells which features a
+    disjunction may join. Y is [n_samples, n_labels] in Fortran order.
 
     Returns the arrays of a `Forest`.
 

@@ -35,8 +35,7 @@ def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
     number = np.empty(n_rows)
     cdef double[:, ::1] proba_view = proba
     cdef double[::1] number_view = number
-    cdef vector[Instance] memory
-    memory.resize(threads)
+    cdef vector[Instance] memory = vector[Instance](threads)
     cdef Instance* instances = memory.data()
     cdef Instance* instance
     cdef const ForestView* viewed = &view
@@ -83,8 +82,7 @@ def chain(forest, X, rule, sigma, weighting, n_threads):
     decisions.proba = &proba_view[0, 0]
     decisions.label = &labels_view[0, 0]
     decisions.number = &numbers_view[0, 0]
-    cdef vector[Instance] memory
-    memory.resize(threads)
+    cdef vector[Instance] memory = vector[Instance](threads)
     cdef Instance* instances = memory.data()
     cdef Instance* instance
     cdef const ForestView* viewed = &view

@@ -5,6 +5,8 @@ The targets are its labels or, for label powerset, its labelsets. The `Forest` h
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from xdcc.kernels.arrays cimport elements
+
 
 cdef struct ForestView:
     int64_t n_trees
@@ -29,37 +31,21 @@ cdef struct ForestView:
 cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighting):
     """View a `Forest` with a `Weighting`."""
     cdef ForestView view
-    cdef const int64_t[::1] start = forest.start
-    cdef const int8_t[::1] kind = forest.kind
-    cdef const int32_t[::1] index = forest.index
-    cdef const float[::1] threshold = forest.threshold
-    cdef const float[::1] value = forest.value
-    cdef const int32_t[::1] child = forest.child
-    cdef const int32_t[::1] branches = forest.branches
-    cdef const int32_t[::1] disjunction = forest.disjunction
-    cdef const int32_t[::1] leaf_size = forest.leaf_size
-    cdef const int64_t[::1] target_start
-    cdef const int32_t[::1] target
-    cdef const int32_t[::1] target_count
-    if labelsets:
-        target_start, target = forest.labelset_start, forest.labelset
-        target_count, view.n_targets = forest.labelset_count, forest.n_labelsets
-    else:
-        target_start, target = forest.label_start, forest.label
-        target_count, view.n_targets = forest.label_count, forest.n_labels
-    view.n_trees = start.shape[0] - 1
-    view.start = &start[0]
-    view.kind = &kind[0]
-    view.index = &index[0]
-    view.threshold = &threshold[0]
-    view.value = &value[0]
-    view.child = &child[0]
-    view.branches = &branches[0]
-    view.disjunction = &disjunction[0] if disjunction.shape[0] else NULL
-    view.leaf_size = &leaf_size[0]
-    view.target_start = &target_start[0]
-    view.target = &target[0] if target.shape[0] else NULL
-    view.target_count = &target_count[0] if target_count.shape[0] else NULL
+    view.n_trees = len(forest.start) - 1
+    view.start = elements[int64_t](forest.start)
+    view.kind = elements[int8_t](forest.kind)
+    view.index = elements[int32_t](forest.index)
+    view.threshold = elements[float](forest.threshold)
+    view.value = elements[float](forest.value)
+    view.child = elements[int32_t](forest.child)
+    view.branches = elements[int32_t](forest.branches)
+    view.disjunction = elements[int32_t](forest.disjunction)
+    view.leaf_size = elements[int32_t](forest.leaf_size)
+    targets = "labelset" if labelsets else "label"
+    view.n_targets = getattr(forest, f"n_{targets}s")
+    view.target_start = elements[int64_t](getattr(forest, f"{targets}_start"))
+    view.target = elements[int32_t](getattr(forest, targets))
+    view.target_count = elements[int32_t](getattr(forest, f"{targets}_count"))
     view.sigma = sigma
     view.gini = weighting.gini
     view.size_exponent = weighting.size_exponent

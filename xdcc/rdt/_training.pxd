@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from xdcc.kernels.categories cimport Categories
 from xdcc.kernels.matrix cimport Matrix
+from xdcc.kernels.search cimport first_at_least
 
 
 cdef struct Training:
@@ -31,17 +32,11 @@ cdef inline float feature_value(
 ) noexcept nogil:
     """Look a value up, in a sparse column by bisection; what is not stored is 0."""
     cdef const Matrix* X = &training.X
-    cdef int64_t low, high, middle
+    cdef int64_t end, place
     if X.dense != NULL:
         return X.dense[feature * X.n_rows + row]
-    low = X.indptr[feature]
-    high = X.indptr[feature + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if X.indices[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    if low < X.indptr[feature + 1] and X.indices[low] == row:
-        return X.data[low]
+    end = X.indptr[feature + 1]
+    place = first_at_least(X.indices, X.indptr[feature], end, <int32_t>row)
+    if place < end and X.indices[place] == row:
+        return X.data[place]
     return 0

@@ -38,13 +38,26 @@ cdef cppclass Growth:
     vector[int32_t] seen           # those that are not zero
 
 
+cdef inline void keep_counts(
+    Growth* growth, vector[int32_t]* number, vector[int32_t]* count, vector[int64_t]* end
+) noexcept nogil:
+    """Move what was counted in a leaf to the ends of a tree's vectors."""
+    cdef size_t i
+    cdef int32_t seen
+    for i in range(growth.seen.size()):
+        seen = growth.seen[i]
+        number.push_back(seen)
+        count.push_back(growth.count[seen])
+        growth.count[seen] = 0
+    end.push_back(<int64_t>number.size())
+
+
 cdef inline void count_labels(
     GrownTree* tree, Growth* growth, const Training* training, OpenNode leaf
 ) noexcept nogil:
     """Count a leaf's positive labels, ascending."""
     cdef int64_t i, label
     cdef const uint8_t* is_positive
-    cdef int32_t seen
     growth.seen.clear()
     for label in range(training.n_labels):
         is_positive = training.Y + label * training.X.n_rows
@@ -53,12 +66,7 @@ cdef inline void count_labels(
                 if growth.count[label] == 0:
                     growth.seen.push_back(<int32_t>label)
                 growth.count[label] += 1
-    for i in range(<int64_t>growth.seen.size()):
-        seen = growth.seen[i]
-        tree.label.push_back(seen)
-        tree.label_count.push_back(growth.count[seen])
-        growth.count[seen] = 0
-    tree.label_end.push_back(<int64_t>tree.label.size())
+    keep_counts(growth, &tree.label, &tree.label_count, &tree.label_end)
 
 
 cdef inline void count_labelsets(
@@ -73,12 +81,7 @@ cdef inline void count_labelsets(
         if growth.count[labelset] == 0:
             growth.seen.push_back(labelset)
         growth.count[labelset] += 1
-    for i in range(<int64_t>growth.seen.size()):
-        labelset = growth.seen[i]
-        tree.labelset.push_back(labelset)
-        tree.labelset_count.push_back(growth.count[labelset])
-        growth.count[labelset] = 0
-    tree.labelset_end.push_back(<int64_t>tree.labelset.size())
+    keep_counts(growth, &tree.labelset, &tree.labelset_count, &tree.labelset_end)
 
 
 cdef inline bint find_test(

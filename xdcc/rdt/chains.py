@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.features import Features
 from xdcc.rdt import _forest_reading
+from xdcc.rdt.documentation import documented_tree
 from xdcc.rdt.forest import Forest, Weighting, read_forest
 
 Threshold = Literal["label", "probability"]
@@ -134,6 +135,7 @@ class ChainTrace:
         return np.where(self.labels >= 0, taken, np.nan)
 
 
+@documented_tree
 def run_chain(
     forest: Forest,
     X: Features,
@@ -147,18 +149,12 @@ def run_chain(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-    rule : ChainRule
-        How the chain decides.
-    weighting : Weighting
-        How trees are weighed.
-    sigma : float
-        Share of the label tests that are active.
-    n_threads : int
-        Number of threads.
+    {forest}
+    {features}
+    {rule}
+    {weighting}
+    {sigma}
+    {n_threads}
 
     Returns
     -------
@@ -193,6 +189,7 @@ def decide_at_once(
     return (rank < np.floor(number + 0.5)[:, np.newaxis]).astype(np.int8)
 
 
+@documented_tree
 def labelset_posteriors(
     forest: Forest, X: Features, weighting: Weighting, n_threads: int
 ) -> NDArray[np.float64]:
@@ -200,14 +197,11 @@ def labelset_posteriors(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
+    {forest}
+    {features}
     weighting : Weighting
         How trees are weighed; the Gini index is that of the labelsets.
-    n_threads : int
-        Number of threads.
+    {n_threads}
 
     Returns
     -------

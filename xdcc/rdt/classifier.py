@@ -17,6 +17,7 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Th
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known
+from xdcc.base.parameters import declares_parameters
 from xdcc.decision.labelsets import number_labelsets
 from xdcc.kernels.threads import n_threads
 from xdcc.rdt.chains import (
@@ -37,6 +38,7 @@ Chain = Literal["dynamic", "static"]
 TreeWeight = Literal["gini", "equal"]
 
 
+@declares_parameters
 class RandomDecisionTreeClassifier(MultiLabelEstimator):
     """Random decision trees that answer every chain order (Kulessa and Loza Mencía, 2018).
 
@@ -92,8 +94,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         are reached: posteriors from few instances count less. Not in the paper.
     random_state : int, RandomState instance or None, default=None
         Seed of the trees and of a random order.
-    n_jobs : int or None, default=None
-        Number of threads, all if None or -1. It does not change the model or its predictions.
+    {n_jobs}
 
     Attributes
     ----------
@@ -104,6 +105,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     random_order_ : int array of shape (n_labels,)
         The order of a static chain if `order` is None.
     {fitted}
+    {categories}
 
     Notes
     -----
@@ -148,61 +150,34 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 300,
-        max_depth: int = 30,
-        min_samples_split: int = 4,
-        label_test_fraction: float = 0.2,
-        disjunction_size: int = 1,
-        redraw: bool = False,
-        categorical_features: ArrayLike | None = None,
-        chain: Chain | None = "dynamic",
-        order: ArrayLike | None = None,
-        threshold: Threshold = "label",
-        candidates: Candidates = "open",
-        early_stop: bool = False,
-        sigma: float = 1.0,
-        transformation: Literal["powerset"] | None = None,
-        tree_weight: TreeWeight = "gini",
-        size_exponent: float = 0.0,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.label_test_fraction = label_test_fraction
-        self.disjunction_size = disjunction_size
-        self.redraw = redraw
-        self.categorical_features = categorical_features
-        self.chain = chain
-        self.order = order
-        self.threshold = threshold
-        self.candidates = candidates
-        self.early_stop = early_stop
-        self.sigma = sigma
-        self.transformation = transformation
-        self.tree_weight = tree_weight
-        self.size_exponent = size_exponent
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_estimators: int = 300
+    max_depth: int = 30
+    min_samples_split: int = 4
+    label_test_fraction: float = 0.2
+    disjunction_size: int = 1
+    redraw: bool = False
+    categorical_features: ArrayLike | None = None
+    chain: Chain | None = "dynamic"
+    order: ArrayLike | None = None
+    threshold: Threshold = "label"
+    candidates: Candidates = "open"
+    early_stop: bool = False
+    sigma: float = 1.0
+    transformation: Literal["powerset"] | None = None
+    tree_weight: TreeWeight = "gini"
+    size_exponent: float = 0.0
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Draw the trees and count the labels in their leaves.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
-        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            Zeros and ones; one dimension is a single label.
+        {X}
+        {known_Y}
 
-        Returns
-        -------
-        RandomDecisionTreeClassifier
-            The fitted estimator.
+        {returns_self}
 
         Raises
         ------
@@ -250,10 +225,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     def predict_order(self, X: Any) -> NDArray[np.int64]:
         """Order in which a chain decides the labels of every row.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {takes_X}
 
         Returns
         -------
@@ -262,20 +234,15 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
         Raises
         ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`, and if there is no chain.
+        NotFittedError, ValueError
+            As in `trace`.
         """
         return self.trace(X).labels
 
     def trace(self, X: Any) -> ChainTrace:
         """Follow a chain through its iterations: labels, posteriors, decisions, R.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+        {takes_X}
 
         Returns
         -------

@@ -18,6 +18,7 @@ from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.rdt import _forest_growing, _forest_reading
+from xdcc.rdt.documentation import documented_tree
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,7 @@ class Forest:
     n_labelsets: int
 
 
-@dataclass(frozen=True)
-class TreeShape:
+class TreeShape(NamedTuple):
     """How trees are drawn.
 
     Attributes
@@ -113,6 +113,7 @@ class Weighting(NamedTuple):
     size_exponent: float
 
 
+@documented_tree
 def grow_forest(
     X: Features,
     Y: Labels,
@@ -126,10 +127,8 @@ def grow_forest(
 
     Parameters
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        NaN is a missing value; what a sparse X does not store is 0.
-    Y : float32 array of shape (n_samples, n_labels)
-        Zeros and ones.
+    {features_with_zeros}
+    {zeros_and_ones}
     labelset : int32 array of shape (n_samples,)
         Number of each row's labelset, from 0.
     categorical : bool array of shape (n_features,)
@@ -147,12 +146,11 @@ def grow_forest(
     """
     # Converting to CSC sorts the rows of each column, which the kernel searches.
     columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
-    category, category_start = category_values(columns, categorical)
-    is_sparse = _mostly_zero(columns) & ~_many_valued(category_start)
+    categories = category_values(columns, categorical)
+    is_sparse = _mostly_zero(columns) & ~_many_valued(categories[1])
     arrays = _forest_growing.grow(
         columns,
-        category,
-        category_start,
+        categories,
         is_sparse.view(np.uint8),
         np.asfortranarray(Y, dtype=np.uint8),
         labelset,
@@ -163,6 +161,7 @@ def grow_forest(
     return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
 
 
+@documented_tree
 def read_forest(
     forest: Forest,
     X: Features,
@@ -177,20 +176,15 @@ def read_forest(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-    weighting : Weighting
-        How trees are weighed.
-    sigma : float
-        Share of the label tests that are active.
+    {forest}
+    {features}
+    {weighting}
+    {sigma}
     known : int8 array of shape (n_samples, n_labels), optional
         0, 1, or -1 where the label is not known; nothing is known if None.
     labelsets : bool, default=False
         Whether the posteriors are those of labelsets.
-    n_threads : int
-        Number of threads.
+    {n_threads}
 
     Returns
     -------

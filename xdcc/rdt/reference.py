@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from xdcc.rdt._forest_growing import KINDS
 from xdcc.rdt.chains import ChainRule, ChainTrace
+from xdcc.rdt.documentation import documented_tree
 from xdcc.rdt.forest import Forest, Weighting
 
 
+@documented_tree
 def reached_leaves(
     forest: Forest,
     tree: int,
@@ -25,16 +27,14 @@ def reached_leaves(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
+    {forest}
     tree : int
         Number of the tree.
     x : float32 array of shape (n_features,)
         Features of the instance, NaN where missing.
     known : int8 array of shape (n_labels,)
         Its labels: 0, 1, or -1 where not known.
-    sigma : float
-        Share of the label tests that are active.
+    {sigma}
 
     Returns
     -------
@@ -69,6 +69,7 @@ def _disjunction(forest: Forest, begin: int, x: NDArray[np.float32]) -> bool | N
     return None if np.isnan(values).any() else False
 
 
+@documented_tree
 def posteriors(
     forest: Forest,
     x: NDArray[np.float32],
@@ -82,16 +83,13 @@ def posteriors(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
+    {forest}
     x : float32 array of shape (n_features,)
         Features of the instance, NaN where missing.
     known : int8 array of shape (n_labels,)
         Its labels: 0, 1, or -1 where not known.
-    weighting : Weighting
-        How trees are weighed.
-    sigma : float
-        Share of the label tests that are active.
+    {weighting}
+    {sigma}
     labelsets : bool, default=False
         Whether the posteriors are those of labelsets.
 
@@ -139,6 +137,7 @@ def _weight(proba: NDArray[np.float64], size: int, weighting: Weighting) -> floa
     return weight
 
 
+@documented_tree
 def run_chain(
     forest: Forest,
     X: NDArray[np.float32],
@@ -151,16 +150,12 @@ def run_chain(
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
+    {forest}
     X : float32 array of shape (n_samples, n_features)
         Features.
-    rule : ChainRule
-        How the chain decides.
-    weighting : Weighting
-        How trees are weighed.
-    sigma : float
-        Share of the label tests that are active.
+    {rule}
+    {weighting}
+    {sigma}
 
     Returns
     -------
