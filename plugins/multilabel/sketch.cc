@@ -197,15 +197,11 @@ void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
   std::size_t const n = labels_.size();
   coefficients_.assign(n_directions_ * 2 * n_padded_, 0.0f);
   for (std::size_t d = 0; d < n_directions_; ++d) {
-    auto const* column = coefficients.data() + d * n;
-    double sum{0.0};
     for (std::size_t j = 0; j < n; ++j) {
-      sum += column[j] * column[j];
-    }
-    for (std::size_t j = 0; j < n; ++j) {
+      auto const c = coefficients[d * n + j];
       auto* out = coefficients_.data() + 2 * (d * n_padded_ + j);
-      out[0] = static_cast<float>(column[j]);
-      out[1] = static_cast<float>(column[j] * column[j] / sum);
+      out[0] = static_cast<float>(c);
+      out[1] = static_cast<float>(c * c);
     }
   }
 }

@@ -167,6 +167,25 @@ def test_masked_labels(method):
     assert unmasked.get_dump() != train(X, Y, weight).get_dump()
 
 
+@pytest.mark.filterwarnings("ignore:.*[Ee]mpty dataset")
+@pytest.mark.parametrize("cuts", [(130,), (0,), (100, 200, 300)], ids=str)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sketch_size": 1},
+        {"sketch_size": 2, "sketch_method": "sampling"},
+        {"sketch_size": 2, "sketch_method": "top"},
+        {"sketch_size": 1, "labels_per_tree": 2},
+        {"labels_per_tree": 3},
+    ],
+    ids=str,
+)
+def test_sketches_and_groups_of_labels(params, cuts):
+    data = make_data(seed=10)
+    train = trainer(params)
+    assert_same_model(on_workers(train, *data, cuts=cuts), train(*data))
+
+
 @pytest.mark.parametrize("max_cat_to_onehot", [1, 100])
 @pytest.mark.parametrize("cuts", [(130,), (5,), (100, 200, 300)], ids=str)
 def test_categorical_features(cuts, max_cat_to_onehot):

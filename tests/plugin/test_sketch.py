@@ -142,7 +142,7 @@ def test_gradients_combined_by_hand():
     matrix = np.array([[2.0, 0.0], [1.0, 1.0], [-1.0, 3.0]])
     combined = twin.combine(grad, hess, [0, 1, 2], matrix)
     np.testing.assert_allclose(combined[0], [[-0.5, 0.5], [2.0, -1.0]])
-    np.testing.assert_allclose(combined[1], [[5 / 24, 1 / 40], [1 / 4, 1 / 4]])
+    np.testing.assert_allclose(combined[1], [[5 / 4, 1 / 4], [3 / 2, 5 / 2]])
 
 
 def test_one_split_by_hand():

@@ -169,12 +169,10 @@ def combine(
     Returns
     -------
     grad, hess : float64 arrays, shape (n_rows, n_combinations)
-        sum_j C_jd g_ij, and sum_j C_jd² h_ij / sum_j C_jd².
+        sum_j C_jd g_ij, and sum_j C_jd² h_ij.
     """
     labels = np.asarray(labels)
-    squares = matrix**2
-    shares = squares / squares.sum(axis=0)
-    return np.asarray(grad)[:, labels] @ matrix, np.asarray(hess)[:, labels] @ shares
+    return np.asarray(grad)[:, labels] @ matrix, np.asarray(hess)[:, labels] @ matrix**2
 
 
 @documented_twin
