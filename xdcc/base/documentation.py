@@ -54,6 +54,23 @@ ENTRIES: Mapping[str, str] = {
         Y : float32 array of shape (n_samples, n_labels)
             Zeros and ones.
         """,
+    "takes_X_and_known_Y": """
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
+            value.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or \
+(n_samples,)
+            Zeros and ones, none unknown; or the classes of a binary target.
+        """,
+    "raises_if_unknown": """
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, or X or Y is not as described; an unknown label
+            (NaN) is refused, since leaves count instances by all their labels.
+        """,
     "takes_features": """
         Parameters
         ----------
