@@ -3,7 +3,8 @@
 A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
 class fills in such lines for every subclass and its methods, :func:`documented` for a function or
 another class. A family of estimators may have entries of its own (`MultiLabelEstimator._entries`),
-so may some modules (:func:`documented_with`).
+so may some modules (:func:`documented_with`). Entries are parts of a section, or sections with
+their headings (:func:`section`).
 """
 
 import inspect
@@ -11,7 +12,35 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-ENTRIES: Mapping[str, str] = {
+
+def section(title: str, *parts: str) -> str:
+    """Put entries below the heading of a section.
+
+    Parameters
+    ----------
+    title : str
+        The heading, "Parameters" for example.
+    *parts : str
+        What stands below it.
+
+    Returns
+    -------
+    str
+        An entry.
+
+    Examples
+    --------
+    >>> print(section("Returns", "x : int", "y : int"))
+
+    Returns
+    -------
+    x : int
+    y : int
+    """
+    return "\n".join((title, "-" * len(title), *map(inspect.cleandoc, parts)))
+
+
+_PARTS = {
     "X": """
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
@@ -54,45 +83,22 @@ ENTRIES: Mapping[str, str] = {
         Y : float32 array of shape (n_samples, n_labels)
             Zeros and ones.
         """,
-    "takes_features": """
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features; NaN where a value is missing.
+    "argument_errors": """
+        ValueError
+            If an argument is not as described.
         """,
-    "takes_X": """
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and in a DataFrame categories if the estimator takes them; NaN is a missing
-            value.
-        """,
-    "returns_self": """
-        Returns
-        -------
-        self : estimator
-            The fitted estimator.
-        """,
-    "returns_labels": """
-        Returns
-        -------
+    "labels": """
         int array of shape (n_samples, n_labels)
             Zeros and ones.
         """,
-    "raises_in_predict": """
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If a parameter is outside its domain, or X is not as described or has other features
-            than in `fit`.
+    "fitted_self": """
+        self : estimator
+            The fitted estimator.
         """,
-    "raises_for_arguments": """
-        Raises
-        ------
+    "unknown_errors": """
         ValueError
-            If an argument is not as described.
+            If a parameter is outside its domain, or X or Y is not as described; an unknown label
+            (NaN) is refused, since leaves count instances by all their labels.
         """,
     "fitted": """
         n_labels_ : int
@@ -121,6 +127,18 @@ ENTRIES: Mapping[str, str] = {
         sparse_X_ : bool
             Whether X was sparse and what it did not store is missing.
         """,
+}
+
+ENTRIES: Mapping[str, str] = {
+    **_PARTS,
+    "takes_X": section("Parameters", _PARTS["X"]),
+    "takes_X_and_known_Y": section("Parameters", _PARTS["X"], _PARTS["known_Y"]),
+    "takes_features": section("Parameters", _PARTS["features"]),
+    "returns_self": section("Returns", _PARTS["fitted_self"]),
+    "returns_labels": section("Returns", _PARTS["labels"]),
+    "raises_in_predict": section("Raises", _PARTS["predict_errors"]),
+    "raises_if_unknown": section("Raises", _PARTS["unknown_errors"]),
+    "raises_for_arguments": section("Raises", _PARTS["argument_errors"]),
 }
 """What a line in braces stands for, by its name."""
 

@@ -202,22 +202,13 @@ def _blocks[Values: (Bools, Floats)](
 def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
     """Share of the samples with all known labels predicted rightly.
 
-    This is the estimators' ``score`` and :func:`xdcc.metrics.subset_accuracy`.
-
-    Parameters
-    ----------
-    Y_true, Y_pred, sample_weight
-        As in :func:`known_blocks`.
+    This is the estimators' ``score`` and :func:`xdcc.metrics.subset_accuracy`. Parameters and
+    errors are as in :func:`known_blocks`.
 
     Returns
     -------
     float
         From 0 to 1, of the samples that count.
-
-    Raises
-    ------
-    ValueError
-        If they are not as described there.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.documentation import ENTRIES, section
 from xdcc.base.domains import (
     Anything,
     Choice,
@@ -59,14 +60,14 @@ _SMALLEST_L2 = 1e-8
 
 
 _ENTRIES = {
-    "takes_X_and_n_rules": """
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            Numbers, and categories in a DataFrame; NaN is a missing value.
+    "takes_X_and_n_rules": section(
+        "Parameters",
+        ENTRIES["X"],
+        """
         n_rules : int, optional
             How many of the rules count, the first ones; `best_n_rules_` if None.
         """,
+    ),
     "raises_as_scores": """
         Raises
         ------

@@ -1,6 +1,7 @@
 """``Watch``: measures a chain after each round of its training, and says when to stop."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 import xgboost as xgb
@@ -12,6 +13,7 @@ type Measure = Callable[[NDArray[np.floating], NDArray[np.int64]], float]
 type Reading = Callable[[ChainState], NDArray[np.int64]]
 
 
+@dataclass
 class Watch:
     """Stops a training when a measure has not become better for some rounds.
 
@@ -39,24 +41,15 @@ class Watch:
         Number of the last round that was better than those before, from 1.
     """
 
-    def __init__(
-        self,
-        Y: NDArray[np.floating],
-        run: ChainRun | None,
-        *,
-        read: Reading,
-        measure: Measure,
-        patience: int,
-        tolerance: float,
-    ) -> None:
-        self._Y = Y
-        self._run = run
-        self._read = read
-        self._measure = measure
-        self._patience = patience
-        self._tolerance = tolerance
-        self.scores: list[float] = []
-        self.best_round = 0
+    Y: NDArray[np.floating]
+    run: ChainRun | None
+    _: KW_ONLY
+    read: Reading
+    measure: Measure
+    patience: int
+    tolerance: float
+    scores: list[float] = field(default_factory=list, init=False)
+    best_round: int = field(default=0, init=False)
 
     def says_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
         """Measure the chain after a round.
@@ -73,9 +66,9 @@ class Watch:
         bool
             Whether none of the last `patience` rounds was better than one before them.
         """
-        state = training_state if self._run is None else self._run.advance(boosters)
-        score = self._measure(self._Y, self._read(state))
-        if not self.scores or score > self.scores[self.best_round - 1] + self._tolerance:
+        state = training_state if self.run is None else self.run.advance(boosters)
+        score = self.measure(self.Y, self.read(state))
+        if not self.scores or score > self.scores[self.best_round - 1] + self.tolerance:
             self.best_round = len(self.scores) + 1
         self.scores.append(score)
-        return len(self.scores) - self.best_round >= self._patience
+        return len(self.scores) - self.best_round >= self.patience

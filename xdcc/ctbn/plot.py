@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.pyplot import require_pyplot
-from xdcc.ctbn.classifier import CTBNMixtureClassifier
+from xdcc.ctbn.estimator import BaseCTBN
 from xdcc.ctbn.tree_inference import Parents, top_down
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_trees(model: CTBNMixtureClassifier) -> "list[Axes]":
+def plot_trees(model: BaseCTBN) -> "list[Axes]":
     """Draw the trees of a fitted mixture, each in axes of its own under its weight.
 
     Parameters
@@ -70,7 +70,7 @@ def _size(trees: list[dict[int, tuple[float, float]]]) -> tuple[float, float]:
 
 def _draw_tree(
     ax: "Axes",
-    model: CTBNMixtureClassifier,
+    model: BaseCTBN,
     parents: Parents,
     places: dict[int, tuple[float, float]],
 ) -> None:

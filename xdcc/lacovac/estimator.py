@@ -104,18 +104,11 @@ class BaseLabelTrees(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any) -> Self:
         """Grow trees.
 
-        Parameters
-        ----------
-        {X}
-        {known_Y}
+        {takes_X_and_known_Y}
 
         {returns_self}
 
-        Raises
-        ------
-        ValueError
-            If a parameter is outside its domain, or X or Y is not as described; an unknown label
-            (NaN) is refused, since leaves count instances by all their labels.
+        {raises_if_unknown}
         """
         data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "label trees")

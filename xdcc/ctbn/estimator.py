@@ -1,0 +1,294 @@
+"""``BaseCTBN``: what a tree and a mixture of trees share, from parameters to predictions."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+from threadpoolctl import threadpool_limits
+
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Threads, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.features import Features
+from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.parameters import declares_parameters
+from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
+from xdcc.ctbn.design import Design
+from xdcc.ctbn.growth import Grower, Growth
+from xdcc.ctbn.learner import (
+    EstimatorLearner,
+    Learner,
+    LogisticLearner,
+    ParentEffect,
+    warn_if_not_converged,
+)
+from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
+from xdcc.ctbn.mixture import EMLimits, Mixture
+from xdcc.ctbn.strength import choose_C
+from xdcc.ctbn.tree_inference import draw, sum_product
+from xdcc.decision.f1_maximiser import SizedMarginals
+
+Inference = Literal["anneal", "exact"]
+
+Prediction = Literal["map", "hamming", "example_f1"]
+
+_ROUGH_TOL = 1e-5
+
+_TOL = 1e-7
+"""Tolerances of the models while the mixture grows, and of the final ones."""
+
+
+@declares_parameters
+class BaseCTBN(MultiLabelEstimator):
+    """A mixture of trees, of one tree unless a subclass makes `max_components` a parameter."""
+
+    _domains = MappingProxyType(
+        {
+            "max_components": Number(low=1, whole=True),
+            "C": Either(
+                Choice(("cross_val",)), Number(low=0, high=np.inf, low_open=True, high_open=True)
+            ),
+            "parent_effect": Choice(get_args(ParentEffect)),
+            "n_anneal": Number(low=0, whole=True),
+            "inference": Choice(get_args(Inference)),
+            "base_estimator": Anything(),
+            "prediction": Choice(get_args(Prediction)),
+            "n_draws": Number(low=1, whole=True),
+            "max_solver_iter": Number(low=1, whole=True),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
+
+    C: float | Literal["cross_val"] = "cross_val"
+    parent_effect: ParentEffect = "separate"
+    base_estimator: Any = None
+    prediction: Prediction = "map"
+    n_draws: int = 1000
+    max_solver_iter: int = 1000
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+
+    # No parameters of a single tree, whose most probable labelset is found exactly.
+    max_components = 1
+    inference = "anneal"
+    n_anneal = 0
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Learn the trees, their models and their weights.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+
+        {returns_self}
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, X or Y is not as described, or there is one row
+            only.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a logistic regression of the mixture did not converge; the message names it.
+        UserWarning
+            If a component has collapsed and is dropped.
+        """
+        data = self._begin_fit(X, Y)
+        if len(data.Y) < 2:
+            raise ValueError(
+                "n_samples=1: structures are scored on rows that are held out, so at least two "
+                "are needed."
+            )
+        if self.inference == "exact":
+            check_few_labels(self.n_labels_)
+        random = check_random_state(self.random_state)
+        self._seed = random.randint(2**31 - 1)
+        labels = data.Y.astype(np.float64)
+        with _threads(self.n_jobs) as run:
+            rows = self._learn_design(data.X)
+            learners = self._learners(rows, labels, run, random)
+            grower = Grower(*learners, EMLimits(), random)
+            mixture, growth = grower.grow(rows, labels, self.max_components)
+        self.mixture_: Mixture = mixture
+        self._keep(growth)
+        return self
+
+    def _labels(self, X: Features) -> NDArray[np.int64]:
+        if self.prediction == "hamming":
+            return (self._marginals(X) > 0.5).astype(np.int64)
+        if self.prediction == "example_f1":
+            # All rows share the random numbers: a row's prediction does not depend on the others.
+            random = np.random.RandomState(self._seed)
+            uniform = random.random_sample((1, self.n_draws, 1 + self.n_labels_))
+            drawn = self._draw(X, np.repeat(uniform, X.shape[0], axis=0))
+            return SizedMarginals.of_samples(drawn).maximise().labels
+        log_cpds = self._log_cpds(X)
+        trees = [component.parents for component in self.mixture_.components]
+        if self.inference == "exact":
+            return exact_map(log_cpds, trees, self.mixture_.weights)
+        random = np.random.RandomState(self._seed)
+        return anneal(log_cpds, trees, self.mixture_.weights, self.n_anneal, random)
+
+    def _proba(self, X: Features) -> NDArray[np.float64]:
+        return self._marginals(X)
+
+    def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """Log P(y|x) of labelsets (natural logarithm, equation 5).
+
+        Parameters
+        ----------
+        {X}
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0, 1, or NaN for a label that is summed out.
+
+        Returns
+        -------
+        float array of shape (n_samples,)
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if Y is not as described or has another number of rows or labels.
+        """
+        checked = self._check_X(X)
+        labels = check_labels_as_in_fit(self, Y)
+        check_consistent_length(checked, labels)
+        with threadpool_limits(1, "blas"):
+            return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
+
+    def sample(
+        self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> NDArray[np.int8]:
+        """Draw labelsets from P(y|x).
+
+        Parameters
+        ----------
+        {X}
+        n : int, default=1
+            Number of labelsets for each row.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        int8 array of shape (n_samples, n, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if `n` is not a whole number of at least 1.
+        """
+        checked = self._check_X(X)
+        check_domain("n", n, Number(low=1, whole=True))
+        random = check_random_state(random_state)
+        shape = (checked.shape[0], n, 1 + self.n_labels_)
+        return self._draw(checked, random.random_sample(shape))
+
+    def _learn_design(self, X: Features) -> Matrix:
+        self._design = Design(X) if self.base_estimator is None else None
+        return self._rows(X)
+
+    def _rows(self, X: Features) -> Matrix:
+        """Features as the models take them."""
+        return X if self._design is None else self._design.transform(X)
+
+    def _learners(
+        self,
+        rows: Matrix,
+        labels: NDArray[np.float64],
+        run: Run,
+        random: np.random.RandomState,
+    ) -> tuple[Learner, Learner]:
+        """Trainers of the models while the mixture grows, and of the final ones."""
+        if self.base_estimator is not None:
+            self.C_ = None
+            learner = EstimatorLearner(self.base_estimator)
+            return learner, learner
+        self.C_ = choose_C(rows, labels, random) if self.C == "cross_val" else float(self.C)
+        exact = Penalty(1 / self.C_, tol=_TOL, max_iter=self.max_solver_iter)
+        rough = replace(exact, tol=_ROUGH_TOL)
+        return (
+            LogisticLearner(rough, self.parent_effect, run),
+            LogisticLearner(exact, self.parent_effect, run),
+        )
+
+    def _keep(self, growth: Growth) -> None:
+        names = self.label_names_
+        self.mixture_weights_ = self.mixture_.weights
+        self.structures_ = []
+        for number, component in enumerate(self.mixture_.components):
+            parents = component.parents.tolist()
+            self.structures_.append([(names[p], names[i]) for i, p in enumerate(parents) if p >= 0])
+            described = [
+                f"label {str(names[i])!r}"
+                + (f" given {str(names[p])!r}" if p >= 0 else "")
+                + f" in component {number}"
+                for i, p in enumerate(parents)
+            ]
+            warn_if_not_converged(component.models, described, self.max_solver_iter)
+        self.validation_log_likelihood_ = growth.validation
+        self.log_likelihood_curves_ = growth.curves
+        self.log_likelihood_curve_ = growth.final_curve
+
+    def _log_cpds(self, X: Features) -> list[NDArray[np.float64]]:
+        with threadpool_limits(1, "blas"):
+            return self.mixture_.log_cpds(self._rows(X))
+
+    def _marginals(self, X: Features) -> NDArray[np.float64]:
+        parts = [
+            weight * sum_product(log_cpd, component.parents).marginals()
+            for component, weight, log_cpd in zip(
+                self.mixture_.components, self.mixture_.weights, self._log_cpds(X), strict=True
+            )
+        ]
+        # The sum of the weights may exceed 1 by rounding.
+        return np.minimum(np.sum(parts, axis=0), 1)
+
+    def _draw(self, X: Features, uniform: NDArray[np.float64]) -> NDArray[np.int8]:
+        """Draw labelsets by random numbers of shape (n_samples, n, 1 + n_labels)."""
+        limits = np.cumsum(self.mixture_.weights)[:-1]
+        chosen = np.searchsorted(limits, uniform[..., 0], side="right")
+        found = np.empty((*uniform.shape[:2], self.n_labels_), dtype=np.int8)
+        log_cpds = self._log_cpds(X)
+        for number, component in enumerate(self.mixture_.components):
+            rows, draws = np.nonzero(chosen == number)
+            found[rows, draws] = draw(
+                log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
+            )
+        return found
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if self.base_estimator is not None and not hasattr(self.base_estimator, "predict_proba"):
+            raise ValueError(
+                f"base_estimator={self.base_estimator!r}: it has to be a classifier with "
+                "predict_proba."
+            )
+
+
+@contextmanager
+def _threads(n_jobs: int | None) -> Iterator[Run]:
+    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
+    n_threads = os.cpu_count() if n_jobs is None or n_jobs == -1 else n_jobs
+    with threadpool_limits(1, "blas"):
+        if n_threads == 1:
+            yield one_by_one
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield lambda function, items: list(pool.map(function, items))
