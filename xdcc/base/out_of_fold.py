@@ -22,6 +22,13 @@ class OutOfFold(NamedTuple):
         Those models.
     unfitted : estimator
         Not fitted; with the settings that the folds found best, to be trained on all rows.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> found = OutOfFold(np.full((4, 1), 0.5), [DummyClassifier()] * 2, DummyClassifier())
+    >>> len(found.estimators)
+    2
     """
 
     proba: NDArray[np.floating]
@@ -31,7 +38,14 @@ class OutOfFold(NamedTuple):
 
 @runtime_checkable
 class TrainsOutOfFold(Protocol):
-    """An estimator that trains the models of all folds by itself."""
+    """An estimator that trains the models of all folds by itself.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> isinstance(DummyClassifier(), TrainsOutOfFold)
+    False
+    """
 
     def out_of_fold(
         self, X: Any, Y: Any, folds: NDArray[np.intp], sample_weight: Any = None

@@ -55,6 +55,10 @@ def train_out_of_fold(
     ValueError
         If there is not a fold for each row.
     """
+    if np.shape(folds) != (len(data.Y),):
+        raise ValueError(
+            f"folds has the shape {np.shape(folds)}; it has to be {(len(data.Y),)}, one per row."
+        )
     # The bins come from all rows with their weights: they are made before a fold is left out.
     matrix = xgb.QuantileDMatrix(
         data.X,

@@ -5,7 +5,8 @@ of rows that the model has not seen is least. Two numbers for all labels can har
 gets two of its own if that is better by more than chance on folds that these were not fitted to.
 Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and 1 / (N- + 2) for one that is
 not, so that perfect margins stay finite. Source: Platt: "Probabilistic Outputs for Support Vector
-Machines" (Advances in Large Margin Classifiers, 1999). The minimum is found by SciPy's L-BFGS-B.
+Machines" (Advances in Large Margin Classifiers, 1999). The minimum is found by SciPy's
+trust-region Newton method, which needs few passes over the rows.
 """
 
 from typing import NamedTuple
@@ -83,7 +84,9 @@ class Calibration(NamedTuple):
     proba: Floats
 
 
-def calibrate(margins: Floats, Y: Floats, weight: Floats, folds: NDArray[np.intp]) -> Calibration:
+def calibrate(
+    margins: Floats, Y: NDArray[np.floating], weight: Floats, folds: NDArray[np.intp]
+) -> Calibration:
     """Fit Platt scaling to out-of-fold margins.
 
     Parameters
@@ -137,7 +140,7 @@ def calibrate(margins: Floats, Y: Floats, weight: Floats, folds: NDArray[np.intp
 
 def _fit(
     margins: Floats,
-    Y: Floats,
+    Y: NDArray[np.floating],
     weight: Floats,
     counts: Bools,
     start: tuple[float, float] = (1.0, 0.0),
@@ -150,26 +153,31 @@ def _fit(
         return start
     target = np.where(present, (n_with + 1) / (n_with + 2), 1 / (n_without + 2))
     w = w / (n_with + n_without)
-    sum_z, sum_1 = (w * target) @ z, (w * target).sum()
+    sum_z, sum_1 = (w * target * z).sum(), (w * target).sum()
 
     def loss(ab: Floats) -> tuple[float, Floats]:
         margin = ab[0] * z + ab[1]
-        error = w * expit(margin)
-        value = w @ np.logaddexp(0, margin) - ab[0] * sum_z - ab[1] * sum_1
-        return value, np.array([error @ z - sum_z, error.sum() - sum_1])
+        absent = expit(-margin)
+        error = w * (1 - absent)
+        # log(1 + exp(m)) is -log(sigmoid(-m)), which does not vanish for margins of this size.
+        value = -(w * np.log(absent)).sum() - ab[0] * sum_z - ab[1] * sum_1
+        return value, np.array([(error * z).sum() - sum_z, error.sum() - sum_1])
+
+    def curvature(ab: Floats) -> Floats:
+        proba = expit(ab[0] * z + ab[1])
+        h = w * proba * (1 - proba)
+        mixed = (h * z).sum()
+        return np.array([[(h * z * z).sum(), mixed], [mixed, h.sum()]])
 
     found = minimize(
-        loss,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None), (None, None)],
-        options={"ftol": 1e-12, "gtol": 1e-8},
+        loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8}
     )
-    return float(found.x[0]), float(found.x[1])
+    a, b = found.x
+    # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
+    return (float(a), float(b)) if a >= 0 else (0.0, float(logit(sum_1)))
 
 
-def _is_better(proba: Floats, than: Floats, y: Floats, weight: Floats) -> bool:
+def _is_better(proba: Floats, than: Floats, y: NDArray[np.floating], weight: Floats) -> bool:
     """Whether the mean log-loss is lower by more than its standard error."""
 
     def loss(p: Floats) -> Floats:

@@ -101,12 +101,8 @@ class KnownLabelsets:
             whole &= weight > 0
         if not whole.any():
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
-        labelsets, number, counts = np.unique(
-            labels[whole].astype(np.int8), axis=0, return_inverse=True, return_counts=True
-        )
-        if weight is not None:
-            counts = np.bincount(number, weight[whole])
-        return cls(labelsets, counts)
+        labelsets, number = np.unique(labels[whole].astype(np.int8), axis=0, return_inverse=True)
+        return cls(labelsets, np.bincount(number, None if weight is None else weight[whole]))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.

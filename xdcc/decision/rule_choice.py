@@ -56,7 +56,7 @@ class RuleChoice(NamedTuple):
 
 
 def choose_rule(
-    Y: Floats,
+    Y: NDArray[np.floating],
     proba: Floats,
     folds: NDArray[np.intp],
     *,
@@ -138,7 +138,7 @@ def choose_rule(
 
 def _suitable(
     names: Sequence[str] | None,
-    Y: Floats,
+    Y: NDArray[np.floating],
     folds: NDArray[np.intp],
     measure: str | Callable[..., float],
 ) -> list[str]:

@@ -163,7 +163,7 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
 
 def learn_rules(
     names: Sequence[str],
-    Y: Floats,
+    Y: NDArray[np.floating],
     proba: Floats,
     weight: Weights,
     measure: MeasureLike,

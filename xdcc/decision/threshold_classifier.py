@@ -223,9 +223,10 @@ class ThresholdClassifier(ClassifierWrapper):
     ) -> Floats:
         assert self.cv is not None
         folds = stratified_folds(labels, int(self.cv), self.random_state)
-        return cross_fit(
+        found = cross_fit(
             self.estimator, X, Y, folds, n_labels=self.n_labels_, sample_weight=weight, n_jobs=1
-        ).proba
+        )
+        return np.asarray(found.proba, dtype=np.float64)
 
     def _choose(
         self,

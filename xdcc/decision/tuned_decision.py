@@ -106,7 +106,8 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
 
     Notes
     -----
-    A label that is the same in all rows stays so, whatever the classifier says. Unknown labels
+    A label that is the same in all n rows stays so, whatever the classifier says; its other value
+    has the probability 1 / (n + 2). Unknown labels
     (NaN) take no part in choosing, as far as the estimator takes them. The F1 maximiser is that of
     Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm for F-Measure Maximization"
     (NeurIPS 2011), the calibration Platt's (1999), the correction that of Tsamardinos,
@@ -199,7 +200,7 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             sample_weight=weight,
             n_jobs=self.n_jobs,
         )
-        constant = _constant_labels(labels, weight)
+        self._constant, self._constant_proba = constant, _ = _constant_labels(labels, weight)
         proba = np.asarray(found.proba, dtype=np.float64)
         scaling = PlattScaling(np.ones(self.n_labels_), np.zeros(self.n_labels_))
         if self.calibrate and np.isnan(constant).any():
@@ -208,7 +209,7 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             fitted = calibrate(margins_of(proba[:, varied]), labels[:, varied], row_weight, folds)
             proba[:, varied] = fitted.proba
             scaling.slope[varied], scaling.intercept[varied] = fitted.scaling
-        proba = np.where(np.isnan(constant), proba, constant)
+        proba = self._with_constant_labels(proba)
         choice = choose_rule(
             labels,
             proba,
@@ -224,7 +225,6 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         self.folds_ = folds
         self.oof_proba_ = proba
         self.calibration_ = scaling
-        self._constant = constant
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
         self.rule_: Rule = choice.rule
@@ -286,10 +286,16 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         for more in found:
             margins += more
         proba = self.calibration_.proba(margins / len(self.estimators_))
-        return np.where(np.isnan(self._constant), proba, self._constant)
+        return self._with_constant_labels(proba)
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
-        return self.rule_.predict(self._proba(X))
+        labels = self.rule_.predict(self._proba(X))
+        is_constant = ~np.isnan(self._constant)
+        labels[:, is_constant] = self._constant[is_constant].astype(np.int64)
+        return labels
+
+    def _with_constant_labels(self, proba: Floats) -> Floats:
+        return np.where(np.isnan(self._constant), proba, self._constant_proba)
 
 
 class _Names:
@@ -316,13 +322,19 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
     return 0 if random_state is None else int(random_state)
 
 
-def _constant_labels(Y: Labels, weight: NDArray[np.floating] | None) -> Floats:
-    """Value of each label that has one only, where it is known; NaN for the others."""
+def _constant_labels(Y: Labels, weight: NDArray[np.floating] | None) -> tuple[Floats, Floats]:
+    """Find labels that have one value only, where they are known.
+
+    Returns
+    -------
+    value, proba : float64 arrays of shape (n_labels,)
+        NaN for other labels. The probability is that of Laplace's rule of succession, as no
+        number of rows makes it certain that the next one is no different.
+    """
     known = ~np.isnan(Y)
     if weight is not None:
         known &= weight[:, np.newaxis] > 0
-    present, absent = (Y == 1) & known, (Y == 0) & known
-    constant = np.full(Y.shape[1], np.nan)
-    constant[~present.any(axis=0)] = 0
-    constant[~absent.any(axis=0) & present.any(axis=0)] = 1
-    return constant
+    n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
+    is_constant = (n_present == 0) | (n_present == n_known)
+    value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
+    return value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan)
