@@ -31,7 +31,7 @@ def one_after_the_other(
     """Probabilities of each fold after each iteration, and the log-loss of all of them."""
     staged = np.empty((n_rounds, *labels.shape))
     for fold in range(3):
-        out = FOLDS == fold
+        out = fold == FOLDS
         all_rows = np.ones(len(X)) if weight is None else weight
         train = xgb.QuantileDMatrix(X, label=labels, weight=weight, max_bin=16)
         train.set_weight(np.where(out, 0, all_rows))
@@ -62,7 +62,7 @@ def test_the_best_iteration_of_all_folds(
     np.testing.assert_allclose(found.proba, staged[best], atol=1e-6)
     assert [model.booster_.num_boosted_rounds() for model in found.estimators] == [best + 1] * 3
     for fold, model in enumerate(found.estimators):
-        rows = FOLDS == fold
+        rows = fold == FOLDS
         np.testing.assert_allclose(model.predict_proba(X)[rows], staged[best, rows], atol=1e-6)
         assert model.best_iteration_ == best
     assert found.unfitted.get_params() == _classifier(**params, n_estimators=best + 1).get_params()
