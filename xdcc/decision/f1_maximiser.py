@@ -33,8 +33,11 @@ type Floats = NDArray[np.float64]
 _ROUNDING = 1e-6
 """How far probabilities may lie below 0 and their sum above 1, as sums of float32 do."""
 
-_ROWS_AT_ONCE = 512
+_ROWS_AT_ONCE = 64
 """Rows of which as many labels are looked at as the one with most possible labels has."""
+
+_MARGIN = 1e-9
+"""Limits of what is looked at are wider by this share, for rounding."""
 
 
 class F1Maximum(NamedTuple):
@@ -171,41 +174,44 @@ class SizedMarginals(NamedTuple):
         n_samples, n_labels, _ = self.joint.shape
         labels = np.zeros((n_samples, n_labels), dtype=np.int64)
         expected = np.empty(n_samples)
-        possible = self._possible_labels(beta**2)
+        possible, largest = self._limits(beta**2)
         n_possible = possible.sum(axis=1)
         # Rows with about as many possible labels stand together, each with its own labels.
         by_number = np.argsort(n_possible, kind="stable")
-        begin = 0
-        while begin < n_samples:
+        for begin in range(0, n_samples, _ROWS_AT_ONCE):
             rows = by_number[begin : begin + _ROWS_AT_ONCE]
             n_most = max(1, int(n_possible[rows[-1]]))
             # The possible labels first, in their order.
             kept = np.argsort(~possible[rows], axis=1, kind="stable")[:, :n_most]
             kept.sort(axis=1)
             joint = np.take_along_axis(self.joint[rows], kept[:, :, None], axis=1)
-            chosen, expected[rows] = _best_of(joint, self.sizes, self.empty[rows], beta**2)
+            n_sizes = min(n_most, int(largest[rows].max()))
+            chosen, expected[rows] = _best_of(joint, self.sizes, self.empty[rows], beta**2, n_sizes)
             found = np.zeros((len(rows), n_labels), dtype=np.int64)
             np.put_along_axis(found, kept, chosen, axis=1)
             labels[rows] = found
-            begin += len(rows)
         return F1Maximum(labels, expected)
 
-    def _possible_labels(self, b: float) -> NDArray[np.bool_]:
-        """Leave out labels that are too improbable to be in a best labelset.
+    def _limits(self, b: float) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+        """Tell which labels can be in a best labelset, (n_samples, n_labels), and how many.
 
-        Let h* be best and of size k + 1, j in h*, h the others, F the expected F-beta. Without j,
-        F(h) <= F(h*), while j brings at most p_j (1 + b) / (b + k + 1) and what it takes from the
-        others is at least F(h) / (b s + k + 1), s being the largest size. So
-        p_j >= F(h*) (b + k + 1) / ((1 + b) (b s + k + 2)), which is least at k = 1 (for k = 0,
-        p_j >= F(h*)); and F(h*) is at least what the best single label and no label score.
+        A best labelset h* scores at least F, what the best single label or no label scores.
+
+        Let it be of size k + 1, j in h*, h the others. Without j, h scores no more than h*, while
+        j brings at most p_j (1 + b) / (b + k + 1) and what it takes from the others is at least
+        what h scores / (b s + k + 1), s being the largest size. So
+        p_j >= F (b + k + 1) / ((1 + b) (b s + k + 2)), which is least at k = 1 (for k = 0,
+        p_j >= F). And with k labels, h* scores at most (1 + b) E|y| / (b + k), which limits k.
         """
         proba = self.joint.sum(axis=2)
         if not len(self.sizes):
-            return proba > 0
+            return proba > 0, np.ones(len(proba), dtype=np.intp)
         single = (self.joint @ ((1 + b) / (b * self.sizes + 1))).max(axis=1)
-        least = np.maximum(single, self.empty)
+        least = (1 - _MARGIN) * np.maximum(single, self.empty)
         share = (b + 2) / ((1 + b) * (b * self.sizes.max() + 3))
-        return proba >= (1 - 1e-9) * share * least[:, None]
+        most = (1 + b) * proba.sum(axis=1) / np.maximum(least, np.finfo(np.float64).tiny) - b
+        largest = np.clip(most, 1, proba.shape[1]).astype(np.intp)
+        return proba >= share * least[:, None], largest
 
     def _check(self) -> None:
         if self.joint.ndim != 3 or self.joint.shape[2] != len(self.sizes):
@@ -270,24 +276,25 @@ class LabelsetSizes:
 
 
 def _best_of(
-    joint: Floats, sizes: NDArray[np.intp], empty: Floats, b: float
+    joint: Floats, sizes: NDArray[np.intp], empty: Floats, b: float, n_sizes: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Find the best labelset of some rows, and what it is expected to score."""
+    """Find the best labelset of up to `n_sizes` labels for some rows, and what it is to score."""
     n_rows, n_labels, _ = joint.shape
-    k = np.arange(1, n_labels + 1)
+    k = np.arange(1, n_sizes + 1)
     labels = np.zeros((n_rows, n_labels), dtype=np.int64)
     expected = np.empty(n_rows)
-    gain = (1 + b) / (b * sizes[:, None] + k)
-    for rows in row_blocks((n_rows, n_labels * n_labels)):
-        delta = joint[rows] @ gain
-        order = np.argsort(-delta, axis=1, kind="stable")
-        best_first = np.take_along_axis(delta, order, axis=1)
-        of_size = np.diagonal(best_first.cumsum(axis=1), axis1=1, axis2=2)
+    gain = (1 + b) / (b * sizes + k[:, None])
+    is_taken = np.arange(n_labels) < k[:, None]
+    for rows in row_blocks((n_rows, n_sizes * n_labels)):
+        delta = gain @ joint[rows].transpose(0, 2, 1)  # (n_rows, n_sizes, n_labels)
+        order = np.argsort(-delta, axis=2, kind="stable")
+        best_first = np.take_along_axis(delta, order, axis=2)
+        of_size = (best_first * is_taken).sum(axis=2)
         scores = np.column_stack((empty[rows], of_size))
         size = scores.argmax(axis=1)
         expected[rows] = scores.max(axis=1)
-        chosen = order[np.arange(len(size)), :, np.maximum(size, 1) - 1]
-        np.put_along_axis(labels[rows], chosen, k <= size[:, None], axis=1)
+        chosen = order[np.arange(len(size)), np.maximum(size, 1) - 1]
+        np.put_along_axis(labels[rows], chosen, np.arange(n_labels) < size[:, None], axis=1)
     return labels, expected
 
 
