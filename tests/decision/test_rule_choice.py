@@ -1,5 +1,7 @@
 """Learning and choosing rules against plain loops."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,7 +16,13 @@ from xdcc.decision import (
     best_thresholds_per_label,
 )
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES, F1Maximiser, learn_rules, predict_with_all
+from xdcc.decision.rules import (
+    RULE_NAMES,
+    F1Maximiser,
+    MostProbableLabelset,
+    learn_rules,
+    predict_with_all,
+)
 
 
 def drawn(seed=0, n_rows=150):
@@ -95,6 +103,22 @@ def test_one_posterior_serves_all_rules():
         assert_array_equal(labels, rule.predict(proba))
         assert rule.name in RULE_NAMES
         assert "known" not in repr(rule).replace("known_labelset", "")
+
+
+def test_memory_is_bounded():
+    random = np.random.default_rng(0)
+    known = KnownLabelsets.of(random.integers(0, 2, size=(4000, 40)))
+    proba = random.random((5000, 40))
+    rules = [MostProbableLabelset(known, 0.5), F1Maximiser(known, 0.5, 0.25)]
+    tracemalloc.start()
+    try:
+        predict_with_all(rules, proba)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The matrix of rows and labelsets alone would be 153 MiB, that of rows and pairs more.
+    assert len(known.labelsets) == 4000
+    assert peak < 80 * 2**20
 
 
 def test_each_measure_gets_its_rule():

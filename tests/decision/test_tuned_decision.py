@@ -1,5 +1,6 @@
 """TunedDecisionClassifierCV against its parts."""
 
+import pickle
 from typing import Any, Self
 
 import matplotlib
@@ -246,6 +247,16 @@ def test_an_estimator_that_trains_its_folds_is_asked_to() -> None:
     trainer = Trainer()
     TunedDecisionClassifierCV(trainer).fit(X, Y)
     assert not hasattr(trainer, "n_labels_")
+
+
+@pytest.mark.parametrize("measure", ["example_f1", "subset_accuracy", metrics.jaccard])
+def test_pickle_and_clone(measure: Any) -> None:
+    model = TunedDecisionClassifierCV(BOOSTER, measure=measure).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X_NEW), model.predict(X_NEW))
+    np.testing.assert_array_equal(again.predict_proba(X_NEW), model.predict_proba(X_NEW))
+    once_more = clone(model).fit(X, Y)
+    assert once_more.cv_results_ == model.cv_results_
 
 
 def test_rules_can_be_chosen() -> None:

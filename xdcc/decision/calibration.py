@@ -109,8 +109,10 @@ def calibrate(
     counts = ~np.isnan(Y) & (weight > 0)[:, np.newaxis]
     parts = [(folds != fold, folds == fold) for fold in np.unique(folds)]
     n_labels = Y.shape[1]
-    common = _fit(margins, Y, weight, counts)
-    commons = [_fit(margins, Y, weight, counts & use[:, np.newaxis], common) for use, _ in parts]
+    common = fit_platt(margins, Y, weight, counts)
+    commons = [
+        fit_platt(margins, Y, weight, counts & use[:, np.newaxis], common) for use, _ in parts
+    ]
     every = np.ones(n_labels)
     scaling = PlattScaling(common[0] * every, common[1] * every)
     nested = [PlattScaling(a * every, b * every) for a, b in commons]
@@ -127,25 +129,40 @@ def calibrate(
         own = np.empty(len(y))
         own_parts = []
         for use, out in parts:
-            a, b = _fit(z, y, weight, known & use[:, np.newaxis], common)
+            a, b = fit_platt(z, y, weight, known & use[:, np.newaxis], common)
             own[out] = expit(a * z[out, 0] + b)
             own_parts.append((a, b))
         rows = known[:, 0]
         if not _is_better(own[rows], proba[rows, label], y[rows, 0], weight[rows]):
             continue
         proba[:, label] = own
-        scaling.slope[label], scaling.intercept[label] = _fit(z, y, weight, known, common)
+        scaling.slope[label], scaling.intercept[label] = fit_platt(z, y, weight, known, common)
     return Calibration(scaling, proba)
 
 
-def _fit(
+def fit_platt(
     margins: Floats,
     Y: NDArray[np.floating],
     weight: Floats,
     counts: Bools,
     start: tuple[float, float] = (1.0, 0.0),
 ) -> tuple[float, float]:
-    """Find a and b for all the entries that count."""
+    """Find a and b for all the entries that count.
+
+    Parameters
+    ----------
+    margins, Y, weight
+        As in :func:`calibrate`.
+    counts : bool array of shape (n_samples, n_labels)
+        Which entries count; all of them are known.
+    start : tuple of float
+        a and b to start from, and to stay with if no entry counts.
+
+    Returns
+    -------
+    a, b : float
+        With the least log-loss; a is at least 0.
+    """
     z, present = margins[counts], Y[counts] == 1
     w = np.broadcast_to(weight[:, np.newaxis], Y.shape)[counts]
     n_with, n_without = w[present].sum(), w[~present].sum()

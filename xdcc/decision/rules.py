@@ -6,6 +6,7 @@ parts of the rows can be compared one by one; :func:`predict_with_all` predicts 
 sharing what is expensive, the posterior over known labelsets.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -98,18 +99,24 @@ class ThresholdPerLabel:
 
 
 @dataclass(frozen=True, eq=False)
-class _LabelsetRule:
+class _LabelsetRule(ABC):
     """A rule that reads the posterior over known labelsets."""
 
+    name: ClassVar[str]
     known: KnownLabelsets = field(repr=False)
+
+    @property
+    @abstractmethod
+    def params(self) -> dict[str, Any]:
+        """What was chosen."""
 
     def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
         """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return predict_with_all([self], check_proba(Y_proba))[0].astype(np.int64)  # type: ignore[list-item]
+        return predict_with_all([self], check_proba(Y_proba))[0].astype(np.int64)
 
+    @abstractmethod
     def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
         """Predict the labels of a block of rows."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
