@@ -41,7 +41,7 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
-from xdcc.decision import ThresholdClassifier
+from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 
@@ -54,6 +54,7 @@ FRAME = pd.DataFrame(X, columns=[f"word {j}" for j in range(6)])
 WEIGHT = np.arange(90) % 3 + 0.5
 
 _TREE = DecisionTreeClassifier(max_depth=2)
+_SEEDED_TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),
     DynamicChainClassifier(n_estimators=2, n_jobs=1),
@@ -67,6 +68,8 @@ ESTIMATORS = [
     EnsembleOfChains(n_estimators=2, estimator=_TREE, random_state=0),
     ProbabilisticEnsembleOfChains(n_estimators=2, random_state=0),
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
+    TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
+    TunedDecisionClassifierCV(_SEEDED_TREE, cv=2, ensemble=False, n_jobs=1),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=3, random_state=0, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),

@@ -44,6 +44,24 @@ def test_no_labelset_is_better(distribution):
     )
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.sampled_from([1, 0.1]))
+@settings(max_examples=60, deadline=None)
+def test_no_labelset_has_a_better_f_beta(seed, beta, spread):
+    random = np.random.default_rng(seed)
+    n_labels, b = random.integers(1, 7), beta**2
+    labelsets = all_labelsets(n_labels)
+    probabilities = random.dirichlet(np.full(len(labelsets), spread), size=5)
+    found = SizedMarginals.of_labelsets(labelsets, probabilities).maximise(beta)
+    both, size = labelsets @ labelsets.T, labelsets.sum(axis=1)
+    total = size[:, None] + b * size  # rows are predicted, columns are true
+    empty = (size[:, None] == 0) & (size == 0)
+    scores = np.where(empty, 1.0, (1 + b) * both / np.where(total > 0, total, 1)) @ probabilities.T
+    assert_allclose(found.expected_f1, scores.max(axis=0), atol=1e-12)
+    for row, labels in enumerate(found.labels):
+        number = (labelsets == labels).all(axis=1).argmax()
+        assert scores[number, row] == pytest.approx(scores[:, row].max(), abs=1e-12)
+
+
 def test_no_labelset_of_eight_labels_is_better():
     random = np.random.default_rng(0)
     labelsets = all_labelsets(8)
@@ -102,6 +120,26 @@ def test_draws_are_labelsets_with_their_frequencies(seed):
         assert_allclose(from_draws.maximise().expected_f1, whole.maximise().expected_f1)
 
 
+def test_labels_that_are_left_out_make_no_difference():
+    # Up to 40 labels, most of them improbable: against Algorithm 1 with all labels and sizes.
+    random = np.random.default_rng(2)
+    for n_labels in (3, 12, 40):
+        labelsets = (random.random((300, n_labels)) < 2.5 / n_labels).astype(int)
+        probabilities = random.dirichlet(np.full(300, 0.05), size=100)
+        marginals = SizedMarginals.of_labelsets(labelsets, probabilities)
+        found = marginals.maximise()
+        k = np.arange(1, n_labels + 1)
+        delta = marginals.joint @ (2 / (marginals.sizes[:, None] + k))
+        delta[:] = -np.sort(-delta, axis=1)
+        of_size = np.diagonal(delta.cumsum(axis=1), axis1=1, axis2=2)
+        best = np.column_stack((marginals.empty, of_size))
+        assert_allclose(found.expected_f1, best.max(axis=1), atol=1e-12)
+        assert_array_equal(
+            found.labels.sum(axis=1),
+            (best > best.max(axis=1, keepdims=True) - 1e-12).argmax(axis=1),
+        )
+
+
 def test_many_rows_are_done_in_blocks():
     random = np.random.default_rng(1)
     labelsets = random.integers(0, 2, size=(50, 30))
@@ -147,6 +185,10 @@ def test_many_rows_are_done_in_blocks():
                 np.full((1, 2, 1), np.nan), np.array([1]), np.zeros(1)
             ).maximise(),
             "joint has a probability",
+        ),
+        (
+            lambda: SizedMarginals(np.zeros((1, 2, 1)), np.array([1]), np.ones(1)).maximise(-1),
+            "beta=-1: it has to be a number at least 0",
         ),
     ],
 )

@@ -246,7 +246,7 @@ def test_a_binary_target():
         ({"cv": None}, "method='global' chooses thresholds on validation data, but cv is None"),
         ({"cv": 1}, "cv=1: it has to be a whole number at least 2, 'prefit', or None"),
         ({"cv": "all"}, "cv='all': it has to be"),
-        ({"cv": 61}, "cv=61 folds need as many rows, but n_samples=60"),
+        ({"cv": 61}, "61 folds need as many rows, but n_samples=60"),
         ({"method": "best"}, "method='best': it has to be one of 'fixed', 'pcut'"),
         ({"measure": "f1"}, "measure='f1': it has to be one of"),
         ({"measure": metrics.micro_f1, "method": "per_label"}, "it has to be one of 'example_f1'"),

@@ -21,18 +21,20 @@ _NAMES_SHOWN = 5
 """Names of labels that a message lists."""
 
 
-def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[slice]:
     """Cut the rows of a matrix into blocks.
 
     Parameters
     ----------
     shape : tuple of int
         Number of rows, number of columns.
+    entries : int, optional
+        About so many entries make a block; 2**18 if not given.
 
     Yields
     ------
     slice
-        The next rows: about 2**18 entries, at least one row.
+        The next rows, at least one.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     [slice(0, 131072, None), slice(131072, 262144, None), slice(262144, 300000, None)]
     """
     n_rows, n_columns = shape
-    step = max(1, _BLOCK_ENTRIES // max(1, n_columns))
+    step = max(1, (entries or _BLOCK_ENTRIES) // max(1, n_columns))
     for begin in range(0, n_rows, step):
         yield slice(begin, min(begin + step, n_rows))
 

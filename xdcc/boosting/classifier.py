@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import BoosterEstimator
@@ -20,11 +21,13 @@ from xdcc.base.categories import feature_types
 from xdcc.base.domains import Anything, Choice, Either, Number, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
+from xdcc.base.out_of_fold import OutOfFold
 from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.boosting.nameless import nameless
+from xdcc.boosting.out_of_fold import train_out_of_fold
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -262,6 +265,48 @@ int, default="sumGain"
         importance = np.nan_to_num(found)
         total = importance.sum()
         return importance / total if total > 0 else importance
+
+    def out_of_fold(
+        self,
+        X: Any,
+        Y: Any,
+        folds: NDArray[np.intp],
+        sample_weight: Any = None,
+        *,
+        patience: int = 25,
+    ) -> OutOfFold:
+        """Train a booster without each fold; the folds tell how many iterations are best.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        folds : int array of shape (n_samples,)
+            Fold of each row, from 0.
+        {sample_weight}
+        patience : int, default=25
+            Training ends when the log-loss of all rows, each predicted without its fold, has not
+            fallen for so many iterations, or after `n_estimators` iterations.
+
+        Returns
+        -------
+        OutOfFold
+            Probabilities and fitted estimators, all of the number of iterations with the least
+            log-loss. The estimator itself stays as it is.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        PluginMissingError
+            As `fit`.
+        """
+        model = clone(self)
+        params = model._native_booster_params()
+        require_plugin(type(self).__name__)
+        data = model._begin_fit(X, Y, sample_weight)
+        params = settle_on_data(params, model) | {"objective": OBJECTIVE}
+        return train_out_of_fold(model, data, params, folds, patience)
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.

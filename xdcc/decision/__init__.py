@@ -2,7 +2,8 @@
 
 Functions on arrays choose thresholds, by label density (``density.py``) or by a measure on
 validation data (``threshold_search.py``); :class:`ThresholdClassifier` puts them on any
-classifier. :class:`KnownLabelsets` predicts labelsets of the training data,
+classifier, :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of
+rules. :class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
 choice among many is worth.
 """
@@ -14,11 +15,13 @@ from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.threshold_classifier import ThresholdClassifier
 from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
 
 __all__ = [
     "KnownLabelsets",
     "SizedMarginals",
     "ThresholdClassifier",
+    "TunedDecisionClassifierCV",
     "apply_thresholds",
     "bbc_cv",
     "best_threshold",

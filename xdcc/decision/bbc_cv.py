@@ -8,9 +8,11 @@ drawn rows, and its loss is measured on the rows that were not drawn. The mean o
 the estimate for the configuration that is best on all rows. Source: Tsamardinos, Greasidou,
 Borboudakis: "Bootstrapping the out-of-sample predictions for efficient and accurate
 cross-validation" (Machine Learning 107, 2018). The loss has to be a mean over samples,
-as subset 0/1 loss, Hamming loss or 1 - example-based F1 are.
+as subset 0/1 loss, Hamming loss or 1 - example-based F1 are; :func:`draw_choices` is the same for
+any measure of rows that are drawn, or left out.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.base.domains import Number, check_domain
 
 type Floats = NDArray[np.float64]
+
+
+_DRAWN_AT_ONCE = 2**21
+"""Draws times rows that are there at once: 16 MiB."""
 
 
 class Choice(NamedTuple):
@@ -99,6 +105,72 @@ def bbc_cv(
     return Choice(
         best, float(judging[:, best].mean()), float(estimates.mean()), (float(low), float(high))
     )
+
+
+class DrawnChoices(NamedTuple):
+    """Scores of configurations on draws of rows, and on the rows that each draw left out.
+
+    Attributes
+    ----------
+    drawn, left_out : float arrays of shape (n_draws, n_configurations)
+        High is good. Draws on which a measure has no value are not among them.
+    """
+
+    drawn: Floats
+    left_out: Floats
+
+    def estimate(self, among: NDArray[np.intp]) -> Floats:
+        """Choose on the drawn rows, and judge on the others.
+
+        Parameters
+        ----------
+        among : int array
+            The configurations that can be chosen; the first of equal ones is.
+
+        Returns
+        -------
+        float array of shape (n_draws,)
+            The chosen one's score. Their mean is the estimate for the best on all rows.
+        """
+        chosen = among[self.drawn[:, among].argmax(axis=1)]
+        return np.asarray(self.left_out[np.arange(len(chosen)), chosen])
+
+
+def draw_choices(
+    scores: Callable[[Floats], Floats],
+    n_samples: int,
+    *,
+    n_bootstraps: int,
+    random_state: int | np.random.Generator | None = None,
+) -> DrawnChoices:
+    """Draw rows for measures that are no means over samples, as macro F1.
+
+    Parameters
+    ----------
+    scores : callable
+        From how often each row counts, `(n_draws, n_samples)`, to the configurations' scores,
+        `(n_draws, n_configurations)`; NaN where there is none.
+    n_samples : int
+        Number of rows, at least two.
+    n_bootstraps : int
+        How many times rows are drawn.
+    random_state : int, numpy.random.Generator or None
+        Seed of the draws.
+
+    Returns
+    -------
+    DrawnChoices
+    """
+    random = np.random.default_rng(random_state)
+    at_once = max(1, _DRAWN_AT_ONCE // n_samples)
+    drawn, left_out = [], []
+    for begin in range(0, n_bootstraps, at_once):
+        counts = _draw_rows(n_samples, min(at_once, n_bootstraps - begin), random)
+        drawn.append(scores(counts))
+        left_out.append(scores((counts == 0).astype(np.float64)))
+    together = DrawnChoices(np.concatenate(drawn), np.concatenate(left_out))
+    valid = ~np.isnan(np.hstack(together)).any(axis=1)
+    return DrawnChoices(together.drawn[valid], together.left_out[valid])
 
 
 def _draw_rows(n_rows: int, n_draws: int, random: np.random.Generator) -> Floats:

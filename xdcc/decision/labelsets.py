@@ -7,6 +7,7 @@ example-wise loss (equation 19 of the BOOMER paper: the known label vector with 
 here it serves every estimator that gives probabilities.
 """
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
-from xdcc.decision.cuts import check_proba
-
-_SMALLEST = 1e-6
-"""Probabilities are kept this far from 0 and 1, so that one label alone rules out no labelset."""
+from xdcc.base.weights import check_weight
+from xdcc.decision.cuts import Floats, check_proba
+from xdcc.decision.labelset_posterior import LabelsetPosterior, PosteriorBlock
 
 
 def number_labelsets(
@@ -60,8 +59,8 @@ class KnownLabelsets:
     ----------
     labelsets : int8 array of shape (n_labelsets, n_labels)
         Zeros and ones, in lexicographic order.
-    counts : int array of shape (n_labelsets,)
-        How often each occurs.
+    counts : int or float array of shape (n_labelsets,)
+        How often each occurs; with weights, how much its rows weigh.
 
     Examples
     --------
@@ -72,18 +71,21 @@ class KnownLabelsets:
     array([[1, 0]])
     """
 
-    def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[np.intp]) -> None:
+    def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[Any]) -> None:
         self.labelsets = labelsets
         self.counts = counts
+        self._posterior = LabelsetPosterior(labelsets, counts)
 
     @classmethod
-    def of(cls, Y: Any) -> Self:
+    def of(cls, Y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Collect the labelsets of some rows.
 
         Parameters
         ----------
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
             0, 1, or NaN for unknown. Rows with an unknown label are left out.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; those of weight 0 are left out.
 
         Returns
         -------
@@ -95,11 +97,14 @@ class KnownLabelsets:
             If Y is not as described, or every row has an unknown label.
         """
         labels = check_labels(Y).Y
-        whole = labels[~np.isnan(labels).any(axis=1)]
-        if not len(whole):
+        weight = check_weight(sample_weight, len(labels))
+        whole = ~np.isnan(labels).any(axis=1)
+        if weight is not None:
+            whole &= weight > 0
+        if not whole.any():
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
-        labelsets, counts = np.unique(whole.astype(np.int8), axis=0, return_counts=True)
-        return cls(labelsets, counts)
+        labelsets, number = np.unique(labels[whole].astype(np.int8), axis=0, return_inverse=True)
+        return cls(labelsets, np.bincount(number, None if weight is None else weight[whole]))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.
@@ -125,18 +130,32 @@ class KnownLabelsets:
         """
         check_domain("prior", prior, Number(low=0))
         proba = check_proba(Y_proba)
+        found = np.empty(proba.shape, dtype=np.int64)
+        for block in self.posterior_blocks(proba):
+            found[block.rows] = block.most_probable(prior)
+        return found
+
+    def posterior_blocks(self, proba: Floats) -> Iterator[PosteriorBlock]:
+        """Walk over rows with the posterior over these labelsets.
+
+        Parameters
+        ----------
+        proba : float64 array of shape (n_samples, n_labels)
+            Checked probabilities.
+
+        Yields
+        ------
+        PosteriorBlock
+            Of the next rows.
+
+        Raises
+        ------
+        ValueError
+            If there is another number of labels.
+        """
         n_labels = self.labelsets.shape[1]
         if proba.shape[1] != n_labels:
             raise ValueError(
                 f"Y_proba has {proba.shape[1]} labels, the known labelsets have {n_labels}."
             )
-        order = np.lexsort((np.arange(len(self.counts)), -self.counts))
-        labelsets = self.labelsets[order].astype(np.float64)
-        bonus = prior * np.log(self.counts[order])
-        found = np.empty((len(proba), n_labels), dtype=np.int64)
-        for rows in row_blocks((len(proba), len(labelsets))):
-            p = np.clip(proba[rows], _SMALLEST, 1 - _SMALLEST)
-            log_odds = np.log(p) - np.log1p(-p)
-            # The sum of log(1 - p) is the same for all labelsets of a row.
-            found[rows] = labelsets[(log_odds @ labelsets.T + bonus).argmax(axis=1)]
-        return found
+        yield from self._posterior.blocks(proba)

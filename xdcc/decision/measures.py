@@ -1,4 +1,4 @@
-"""The measures that thresholds can be chosen for by name, as functions of three counts.
+"""The measures that rules can be chosen for by name, as functions of three counts.
 
 Each is a mean over groups of entries: the samples, the labels, or all entries as one group. In a
 group it depends only on how many entries are true, how many are predicted, and how many are both,
@@ -6,6 +6,7 @@ so the search can follow it while entries become predicted one by one. Zero-divi
 are the defaults of :mod:`xdcc.metrics`.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from xdcc.base.domains import check_domain
 from xdcc.decision.cuts import Floats
 from xdcc.decision.validation_data import ValidationData
 
@@ -59,8 +61,10 @@ def _ratio(numerator: Floats, denominator: Floats, empty: float) -> Floats:
     return quotient
 
 
-def _f1(true: Floats, predicted: Floats, both: Floats, *, empty: float) -> Floats:
-    return _ratio(2 * both, true + predicted, empty)
+def _f_beta(
+    true: Floats, predicted: Floats, both: Floats, *, empty: float, b: float = 1.0
+) -> Floats:
+    return _ratio((1 + b) * both, b * true + predicted, empty)
 
 
 def _jaccard(true: Floats, predicted: Floats, both: Floats) -> Floats:
@@ -76,11 +80,71 @@ def _right(true: Floats, predicted: Floats, both: Floats) -> Floats:
 
 
 MEASURES: dict[str, Measure] = {
-    "example_f1": Measure(1, partial(_f1, empty=1.0)),
-    "micro_f1": Measure(None, partial(_f1, empty=0.0)),
-    "macro_f1": Measure(0, partial(_f1, empty=0.0)),
+    "example_f1": Measure(1, partial(_f_beta, empty=1.0)),
+    "micro_f1": Measure(None, partial(_f_beta, empty=0.0)),
+    "macro_f1": Measure(0, partial(_f_beta, empty=0.0)),
     "subset_accuracy": Measure(1, _exact),
     "hamming_accuracy": Measure(None, _right),
     "jaccard": Measure(1, _jaccard),
 }
 """By the names that the functions have in :mod:`xdcc.metrics`."""
+
+_F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
+
+
+class MeasureName:
+    """The domain of names of measures: those of `MEASURES`, and example-based F-beta."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a name."""
+        return isinstance(value, str) and (value in MEASURES or bool(_F_BETA.fullmatch(value)))
+
+    def __str__(self) -> str:
+        """Say the names in words."""
+        return f"one of {', '.join(map(repr, MEASURES))}, or 'example_f2' for beta = 2 and so on"
+
+
+def beta_of(name: str) -> float | None:
+    """Tell the beta of an example-based F measure; None for another measure.
+
+    Parameters
+    ----------
+    name : str
+        A name that :class:`MeasureName` accepts.
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> beta_of("example_f0.5"), beta_of("jaccard")
+    (0.5, None)
+    """
+    found = _F_BETA.fullmatch(name)
+    return float(found.group(1)) if found else None
+
+
+def measure_named(name: str) -> Measure:
+    """Find a measure.
+
+    Parameters
+    ----------
+    name : str
+        One of `MEASURES`, or `example_f` and a number: example-based F-beta,
+        (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name.
+    """
+    check_domain("measure", name, MeasureName())
+    beta = beta_of(name)
+    if name in MEASURES or beta is None:
+        return MEASURES[name]
+    return Measure(1, partial(_f_beta, empty=1.0, b=beta**2))

@@ -1,8 +1,7 @@
 """``ThresholdClassifier``: any classifier, with thresholds of its own.
 
 ``fit`` gets probabilities for rows that the classifier was not trained on (by cross-validation
-or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. X goes
-to the classifier as it is, which checks it, so that it may be what that classifier takes; how its
+or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. How its
 answers become an array of probabilities stands in ``probabilities.py``.
 """
 
@@ -12,23 +11,22 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
-from xdcc.base.estimator import EvalSet, MultiLabelEstimator
+from xdcc.base.estimator import EvalSet
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_frequency import label_frequency
-from xdcc.base.labels import Labels, check_labels
-from xdcc.base.weights import check_weight
+from xdcc.base.labels import Labels
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.density import pcut, per_label_pcut
-from xdcc.decision.measures import MEASURES
-from xdcc.decision.probabilities import proba_of, require_proba
+from xdcc.decision.measures import MeasureName
+from xdcc.decision.out_of_fold import cross_fit, fit_on
+from xdcc.decision.probabilities import proba_of
 from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+from xdcc.decision.wrapper import ClassifierWrapper
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
 
@@ -36,7 +34,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 """The ways to choose thresholds."""
 
 
-class ThresholdClassifier(MultiLabelEstimator):
+class ThresholdClassifier(ClassifierWrapper):
     """A classifier whose labels are predicted from chosen thresholds instead of 0.5.
 
     Parameters
@@ -94,6 +92,7 @@ class ThresholdClassifier(MultiLabelEstimator):
            [1, 1, 1, 0, 1]])
     """
 
+    _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
             "estimator": Anything(),
@@ -124,12 +123,6 @@ class ThresholdClassifier(MultiLabelEstimator):
         self.cv = cv
         self.min_positive = min_positive
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tags: X may be what it may be for the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
     def fit(
         self,
@@ -168,19 +161,8 @@ class ThresholdClassifier(MultiLabelEstimator):
         NotFittedError
             With ``cv="prefit"``, if the estimator is not fitted.
         """
-        self._check_params()
+        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
         self._check_validation(eval_set)
-        # Numbers of rows and features, names of features; the estimator checks what X holds.
-        validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
-        checked = check_labels(Y, type(self).__name__)
-        labels = checked.Y
-        check_consistent_length(X, labels)
-        weight = check_weight(sample_weight, len(labels))
-        self.n_labels_ = len(checked.names)
-        self.label_names_ = checked.names
-        self.classes_ = checked.classes
-        self._labels_are_named = checked.named
-
         if self.method == "fixed":
             self.thresholds_ = check_thresholds(self.threshold, self.n_labels_)
             self.estimator_ = self._final_estimator(X, Y, weight)
@@ -199,11 +181,6 @@ class ThresholdClassifier(MultiLabelEstimator):
             self.estimator_ = self._final_estimator(X, Y, weight)
         return self
 
-    def _check_X(self, X: Any) -> Any:
-        """Leave it to the estimator what X holds."""
-        check_is_fitted(self, ("estimator_", "thresholds_"))
-        return X
-
     def _proba(self, X: Any) -> Floats:
         return proba_of(self.estimator_, X, self.n_labels_)
 
@@ -213,8 +190,7 @@ class ThresholdClassifier(MultiLabelEstimator):
     def _check_params(self) -> None:
         super()._check_params()
         if self.method == "per_label" or not callable(self.measure):
-            check_domain("measure", self.measure, Choice(tuple(MEASURES)))
-        require_proba(self.estimator)
+            check_domain("measure", self.measure, MeasureName())
 
     def _check_validation(self, eval_set: EvalSet | None) -> None:
         if self.cv == "prefit" and eval_set is not None:
@@ -240,23 +216,17 @@ class ThresholdClassifier(MultiLabelEstimator):
         if self.cv == "prefit":
             check_is_fitted(self.estimator)
             return self.estimator
-        return _fit(clone(self.estimator), X, Y, weight)
+        return fit_on(clone(self.estimator), X, Y, weight)
 
     def _out_of_fold_proba(
         self, X: Any, Y: Any, labels: Labels, weight: NDArray[np.float32] | None
     ) -> Floats:
         assert self.cv is not None
-        n_folds = int(self.cv)
-        if len(labels) < n_folds:
-            raise ValueError(f"cv={n_folds} folds need as many rows, but n_samples={len(labels)}.")
-        found = np.empty(labels.shape)
-        folds = stratified_folds(labels, n_folds, self.random_state)
-        for fold in range(n_folds):
-            rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            fold_weight = None if weight is None else weight[others]
-            model = _fit(clone(self.estimator), _rows(X, others), _rows(Y, others), fold_weight)
-            found[rows] = proba_of(model, _rows(X, rows), self.n_labels_)
-        return found
+        folds = stratified_folds(labels, int(self.cv), self.random_state)
+        found = cross_fit(
+            self.estimator, X, Y, folds, n_labels=self.n_labels_, sample_weight=weight, n_jobs=1
+        )
+        return np.asarray(found.proba, dtype=np.float64)
 
     def _choose(
         self,
@@ -284,17 +254,6 @@ class ThresholdClassifier(MultiLabelEstimator):
         else:
             threshold = best_threshold(Y_valid, Y_proba, self.measure, sample_weight=weight)
         return np.full(self.n_labels_, threshold)
-
-
-def _fit(model: Any, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:
-    return model.fit(X, Y) if weight is None else model.fit(X, Y, sample_weight=weight)
-
-
-def _rows(data: Any, rows: NDArray[np.intp]) -> Any:
-    """Take rows of an array-like, a sparse matrix or a DataFrame."""
-    if hasattr(data, "iloc"):
-        return data.iloc[rows]
-    return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]
 
 
 def _density(Y: Labels, weight: NDArray[np.float32] | None) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.documentation import documented
-from xdcc.base.domains import Choice, Number, check_domain
+from xdcc.base.domains import Number, check_domain
 from xdcc.decision.cuts import Cuts, Floats, apply_thresholds
-from xdcc.decision.measures import MEASURES, Measure
+from xdcc.decision.measures import Measure, measure_named
 from xdcc.decision.validation_data import ValidationData, validation_data
 
 _TOLERANCE = 1e-10
@@ -42,7 +42,8 @@ def best_threshold(
         Probabilities of rows that the model was not trained on.
     measure : str or callable, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
-        "jaccard", with the conventions of :mod:`xdcc.metrics`; or
+        "jaccard", or "example_f2" for F-beta with beta = 2 and so on, with the conventions of
+        :mod:`xdcc.metrics`; or
         ``measure(Y_true, Y_pred)`` that returns a number, more being better, and takes
         `sample_weight` if weights are given.
     {sample_weight}
@@ -69,7 +70,7 @@ def best_threshold(
     """
     data = validation_data(Y_true, Y_proba, sample_weight)
     if not callable(measure):
-        return _best_for_all(data, _named(measure))
+        return _best_for_all(data, measure_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
     thresholds = Cuts.of(data.proba[data.known]).thresholds
     if len(thresholds) > max_candidates:
@@ -107,7 +108,8 @@ def best_thresholds_per_label(
         As in :func:`best_threshold`.
     measure : str, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
-        "jaccard", with the conventions of :mod:`xdcc.metrics`.
+        "jaccard", or "example_f2" for F-beta with beta = 2 and so on, with the conventions of
+        :mod:`xdcc.metrics`.
     {sample_weight}
     min_positive : int, default=10
         How many rows of positive weight must have a label for a threshold of its own. 0 lets
@@ -129,17 +131,12 @@ def best_thresholds_per_label(
     >>> best_thresholds_per_label(Y_true, Y_proba, "macro_f1", min_positive=0).round(2)
     array([0.2 , 0.75])
     """
-    rule = _named(measure)
+    rule = measure_named(measure)
     check_domain("min_positive", min_positive, Number(low=0, whole=True))
     data = validation_data(Y_true, Y_proba, sample_weight)
     common = _best_for_all(data, rule)
     enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
     return _ascend(data, rule, common, np.flatnonzero(enough))
-
-
-def _named(measure: str) -> Measure:
-    check_domain("measure", measure, Choice(tuple(MEASURES)))
-    return MEASURES[measure]
 
 
 def _choose(thresholds: Floats, scores: Floats, near: float) -> float:

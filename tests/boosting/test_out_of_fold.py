@@ -1,0 +1,120 @@
+"""Boosters of all folds against one training after the other."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from sklearn.datasets import make_multilabel_classification
+
+from xdcc.base.folds import stratified_folds
+from xdcc.base.out_of_fold import TrainsOutOfFold
+from xdcc.boosting import MultiLabelXGBClassifier
+
+X, Y = make_multilabel_classification(
+    n_samples=150, n_features=8, n_classes=4, n_labels=2, random_state=0
+)
+FOLDS = stratified_folds(Y.astype(float), 3)
+WEIGHT = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+
+
+def _classifier(**params: Any) -> MultiLabelXGBClassifier:
+    return MultiLabelXGBClassifier(
+        **{"n_estimators": 40, "max_depth": 3, "max_bin": 16, "n_jobs": 1, **params}
+    )
+
+
+def one_after_the_other(
+    n_rounds: int, labels: np.ndarray, weight: np.ndarray | None, **params: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of each fold after each iteration, and the log-loss of all of them."""
+    staged = np.empty((n_rounds, *labels.shape))
+    for fold in range(3):
+        out = fold == FOLDS
+        all_rows = np.ones(len(X)) if weight is None else weight
+        train = xgb.QuantileDMatrix(X, label=labels, weight=weight, max_bin=16)
+        train.set_weight(np.where(out, 0, all_rows))
+        native = {"objective": "multilabel:logistic", "max_depth": 3, "max_bin": 16, "eta": 0.3}
+        booster = xgb.train(native | params, train, num_boost_round=n_rounds)
+        for iteration in range(n_rounds):
+            proba = booster.predict(xgb.DMatrix(X), iteration_range=(0, iteration + 1))
+            staged[iteration, out] = proba[out]
+    entry_weight = (np.ones(len(X)) if weight is None else weight)[:, None] * ~np.isnan(labels)
+    right = np.where(labels == 1, staged, 1 - staged)
+    return staged, -(entry_weight * np.log(right)).sum(axis=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("weight", "unknown", "params"),
+    [(None, False, {}), (WEIGHT, True, {}), (None, False, {"sketch_size": 1, "subsample": 0.7})],
+)
+def test_the_best_iteration_of_all_folds(
+    weight: np.ndarray | None, unknown: bool, params: dict[str, Any]
+) -> None:
+    labels = Y.astype(float)
+    if unknown:
+        labels[::6, 1] = np.nan
+    staged, loss = one_after_the_other(40, labels, weight, **params)
+    best = int(loss.argmin())
+    assert 2 < best < 35
+    found = _classifier(**params).out_of_fold(X, labels, FOLDS, weight, patience=40)
+    np.testing.assert_allclose(found.proba, staged[best], atol=1e-6)
+    assert [model.booster_.num_boosted_rounds() for model in found.estimators] == [best + 1] * 3
+    for fold, model in enumerate(found.estimators):
+        rows = fold == FOLDS
+        np.testing.assert_allclose(model.predict_proba(X)[rows], staged[best, rows], atol=1e-6)
+        assert model.best_iteration_ == best
+    assert found.unfitted.get_params() == _classifier(**params, n_estimators=best + 1).get_params()
+    assert not hasattr(found.unfitted, "booster_")
+
+
+def test_patience_ends_training() -> None:
+    model = _classifier(learning_rate=1.0, max_depth=6, n_estimators=1000)
+    patient = model.out_of_fold(X, Y, FOLDS, patience=5)
+    again = model.out_of_fold(X, Y, FOLDS, patience=10)
+    assert patient.unfitted.n_estimators <= again.unfitted.n_estimators < 50
+    assert not hasattr(model, "n_labels_")
+
+
+def test_fewer_iterations_than_would_be_best() -> None:
+    found = _classifier(n_estimators=2).out_of_fold(X, Y, FOLDS)
+    assert found.unfitted.n_estimators == 2
+
+
+def test_early_stopping_rounds_are_not_needed_for_the_final_training() -> None:
+    found = _classifier(early_stopping_rounds=3).out_of_fold(X, Y, FOLDS)
+    found.unfitted.fit(X, Y)
+
+
+def test_names_and_categories() -> None:
+    frame = pd.DataFrame(X[:, :3], columns=["a[0]", "b", "c"])
+    frame["kind"] = pd.Categorical(np.where(Y[:, 0] == 1, "yes", "no"))
+    labels = pd.DataFrame(Y, columns=list("wxyz"))
+    found = _classifier().out_of_fold(frame, labels, FOLDS)
+    assert found.estimators[0].label_names_.tolist() == list("wxyz")
+    assert ((found.proba[:, 0] >= 0.5) == (Y[:, 0] == 1)).all()
+    model = found.estimators[1]
+    np.testing.assert_allclose(
+        model.predict_proba(frame)[FOLDS == 1], found.proba[FOLDS == 1], atol=1e-6
+    )
+    assert model.booster_.feature_names == ["a[0]", "b", "c", "kind"]
+
+
+def test_the_same_for_any_number_of_threads() -> None:
+    options = {"sketch_size": 1, "labels_per_tree": 2, "random_state": 3}
+    one, two = (_classifier(n_jobs=n, **options).out_of_fold(X, Y, FOLDS) for n in (1, 2))
+    np.testing.assert_array_equal(one.proba, two.proba)
+
+
+def test_the_classifier_says_that_it_can() -> None:
+    assert isinstance(_classifier(), TrainsOutOfFold)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="base_score has 2 entries for 4 labels"):
+        _classifier(base_score=[0.5, 0.5]).out_of_fold(X, Y, FOLDS)
+    with pytest.raises(ValueError, match="n_estimators=0"):
+        _classifier(n_estimators=0).out_of_fold(X, Y, FOLDS)
+    with pytest.raises(ValueError, match=r"folds has the shape \(3,\); it has to be \(150,\)"):
+        _classifier().out_of_fold(X, Y, FOLDS[:3])

@@ -1,0 +1,120 @@
+"""Platt scaling against a plain search, and where labels get numbers of their own."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, logit
+
+from xdcc.decision.calibration import PlattScaling, calibrate, fit_platt, margins_of
+
+
+def plain_loss(a, b, margins, Y, weight):
+    """Platt's target function, entry by entry."""
+    entries = [
+        (margins[i, j], Y[i, j], weight[i])
+        for i in range(len(Y))
+        for j in range(Y.shape[1])
+        if not np.isnan(Y[i, j])
+    ]
+    n_with = sum(w for _, y, w in entries if y == 1)
+    n_without = sum(w for _, y, w in entries if y == 0)
+    total = 0.0
+    for z, y, w in entries:
+        target = (n_with + 1) / (n_with + 2) if y == 1 else 1 / (n_without + 2)
+        p = expit(a * z + b)
+        total -= w * (target * np.log(p) + (1 - target) * np.log1p(-p))
+    return total
+
+
+def drawn(seed, n_rows=60, n_labels=3):
+    random = np.random.default_rng(seed)
+    margins = random.normal(-0.5, 2, size=(n_rows, n_labels))
+    Y = (random.random(margins.shape) < expit(0.6 * margins + 0.4)).astype(float)
+    return margins, Y, random.integers(1, 4, n_rows).astype(float), np.arange(n_rows) % 3
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_no_other_numbers_are_better(seed, unknown):
+    margins, Y, weight, _ = drawn(seed)
+    if unknown:
+        Y[::5, 1] = np.nan
+        Y[:55, 2] = np.nan
+    a, b = fit_platt(margins, Y, weight, ~np.isnan(Y))
+    least = plain_loss(a, b, margins, Y, weight)
+    for da, db in [(0.02, 0), (-0.02, 0), (0, 0.02), (0, -0.02), (0.01, 0.01), (0.01, -0.01)]:
+        if a + da >= 0:
+            assert least <= plain_loss(a + da, b + db, margins, Y, weight) + 1e-9
+    assert fit_platt(margins, Y, weight, ~np.isnan(Y), (3.0, -2.0)) == pytest.approx((a, b))
+
+
+def test_common_numbers_are_fitted_to_all_labels():
+    margins, Y, weight, folds = drawn(0)
+    Y[10:, 2] = np.nan  # too little for numbers of its own
+    scaling, proba = calibrate(margins, Y, weight, folds)
+    known = ~np.isnan(Y)
+    a, b = fit_platt(margins, Y, weight, known)
+    assert (scaling.slope[2], scaling.intercept[2]) == (a, b)
+    for fold in range(3):
+        out = folds == fold
+        a, b = fit_platt(margins, Y, weight, known & ~out[:, None])
+        assert_allclose(proba[out, 2], expit(a * margins[out, 2] + b), atol=1e-6)
+
+
+def test_finds_what_made_the_labels():
+    random = np.random.default_rng(0)
+    margins = random.normal(0, 2, size=(20_000, 2))
+    Y = (random.random(margins.shape) < expit(0.5 * margins - 1)).astype(float)
+    scaling, proba = calibrate(margins, Y, np.ones(20_000), np.arange(20_000) % 5)
+    # Five standard errors or so of the two numbers with 40,000 entries.
+    assert_allclose(scaling.slope, 0.5, atol=0.05)
+    assert_allclose(scaling.intercept, -1, atol=0.08)
+    assert_allclose(proba, scaling.proba(margins), atol=0.03)
+    assert_array_equal(scaling.slope, scaling.slope[0])  # nothing to gain from numbers of its own
+
+
+def test_a_label_that_is_different_has_numbers_of_its_own():
+    random = np.random.default_rng(1)
+    margins = random.normal(0, 2, size=(2000, 4))
+    slope, intercept = np.array([1, 1, 1, 0.2]), np.array([0, 0, 0, 1.5])
+    Y = (random.random(margins.shape) < expit(slope * margins + intercept)).astype(float)
+    scaling = calibrate(margins, Y, np.ones(2000), np.arange(2000) % 5).scaling
+    assert scaling.slope[3] == pytest.approx(0.2, abs=0.15)
+    assert scaling.intercept[3] == pytest.approx(1.5, abs=0.3)
+    # Rare labels have the common numbers, however different they are.
+    Y[:, 3] = np.arange(2000) < 9
+    scaling = calibrate(margins, Y, np.ones(2000), np.arange(2000) % 5).scaling
+    common = np.flatnonzero(scaling.slope == scaling.slope[3])
+    assert scaling.intercept[3] in np.delete(scaling.intercept, 3) or len(common) == 1
+
+
+def test_each_row_is_scaled_without_its_fold():
+    margins, Y, weight, folds = drawn(4, n_labels=1)
+    before = calibrate(margins, Y, weight, folds).proba
+    Y[folds == 0] = 1 - Y[folds == 0]
+    after = calibrate(margins, Y, weight, folds).proba
+    assert_allclose(after[folds == 0], before[folds == 0], atol=1e-6)
+    assert np.abs(after[folds != 0] - before[folds != 0]).min() > 1e-3
+
+
+def test_perfect_and_reversed_margins():
+    Y = np.tile([[0.0], [1.0]], (30, 1))
+    folds = np.arange(60) % 5
+    perfect = calibrate(20 * Y - 10, Y, np.ones(60), folds)
+    assert np.isfinite(perfect.scaling.slope).all()
+    assert_array_equal(perfect.proba >= 0.5, Y == 1)
+    # A slope is never negative: margins that are wrong say nothing.
+    wrong = calibrate(10 - 20 * Y, Y, np.ones(60), folds)
+    assert_array_equal(wrong.scaling.slope, 0)
+    assert_allclose(wrong.scaling.proba(10 - 20 * Y), 0.5, atol=0.01)
+
+
+def test_margins_are_finite():
+    proba = np.array([[0.0, 1.0, 0.25]], dtype=np.float32)
+    found = margins_of(proba)
+    assert found.dtype == np.float64
+    assert_allclose(found, [[logit(1e-6), logit(1 - 1e-6), logit(0.25)]])
+    identity = PlattScaling(np.ones(3), np.zeros(3))
+    assert_allclose(identity.proba(found), proba, atol=2e-6)

@@ -1,0 +1,115 @@
+"""Boosters of all folds, grown side by side until their common log-loss gets no better.
+
+How many iterations are best is read off rows that a booster has not seen. With the folds grown one
+after the other that would take a training to find the number and another to use it. Side by side,
+one iteration of every fold at a time, the log-loss of all rows is known after each iteration, so
+one training finds the number, keeps the out-of-fold margins that belong to it, and ends when
+nothing has improved for a while. The boosters share the bins of X: rows of its own fold have the
+weight 0 for a booster, and the updater passes over them.
+"""
+
+import copy
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+
+from xdcc.base.fit_data import FitData
+from xdcc.base.out_of_fold import OutOfFold
+
+type Margins = NDArray[np.float32]
+
+
+def train_out_of_fold(
+    estimator: Any,
+    data: FitData,
+    params: dict[str, Any],
+    folds: NDArray[np.intp],
+    patience: int,
+) -> OutOfFold:
+    """Train a booster without each fold, with as many iterations as are best for all together.
+
+    Parameters
+    ----------
+    estimator : MultiLabelXGBClassifier
+        A clone on which the data were checked, without a booster.
+    data : FitData
+        Checked training data.
+    params : dict
+        Parameters for `xgboost.train`, objective included.
+    folds : int array of shape (n_samples,)
+        Fold of each row, from 0.
+    patience : int
+        End when the log-loss has not fallen for so many iterations.
+
+    Returns
+    -------
+    OutOfFold
+        At most `n_estimators` iterations, the same number for all folds.
+
+    Raises
+    ------
+    ValueError
+        If there is not a fold for each row.
+    """
+    if np.shape(folds) != (len(data.Y),):
+        raise ValueError(
+            f"folds has the shape {np.shape(folds)}; it has to be {(len(data.Y),)}, one per row."
+        )
+    # The bins come from all rows with their weights: they are made before a fold is left out.
+    matrix = xgb.QuantileDMatrix(
+        data.X,
+        label=data.Y,
+        weight=data.sample_weight,
+        feature_types=data.feature_types,
+        max_bin=params.get("max_bin", 256),
+        nthread=params.get("nthread"),
+    )
+    weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
+    held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
+    boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
+    loss = _LogLoss(data.Y, weight)
+    margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
+    best_loss, n_best = np.inf, 0
+    for iteration in range(estimator.n_estimators):
+        for booster, rows in zip(boosters, held_out, strict=True):
+            matrix.set_weight(np.where(rows, np.float32(0), weight))
+            booster.update(matrix, iteration)
+            margins[rows] = booster.predict(matrix, output_margin=True, strict_shape=True)[rows]
+        now = loss(margins)
+        if now < best_loss:
+            best_loss, n_best = now, iteration + 1
+            margins, best_margins = best_margins, margins
+        elif iteration + 1 - n_best >= patience:
+            break
+    # Where no label is known out of fold, the log-loss says nothing: take what was asked for.
+    n_best = n_best or estimator.n_estimators
+
+    def with_booster(booster: xgb.Booster) -> Any:
+        model = copy.copy(estimator)
+        model.booster_ = booster[:n_best]
+        model.best_iteration_ = n_best - 1
+        model.evals_result_ = {}
+        if hasattr(model, "feature_names_in_"):
+            model.booster_.feature_names = list(model.feature_names_in_)
+        return model
+
+    unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
+    return OutOfFold(expit(best_margins), [with_booster(each) for each in boosters], unfitted)
+
+
+class _LogLoss:
+    """Sum of the log-loss over known labels, by margins."""
+
+    def __init__(self, Y: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
+        # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it; unknown ones weigh nothing.
+        self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
+        self._weight = np.where(np.isnan(Y), np.float32(0), weight[:, np.newaxis])
+
+    def __call__(self, margins: Margins) -> float:
+        z = margins * self._sign
+        np.logaddexp(z, np.float32(0), out=z)
+        return float(np.multiply(z, self._weight, out=z).sum(dtype=np.float64))

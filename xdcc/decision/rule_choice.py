@@ -1,0 +1,158 @@
+"""Which rule is best, and what it is worth.
+
+A rule is judged on rows that it was not learned from: for each fold the thresholds and the known
+labelsets come from the other folds' rows. (A row's own labelset among the known ones would make it
+easy to find.) The best score of many is still too good, as the best one was partly lucky. So the
+choice is repeated on rows drawn with replacement, and judged on the rows that were not drawn
+(:mod:`xdcc.decision.bbc_cv`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.decision.bbc_cv import draw_choices
+from xdcc.decision.cuts import Floats
+from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
+from xdcc.decision.rules import (
+    LABELSET_RULES,
+    RULE_NAMES,
+    MeasureLike,
+    Rule,
+    ThresholdPerLabel,
+    learn_rules,
+    predict_with_all,
+)
+from xdcc.decision.validation_data import validation_data
+
+_N_BOOTSTRAPS = 200
+_N_BOOTSTRAPS_OF_CALLABLE = 20
+"""A callable has to be called for each draw and rule."""
+
+_TIE = 1e-12
+
+
+class RuleChoice(NamedTuple):
+    """The chosen rule and how all of them scored.
+
+    Attributes
+    ----------
+    rule : Rule
+        Learned from all rows.
+    score : float
+        What the chosen rule scores on rows that it was not learned from, corrected for the choice.
+    results : dict of str to list
+        Columns, with an entry for each configuration of each kind of rule:
+        "rule" (its kind), "params" (learned from all rows), "score" (on rows that it was not
+        learned from), "standard_error" of the score, "corrected_score" (of the best
+        configuration of that kind, corrected for having chosen among these), and "chosen".
+    """
+
+    rule: Rule
+    score: float
+    results: dict[str, list[Any]]
+
+
+def choose_rule(
+    Y: NDArray[np.floating],
+    proba: Floats,
+    folds: NDArray[np.intp],
+    *,
+    measure: MeasureLike,
+    names: Sequence[str] | None = None,
+    sample_weight: NDArray[np.floating] | None = None,
+    seed: int = 0,
+) -> RuleChoice:
+    """Choose the rule that is best for a measure on out-of-fold probabilities.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    proba : float64 array of shape (n_samples, n_labels)
+        Out-of-fold probabilities.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    measure : str or callable
+        What is made as high as possible.
+    names : sequence of str, optional
+        Kinds of rules; None for all that suit the measure and the data.
+    sample_weight : float array of shape (n_samples,), optional
+        Weights of the rows.
+    seed : int, default=0
+        Of the drawn rows.
+
+    Returns
+    -------
+    RuleChoice
+
+    Raises
+    ------
+    ValueError
+        If a kind of rule that was asked for does not suit the measure or the data.
+    """
+    data = validation_data(Y, proba, sample_weight)
+    counts = ~np.isnan(Y).all(axis=1)
+    if sample_weight is not None:
+        counts &= sample_weight > 0
+    Y, proba, folds = Y[counts], proba[counts], folds[counts]
+    if len(np.unique(folds)) < 2:
+        raise ValueError(
+            "All rows with a known label and a positive weight are in one fold: no rule can be "
+            "judged on rows that it was not learned from."
+        )
+    weight = None if sample_weight is None else data.weight
+    target = measure if isinstance(measure, str) else checked_measure(measure)
+    names = _suitable(names, Y, folds, target)
+
+    rules = learn_rules(names, Y, proba, weight, target)
+    predicted = [np.empty(Y.shape, dtype=np.int8) for _ in rules]
+    for fold in np.unique(folds):
+        out, use = folds == fold, folds != fold
+        of_others = learn_rules(
+            names, Y[use], proba[use], None if weight is None else weight[use], target
+        )
+        for labels, found in zip(predicted, predict_with_all(of_others, proba[out]), strict=True):
+            labels[out] = found
+
+    scores_of = scores_on_draws(measure, data, predicted, weighted=weight is not None)
+    scores = scores_of(np.ones((1, len(Y))))[0]
+    best = int(np.argmax(scores >= scores.max() - _TIE))
+    n_bootstraps = _N_BOOTSTRAPS if isinstance(measure, str) else _N_BOOTSTRAPS_OF_CALLABLE
+    draws = draw_choices(scores_of, len(Y), n_bootstraps=n_bootstraps, random_state=seed)
+    kinds = np.array([rule.name for rule in rules])
+    corrected = {kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in names}
+    results = {
+        "rule": kinds.tolist(),
+        "params": [rule.params for rule in rules],
+        "score": scores.tolist(),
+        "standard_error": draws.drawn.std(axis=0).tolist(),
+        "corrected_score": [float(corrected[kind]) for kind in kinds],
+        "chosen": [i == best for i in range(len(rules))],
+    }
+    score = float(draws.estimate(np.arange(len(rules))).mean())
+    return RuleChoice(rules[best], score, results)
+
+
+def _suitable(
+    names: Sequence[str] | None,
+    Y: NDArray[np.floating],
+    folds: NDArray[np.intp],
+    measure: str | Callable[..., float],
+) -> list[str]:
+    """Leave out the kinds of rules that do not suit, or stop if one was asked for."""
+    unsuitable = {}
+    if not isinstance(measure, str):
+        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name"
+    of_fold = folds[~np.isnan(Y).any(axis=1)]
+    if len(np.unique(of_fold)) < 2:
+        for name in LABELSET_RULES:
+            unsuitable[name] = "needs rows of which every label is known, in two folds at least"
+    if names is None:
+        return [name for name in RULE_NAMES if name not in unsuitable]
+    for name in names:
+        if name in unsuitable:
+            raise ValueError(f"The rule {name!r} {unsuitable[name]}.")
+    return [name for name in RULE_NAMES if name in names]

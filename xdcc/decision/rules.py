@@ -1,0 +1,264 @@
+"""Decision rules: what makes labels of probabilities, and how each is learned from data.
+
+A rule is small and immutable: it predicts from probabilities alone. :func:`learn_rules` learns all
+configurations of some kinds of rules at once, always in the same order, so that those learned on
+parts of the rows can be compared one by one; :func:`predict_with_all` predicts with all of them,
+sharing what is expensive, the posterior over known labelsets.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from xdcc.base.known_entries import Weights
+from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
+from xdcc.decision.labelset_posterior import PosteriorBlock
+from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.measures import beta_of
+from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+
+type MeasureLike = str | Callable[..., float]
+
+_PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_F1_PRIORS = (0.0, 0.25, 0.5)
+_F1_TEMPERATURES = (0.5, 0.75, 1.0)
+_SHRINKAGES = (10.0, 30.0, 100.0)
+_MAX_CANDIDATES = 50
+"""Thresholds that are tried for a measure that is a callable."""
+
+
+class Rule(Protocol):
+    """From probabilities to labels."""
+
+    name: ClassVar[str]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What was chosen or learned, to be read."""
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+
+
+@dataclass(frozen=True)
+class LabelWise:
+    """A label is predicted where its probability is at least 0.5."""
+
+    name: ClassVar[str] = "label_wise"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Nothing is learned."""
+        return {}
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return apply_thresholds(Y_proba, 0.5)
+
+
+@dataclass(frozen=True)
+class CommonThreshold:
+    """A label is predicted where its probability is at least a threshold, the same for all."""
+
+    name: ClassVar[str] = "threshold"
+    threshold: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The threshold."""
+        return {"threshold": self.threshold}
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return apply_thresholds(Y_proba, self.threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPerLabel:
+    """Each label has a threshold, between its own best one and the best for all.
+
+    With m rows that have the label, it is (m own + s common) / (m + s), s being the shrinkage.
+    """
+
+    name: ClassVar[str] = "threshold_per_label"
+    thresholds: Floats = field(repr=False)
+    shrinkage: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The shrinkage."""
+        return {"shrinkage": self.shrinkage}
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return apply_thresholds(Y_proba, self.thresholds)
+
+
+@dataclass(frozen=True, eq=False)
+class _LabelsetRule(ABC):
+    """A rule that reads the posterior over known labelsets."""
+
+    name: ClassVar[str]
+    known: KnownLabelsets = field(repr=False)
+
+    @property
+    @abstractmethod
+    def params(self) -> dict[str, Any]:
+        """What was chosen."""
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return predict_with_all([self], check_proba(Y_proba))[0].astype(np.int64)
+
+    @abstractmethod
+    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+        """Predict the labels of a block of rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class MostProbableLabelset(_LabelsetRule):
+    """The known labelset of the highest posterior with t = 1 (see `labelset_posterior`)."""
+
+    name: ClassVar[str] = "known_labelset"
+    prior: float
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The exponent of the prior."""
+        return {"prior": self.prior}
+
+    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+        """Predict the labels of a block of rows."""
+        return block.most_probable(self.prior)
+
+
+@dataclass(frozen=True, eq=False)
+class F1Maximiser(_LabelsetRule):
+    """The labelset of the highest expected F-beta under the posterior over known labelsets."""
+
+    name: ClassVar[str] = "f1_maximiser"
+    temperature: float
+    prior: float
+    beta: float = 1.0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The exponents of likelihood and prior, and beta."""
+        return {"temperature": self.temperature, "prior": self.prior, "beta": self.beta}
+
+    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+        """Predict the labels of a block of rows."""
+        return block.best_for_f1(self.temperature, self.prior, self.beta)
+
+
+RULE_NAMES: tuple[str, ...] = (
+    LabelWise.name,
+    CommonThreshold.name,
+    ThresholdPerLabel.name,
+    MostProbableLabelset.name,
+    F1Maximiser.name,
+)
+"""Kinds of rules, the simplest first: of equally good ones the first is taken."""
+
+LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
+"""Those that need rows of which every label is known."""
+
+
+def learn_rules(
+    names: Sequence[str],
+    Y: NDArray[np.floating],
+    proba: Floats,
+    weight: Weights,
+    measure: MeasureLike,
+) -> list[Rule]:
+    """Learn all configurations of some kinds of rules.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of `RULE_NAMES`.
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    proba : float64 array of shape (n_samples, n_labels)
+        Out-of-fold probabilities.
+    weight : float array of shape (n_samples,) or None
+        Weights of the rows.
+    measure : str or callable
+        What rules are learned for.
+
+    Returns
+    -------
+    list of rules
+        As many, and in the same order, for any data.
+
+    Raises
+    ------
+    ValueError
+        If a rule cannot be learned for the measure or from the data.
+    """
+    rules: list[Rule] = []
+    if LabelWise.name in names:
+        rules.append(LabelWise())
+    if CommonThreshold.name in names or ThresholdPerLabel.name in names:
+        common = best_threshold(
+            Y, proba, measure, sample_weight=weight, max_candidates=_MAX_CANDIDATES
+        )
+        if CommonThreshold.name in names:
+            rules.append(CommonThreshold(common))
+        if ThresholdPerLabel.name in names:
+            assert isinstance(measure, str)
+            own = best_thresholds_per_label(Y, proba, measure, sample_weight=weight)
+            n_present = np.nansum(Y, axis=0)
+            rules += [
+                ThresholdPerLabel(common + n_present / (n_present + s) * (own - common), s)
+                for s in _SHRINKAGES
+            ]
+    if not LABELSET_RULES.isdisjoint(names):
+        known = KnownLabelsets.of(Y, weight)
+        if MostProbableLabelset.name in names:
+            rules += [MostProbableLabelset(known, prior) for prior in _PRIORS]
+        if F1Maximiser.name in names:
+            beta = beta_of(measure) if isinstance(measure, str) else None
+            rules += [
+                F1Maximiser(known, temperature, prior, 1.0 if beta is None else beta)
+                for temperature in _F1_TEMPERATURES
+                for prior in _F1_PRIORS
+            ]
+    return rules
+
+
+def predict_with_all(rules: Sequence[Rule], proba: Floats) -> list[NDArray[np.int8]]:
+    """Predict with several rules; those on the same known labelsets share the posterior.
+
+    Parameters
+    ----------
+    rules : sequence of rules
+        Those on known labelsets have the same ones.
+    proba : float64 array of shape (n_samples, n_labels)
+        Probabilities.
+
+    Returns
+    -------
+    list of int8 arrays of shape (n_samples, n_labels)
+        One for each rule.
+    """
+    found = [
+        np.empty(proba.shape, dtype=np.int8)
+        if isinstance(rule, _LabelsetRule)
+        else rule.predict(proba).astype(np.int8)
+        for rule in rules
+    ]
+    on_labelsets = [
+        (rule, labels)
+        for rule, labels in zip(rules, found, strict=True)
+        if isinstance(rule, _LabelsetRule)
+    ]
+    if on_labelsets:
+        for block in on_labelsets[0][0].known.posterior_blocks(proba):
+            for rule, labels in on_labelsets:
+                labels[block.rows] = rule.decide(block)
+    return found

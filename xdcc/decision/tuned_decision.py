@@ -1,0 +1,338 @@
+"""``TunedDecisionClassifierCV``: any classifier, calibrated, with the decision rule that is best.
+
+``fit`` goes from out-of-fold probabilities (``out_of_fold.py``) over calibration
+(``calibration.py``) to a rule for the measure (``rules.py``, ``rule_choice.py``). New rows are
+predicted by the folds' classifiers together, or by one that is trained on all rows.
+"""
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.folds import stratified_folds
+from xdcc.base.labels import Labels
+from xdcc.base.pyplot import require_pyplot
+from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
+from xdcc.decision.cuts import Floats
+from xdcc.decision.measures import MeasureName
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.probabilities import proba_of
+from xdcc.decision.rule_choice import choose_rule
+from xdcc.decision.rules import RULE_NAMES, Rule
+from xdcc.decision.wrapper import ClassifierWrapper
+
+
+class TunedDecisionClassifierCV(ClassifierWrapper):
+    """A classifier with calibrated probabilities and the decision rule that suits a measure.
+
+    Which labels are the best prediction depends on the measure: for Hamming accuracy those of
+    probability 0.5, for subset accuracy the most probable *set*, for F1 sets of middling size.
+    This estimator trains the classifier on folds and, on probabilities of rows that it has not
+    seen, calibrates it and chooses among five kinds of rules, with their parameters:
+
+    * `"label_wise"`: labels of probability at least 0.5;
+    * `"threshold"`: one threshold for all labels (:func:`~xdcc.decision.best_threshold`);
+    * `"threshold_per_label"`: one for each
+      (:func:`~xdcc.decision.best_thresholds_per_label`), drawn towards the common one as if
+      there were 10, 30 or 100 more rows that said so; for measures known by name;
+    * `"known_labelset"`: the most probable of the labelsets U in training,
+      P(U | x) being proportional to P(y = U | x, labels independent) * n_U ** a, with n_U the
+      number of rows of U and a of 0, 0.25, 0.5, 0.75 and 1;
+    * `"f1_maximiser"`: the labelset of the highest expected example-based F1
+      (:class:`~xdcc.decision.SizedMarginals`) under that posterior, with the first factor to the
+      power t of 0.5, 0.75 and 1, and a of 0, 0.25 and 0.5.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any classifier with `predict_proba` or `decision_function`, of this package or in
+        scikit-learn's manner. One that has a method `out_of_fold`, as
+        :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds the
+        number of its iterations on the way, at most its `n_estimators`.
+    measure : str or callable, default="example_f1"
+        What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
+        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on;
+        or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
+        matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+    rules : "auto" or sequence of str, default="auto"
+        The kinds of rules among which is chosen. "auto": all that suit the measure and the data.
+        Rules on labelsets need rows of which every label is known.
+    calibrate : bool, default=True
+        Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for
+        the log-odds z, two numbers for all labels, and for a label two of its own where these
+        have a lower log-loss out of fold.
+    cv : int, default=5
+        Number of folds.
+    ensemble : bool, default=True
+        Whether new rows are predicted by the folds' classifiers together, by the mean of their
+        log-odds, or by one that is trained again on all rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
+        own.
+    n_jobs : int or None, default=None
+        How many folds are trained at a time, in threads; -1 for as many as there are processors.
+        None is one if the estimator has an `n_jobs` of its own, else as -1. An estimator that
+        trains all folds by itself uses its own `n_jobs`. It does not change the model.
+
+    Attributes
+    ----------
+    rule_ : object
+        The chosen rule; `rule_.predict` makes labels of probabilities.
+    best_score_ : float
+        The measure for new rows, estimated: out of fold, and corrected for having chosen the rule
+        (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`), so as a rule lower than the
+        best "score" in `cv_results_`. It knows nothing of estimators that were compared.
+    cv_results_ : dict of str to list
+        Columns of a table, a row for each rule tried: "rule" and "params"; "score", out of fold,
+        each fold with thresholds and labelsets of the others; its "standard_error";
+        "corrected_score", for the best rule of that kind and corrected for having chosen among
+        these; "chosen". ``pandas.DataFrame(model.cv_results_)`` shows it.
+    oof_proba_ : float64 array of shape (n_samples, n_labels)
+        Probabilities of the training rows by classifiers and calibrations that were made without
+        their fold.
+    folds_ : int array of shape (n_samples,)
+        Fold of each training row.
+    estimators_ : list of estimators
+        Those that predict: one for each fold, or a single one.
+    calibration_ : PlattScaling
+        `slope` and `intercept` of each label; 1 and 0 with ``calibrate=False``.
+    {fitted}
+
+    Notes
+    -----
+    A label that is the same in all n rows stays so, whatever the classifier says; its other value
+    has the probability 1 / (n + 2). Unknown labels
+    (NaN) take no part in choosing, as far as the estimator takes them. The F1 maximiser is that of
+    Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm for F-Measure Maximization"
+    (NeurIPS 2011), the calibration Platt's (1999), the correction that of Tsamardinos,
+    Greasidou, Borboudakis (Machine Learning 107, 2018).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, Y = make_multilabel_classification(n_classes=4, random_state=0)
+    >>> tree = DecisionTreeClassifier(min_samples_leaf=10, random_state=0)
+    >>> model = TunedDecisionClassifierCV(tree, measure="subset_accuracy").fit(X, Y)
+    >>> model.predict(X).shape, model.rule_.name in model.cv_results_["rule"]
+    ((100, 4), True)
+    >>> 0 < model.best_score_ < 1
+    True
+    """
+
+    _fitted_attribute = "rule_"
+    _domains = MappingProxyType(
+        {
+            "estimator": Anything(),
+            "measure": Anything(),
+            "rules": Anything(),
+            "calibrate": Switch(),
+            "cv": Number(low=2, whole=True),
+            "ensemble": Switch(),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        measure: str | Callable[..., float] = "example_f1",
+        rules: Literal["auto"] | Sequence[str] = "auto",
+        calibrate: bool = True,
+        cv: int = 5,
+        ensemble: bool = True,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.measure = measure
+        self.rules = rules
+        self.calibrate = calibrate
+        self.cv = cv
+        self.ensemble = ensemble
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the classifier on folds, calibrate it and choose the rule.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            What the estimator takes.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or (n_samples,)
+            0, 1, or, if the estimator takes it, NaN for unknown; or the classes of a binary
+            target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows, for the estimator, the calibration and the measure.
+
+        Returns
+        -------
+        self : TunedDecisionClassifierCV
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, there are fewer rows than folds, the data are not as
+            described, a rule does not suit them, or a callable measure returns no finite number.
+        TypeError
+            If a callable measure returns no number at all.
+        """
+        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
+        seed = _seed(self.random_state)
+        folds = stratified_folds(labels, int(self.cv), seed)
+        found = out_of_fold(
+            self.estimator,
+            X,
+            Y,
+            folds,
+            n_labels=self.n_labels_,
+            sample_weight=weight,
+            n_jobs=self.n_jobs,
+        )
+        self._constant, self._constant_proba = constant, _ = _constant_labels(labels, weight)
+        proba = np.asarray(found.proba, dtype=np.float64)
+        scaling = PlattScaling(np.ones(self.n_labels_), np.zeros(self.n_labels_))
+        if self.calibrate and np.isnan(constant).any():
+            varied = np.isnan(constant)
+            row_weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
+            fitted = calibrate(margins_of(proba[:, varied]), labels[:, varied], row_weight, folds)
+            proba[:, varied] = fitted.proba
+            scaling.slope[varied], scaling.intercept[varied] = fitted.scaling
+        proba = self._with_constant_labels(proba)
+        choice = choose_rule(
+            labels,
+            proba,
+            folds,
+            measure=self.measure,
+            names=None if isinstance(self.rules, str) else self.rules,
+            sample_weight=weight,
+            seed=seed,
+        )
+        self.estimators_ = (
+            found.estimators if self.ensemble else [fit_on(found.unfitted, X, Y, weight)]
+        )
+        self.folds_ = folds
+        self.oof_proba_ = proba
+        self.calibration_ = scaling
+        self.cv_results_ = choice.results
+        self.best_score_ = choice.score
+        self.rule_: Rule = choice.rule
+        return self
+
+    def plot_rules(self, ax: Any = None) -> Any:
+        """Draw what each kind of rule scored, corrected for having chosen its parameters.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure if there is none.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            A bar for each kind of rule, the chosen one in another colour, with the standard error
+            of its best configuration.
+
+        Raises
+        ------
+        ImportError
+            Without Matplotlib.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        if ax is None:
+            _, ax = require_pyplot("plot_rules").subplots(layout="constrained")
+        table = self.cv_results_
+        kinds = list(dict.fromkeys(table["rule"]))
+        best = [
+            max(
+                (i for i, kind in enumerate(table["rule"]) if kind == name),
+                key=lambda i: table["score"][i],
+            )
+            for name in kinds
+        ]
+        ax.barh(
+            kinds,
+            [table["corrected_score"][i] for i in best],
+            xerr=[table["standard_error"][i] for i in best],
+            color=["C1" if name == self.rule_.name else "C0" for name in kinds],
+        )
+        ax.invert_yaxis()
+        measure = self.measure
+        ax.set_xlabel(measure if isinstance(measure, str) else "measure")
+        return ax
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        if not callable(self.measure):
+            check_domain("measure", self.measure, MeasureName())
+        check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
+
+    def _proba(self, X: Any) -> Floats:
+        found = (margins_of(proba_of(model, X, self.n_labels_)) for model in self.estimators_)
+        margins = next(found)
+        for more in found:
+            margins += more
+        proba = self.calibration_.proba(margins / len(self.estimators_))
+        return self._with_constant_labels(proba)
+
+    def _labels(self, X: Any) -> NDArray[np.int64]:
+        labels = self.rule_.predict(self._proba(X))
+        is_constant = ~np.isnan(self._constant)
+        labels[:, is_constant] = self._constant[is_constant].astype(np.int64)
+        return labels
+
+    def _with_constant_labels(self, proba: Floats) -> Floats:
+        return np.where(np.isnan(self._constant), proba, self._constant_proba)
+
+
+class _Names:
+    """Kinds of rules, one or more."""
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is a sequence of such names."""
+        one = Choice(RULE_NAMES)
+        return (
+            isinstance(value, Sequence)
+            and not isinstance(value, str)
+            and len(value) > 0
+            and all(map(one.accepts, value))
+        )
+
+    def __str__(self) -> str:
+        """Say the names in words."""
+        return f"a sequence of {', '.join(map(repr, RULE_NAMES))}"
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    return 0 if random_state is None else int(random_state)
+
+
+def _constant_labels(Y: Labels, weight: NDArray[np.floating] | None) -> tuple[Floats, Floats]:
+    """Find labels that have one value only, where they are known.
+
+    Returns
+    -------
+    value, proba : float64 arrays of shape (n_labels,)
+        NaN for other labels. The probability is that of Laplace's rule of succession, as no
+        number of rows makes it certain that the next one is no different.
+    """
+    known = ~np.isnan(Y)
+    if weight is not None:
+        known &= weight[:, np.newaxis] > 0
+    n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
+    is_constant = (n_present == 0) | (n_present == n_known)
+    value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
+    return value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan)

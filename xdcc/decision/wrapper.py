@@ -1,0 +1,68 @@
+"""``ClassifierWrapper``: what estimators have in common that decide for another classifier.
+
+X goes to that classifier as it is, which checks it: so it may be whatever the classifier takes.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+from numpy.typing import NDArray
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.labels import Labels, check_labels
+from xdcc.base.weights import check_weight
+from xdcc.decision.probabilities import require_proba
+
+
+class WrappedData(NamedTuple):
+    """What deciding needs of the input of ``fit``.
+
+    Attributes
+    ----------
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float32 array of shape (n_samples,) or None
+        Weights of the rows.
+    """
+
+    Y: Labels
+    weight: NDArray[Any] | None
+
+
+class ClassifierWrapper(MultiLabelEstimator):
+    """A classifier around another one, its `estimator`."""
+
+    _fitted_attribute: ClassVar[str]
+    """What a fitted one has and another has not."""
+
+    estimator: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: X may be what it may be for the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        require_proba(self.estimator)
+
+    def _begin_wrapped_fit(self, X: Any, Y: Any, sample_weight: Any) -> WrappedData:
+        """Check parameters, labels and weights, and set what the data say."""
+        self._check_params()
+        # Numbers of rows and features, names of features; the estimator checks what X holds.
+        validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
+        labels = check_labels(Y, type(self).__name__)
+        check_consistent_length(X, labels.Y)
+        weight = check_weight(sample_weight, len(labels.Y))
+        self.n_labels_ = len(labels.names)
+        self.label_names_ = labels.names
+        self.classes_ = labels.classes
+        self._labels_are_named = labels.named
+        return WrappedData(labels.Y, weight)
+
+    def _check_X(self, X: Any) -> Any:
+        """Leave it to the estimator what X holds."""
+        check_is_fitted(self, self._fitted_attribute)
+        return X
