@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier
     from xdcc.decision import KnownLabelsets as KnownLabelsets
     from xdcc.decision import ThresholdClassifier as ThresholdClassifier
+    from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
     from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
@@ -70,6 +71,7 @@ _HOMES = {
     "CTBNMixtureClassifier": "ctbn",
     "KnownLabelsets": "decision",
     "ThresholdClassifier": "decision",
+    "TunedDecisionClassifierCV": "decision",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
     "RandomDecisionTreeClassifier": "rdt",

@@ -1,6 +1,7 @@
 """Shared documentation: whose entries are filled in, and where."""
 
 import inspect
+from typing import ClassVar
 
 from xdcc.base.documentation import ENTRIES, documented, documented_with, section
 from xdcc.base.estimator import MultiLabelEstimator
@@ -54,7 +55,7 @@ def test_own_entries_come_besides_the_common_ones_and_unknown_names_stay():
 
 def test_entries_of_a_family_reach_its_subclasses():
     class Family(MultiLabelEstimator):
-        _entries = {**MultiLabelEstimator._entries, "size": "size : int"}
+        _entries: ClassVar = {**MultiLabelEstimator._entries, "size": "size : int"}
 
     class Member(Family):
         """A member.

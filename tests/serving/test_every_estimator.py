@@ -27,7 +27,7 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
-from xdcc.decision import ThresholdClassifier
+from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import load_model, save_model
@@ -70,6 +70,13 @@ WITH_CATEGORIES = {
     ),
     "binary relevance": BinaryRelevance(n_estimators=3, n_jobs=1),
     "classifier chain": ClassifierChain(n_estimators=3, n_jobs=1, order="random", random_state=1),
+    "tuned F1 of a booster": TunedDecisionClassifierCV(_booster(), cv=2, random_state=0),
+    "tuned labelsets of trees": TunedDecisionClassifierCV(
+        RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),
+        measure="subset_accuracy",
+        cv=2,
+        random_state=0,
+    ),
     "thresholds of a chain": ThresholdClassifier(
         DynamicChainClassifier(n_estimators=2, max_depth=2, n_jobs=1), cv=2, random_state=0
     ),

@@ -9,7 +9,7 @@ here what it is: otherwise `save_model` refuses it, and so does a test.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_origin, get_type_hints
 
 import numpy as np
 import xgboost as xgb
@@ -45,7 +45,15 @@ from xdcc.ctbn.design import Design
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
-from xdcc.decision import ThresholdClassifier
+from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision.calibration import PlattScaling
+from xdcc.decision.rules import (
+    CommonThreshold,
+    F1Maximiser,
+    LabelWise,
+    MostProbableLabelset,
+    ThresholdPerLabel,
+)
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -167,6 +175,7 @@ class KnownClass:
 def _structure(cls: type, check: Check = lambda _: None, **attributes: Any) -> KnownClass:
     """Describe a dataclass, or another class by the attributes that are given."""
     types = get_type_hints(cls) if is_dataclass(cls) else {}
+    types = {name: type_ for name, type_ in types.items() if get_origin(type_) is not ClassVar}
     return KnownClass(cls, {**types, **attributes}, check=check)
 
 
@@ -245,6 +254,19 @@ def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
 
 def _check_thresholds(model: ThresholdClassifier) -> None:
     require(model.thresholds_.shape == (model.n_labels_,), "thresholds_")
+
+
+def _check_tuned(model: TunedDecisionClassifierCV) -> None:
+    n_labels = model.n_labels_
+    require(len(model.estimators_) > 0, "estimators_")
+    require(model._constant.shape == model._constant_proba.shape == (n_labels,), "_constant")
+    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    scaling, rule = model.calibration_, model.rule_
+    require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
+    if isinstance(rule, ThresholdPerLabel):
+        require(rule.thresholds.shape == (n_labels,), "rule_")
+    if isinstance(rule, MostProbableLabelset | F1Maximiser):
+        require(rule.known.labelsets.shape == (len(rule.known.counts), n_labels), "rule_")
 
 
 def _check_random_trees(model: RandomDecisionTreeClassifier) -> None:
@@ -357,6 +379,34 @@ _KNOWN = (
         _check_thresholds,
         thresholds_=NDArray[np.float64],
         estimator_=BaseEstimator,
+    ),
+    _classifier(
+        TunedDecisionClassifierCV,
+        _check_tuned,
+        estimators_=list[BaseEstimator],
+        folds_=NDArray[np.int64],
+        oof_proba_=NDArray[np.float64],
+        calibration_=PlattScaling,
+        cv_results_=dict[str, Any],
+        best_score_=float,
+        rule_=LabelWise | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser,
+        _constant=NDArray[np.float64],
+        _constant_proba=NDArray[np.float64],
+    ),
+    _structure(LabelWise),
+    _structure(CommonThreshold),
+    _structure(ThresholdPerLabel),
+    _structure(MostProbableLabelset),
+    _structure(F1Maximiser),
+    KnownClass(
+        PlattScaling,
+        {"slope": NDArray[np.float64], "intercept": NDArray[np.float64]},
+        constructed=True,
+    ),
+    KnownClass(
+        KnownLabelsets,
+        {"labelsets": NDArray[np.int8], "counts": NDArray[Any]},
+        constructed=True,
     ),
     _classifier(
         RandomDecisionTreeClassifier,
