@@ -200,7 +200,8 @@ def test_names_and_categories(rows, through_file, name):
     assert loaded.label_names_.tolist() == Y.columns.tolist()
     assert loaded.score(X_new, Y[Y.columns[::-1]]) == model.score(X_new, Y)
     if name in WITH_CATEGORIES:
-        fitted = getattr(loaded, "estimator_", loaded)
+        fitted = getattr(loaded, "estimators_", [loaded])[0]
+        fitted = getattr(fitted, "estimator_", fitted)
         fitted = getattr(fitted, "estimator_", fitted)
         assert fitted.categories_[4].tolist() == ["blue", "green", "red"]
 
