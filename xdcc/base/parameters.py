@@ -1,17 +1,17 @@
 """``declares_parameters``: an estimator's parameters as fields of its class, declared once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import dataclass_transform
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def declares_parameters[T](cls: type[T]) -> type[T]:
     """Make a constructor that stores its arguments, one for each field of a class, as a decorator.
 
     Fields are the attributes that are declared with a type and a default in the class or in a
     class above it that has this decorator; what ``fit`` learns is declared where it is set. The
-    constructor takes keyword arguments only, and its signature is what scikit-learn reads the
-    parameters from.
+    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``, and its
+    signature is what scikit-learn reads the parameters from.
 
     Parameters
     ----------

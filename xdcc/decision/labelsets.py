@@ -138,15 +138,7 @@ class KnownLabelsets:
     def posterior_blocks(self, proba: Floats) -> Iterator[PosteriorBlock]:
         """Walk over rows with the posterior over these labelsets.
 
-        Parameters
-        ----------
-        proba : float64 array of shape (n_samples, n_labels)
-            Checked probabilities.
-
-        Yields
-        ------
-        PosteriorBlock
-            Of the next rows.
+        Parameters and results are as in :meth:`LabelsetPosterior.blocks`.
 
         Raises
         ------

@@ -6,6 +6,7 @@ answers become an array of probabilities stands in ``probabilities.py``.
 """
 
 from collections.abc import Callable
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
@@ -20,6 +21,7 @@ from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_frequency import label_frequency
 from xdcc.base.labels import Labels
+from xdcc.base.parameters import declares_parameters
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.density import pcut, per_label_pcut
 from xdcc.decision.measures import MeasureName
@@ -34,6 +36,7 @@ METHODS: tuple[str, ...] = get_args(Method)
 """The ways to choose thresholds."""
 
 
+@declares_parameters
 class ThresholdClassifier(ClassifierWrapper):
     """A classifier whose labels are predicted from chosen thresholds instead of 0.5.
 
@@ -105,32 +108,16 @@ class ThresholdClassifier(ClassifierWrapper):
         }
     )
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        method: Method = "global",
-        threshold: float | ArrayLike = 0.5,
-        measure: str | Callable[..., float] = "example_f1",
-        cv: int | Literal["prefit"] | None = 3,
-        min_positive: int = 10,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.method = method
-        self.threshold = threshold
-        self.measure = measure
-        self.cv = cv
-        self.min_positive = min_positive
-        self.random_state = random_state
+    estimator: Any = field(kw_only=False)
+    method: Method = "global"
+    threshold: float | ArrayLike = 0.5
+    measure: str | Callable[..., float] = "example_f1"
+    cv: int | Literal["prefit"] | None = 3
+    min_positive: int = 10
+    random_state: int | np.random.RandomState | None = None
 
     def fit(
-        self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any = None,
-        *,
-        eval_set: EvalSet | None = None,
+        self, X: Any, Y: Any, sample_weight: Any = None, *, eval_set: EvalSet | None = None
     ) -> Self:
         """Choose thresholds and train the estimator.
 

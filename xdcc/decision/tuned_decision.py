@@ -6,6 +6,7 @@ predicted by the folds' classifiers together, or by one that is trained on all r
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
+from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
 from xdcc.decision.cuts import Floats
@@ -27,6 +29,7 @@ from xdcc.decision.rules import RULE_NAMES, Rule
 from xdcc.decision.wrapper import ClassifierWrapper
 
 
+@declares_parameters
 class TunedDecisionClassifierCV(ClassifierWrapper):
     """A classifier with calibrated probabilities and the decision rule that suits a measure.
 
@@ -139,26 +142,14 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         }
     )
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        measure: str | Callable[..., float] = "example_f1",
-        rules: Literal["auto"] | Sequence[str] = "auto",
-        calibrate: bool = True,
-        cv: int = 5,
-        ensemble: bool = True,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.measure = measure
-        self.rules = rules
-        self.calibrate = calibrate
-        self.cv = cv
-        self.ensemble = ensemble
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any = field(kw_only=False)
+    measure: str | Callable[..., float] = "example_f1"
+    rules: Literal["auto"] | Sequence[str] = "auto"
+    calibrate: bool = True
+    cv: int = 5
+    ensemble: bool = True
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the classifier on folds, calibrate it and choose the rule.

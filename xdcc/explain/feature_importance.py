@@ -5,9 +5,11 @@ import pandas as pd
 
 from xdcc.base.domains import Choice, check_domain
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.rounds import Model, boosters_by_round, feature_names, propagated_labels
 
 
+@documented_explanation
 def feature_importance(
     model: Model,
     importance_type: ImportanceType = "gain",
@@ -18,8 +20,7 @@ def feature_importance(
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
+    {model}
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
         As in `xgboost.Booster.get_score`, see
         :func:`xdcc.boosting.importance.column_importance`.
@@ -37,10 +38,7 @@ def feature_importance(
 
     Raises
     ------
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else.
+    {model_errors}
     ValueError
         If `importance_type` is unknown.
 

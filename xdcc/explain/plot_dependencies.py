@@ -7,6 +7,7 @@ import pandas as pd
 
 from xdcc.base.domains import Choice, check_domain
 from xdcc.base.pyplot import require_pyplot
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.heat_map import draw_heat_map, new_axes
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _BAR_LABELS = {"gain": "gain", "share": "share of the round's gain for the target"}
 
 
+@documented_explanation
 def plot_dependencies(
     dependencies: pd.DataFrame,
     *,
@@ -32,8 +34,7 @@ def plot_dependencies(
         What the colours show; shares need a round.
     round_ : int, optional
         The round to draw, from 1. By default gains are summed over all rounds.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
+    {ax}
 
     Returns
     -------
@@ -42,8 +43,7 @@ def plot_dependencies(
 
     Raises
     ------
-    ImportError
-        If Matplotlib cannot be imported.
+    {pyplot_errors}
     ValueError
         If `value` is unknown, or is ``"share"`` without a round.
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from xdcc.base.pyplot import require_pyplot
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.heat_map import draw_heat_map, new_axes
 from xdcc.explain.round_statistics import round_statistics
 from xdcc.explain.rounds import Model
@@ -11,17 +12,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@documented_explanation
 def plot_order(model: Model, X: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the order of a chain's labels as a heat map, labels by rounds.
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Rows to predict.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
+    {model}
+    {rows}
+    {ax}
 
     Returns
     -------
@@ -30,12 +29,8 @@ def plot_order(model: Model, X: Any, ax: "Axes | None" = None) -> "Axes":
 
     Raises
     ------
-    ImportError
-        If Matplotlib cannot be imported.
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else.
+    {pyplot_errors}
+    {model_errors}
     ValueError
         If X is not as described or has another number of features than in `fit`.
 

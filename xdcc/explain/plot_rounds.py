@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.pyplot import require_pyplot
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.heat_map import draw_heat_map, new_axes
 from xdcc.explain.round_statistics import RoundStatistics
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@documented_explanation
 def plot_rounds(
     statistics: RoundStatistics, axes: "Sequence[Axes] | NDArray[np.object_] | None" = None
 ) -> "NDArray[np.object_]":
@@ -37,8 +39,7 @@ def plot_rounds(
 
     Raises
     ------
-    ImportError
-        If Matplotlib cannot be imported.
+    {pyplot_errors}
     ValueError
         If `axes` are not two.
 

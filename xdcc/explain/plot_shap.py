@@ -6,6 +6,7 @@ import numpy as np
 
 from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.base.pyplot import require_pyplot
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.shap_values import ShapValues
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 _COLOURS = {"feature": "C0", "propagated label": "C1"}
 
 
+@documented_explanation
 def plot_shap(
     values: ShapValues,
     *,
@@ -31,8 +33,7 @@ def plot_shap(
         Name of the predicted label to explain; the mean over all labels by default.
     n_bars : int, default=20
         Number of bars at most. What is 0 everywhere gets none.
-    ax : Axes, optional
-        Where to draw; a new figure by default.
+    {ax}
 
     Returns
     -------
@@ -41,8 +42,7 @@ def plot_shap(
 
     Raises
     ------
-    ImportError
-        If Matplotlib cannot be imported.
+    {pyplot_errors}
     ValueError
         If there is no such label, or `n_bars` is below 1.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.rounds import Model, walk_rounds
 from xdcc.explain.truth import check_truth
 
@@ -101,6 +102,7 @@ class RoundStatistics:
         return counts
 
 
+@documented_explanation
 def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     """Count which labels a chain propagates in which round.
 
@@ -108,10 +110,8 @@ def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Rows to predict.
+    {model}
+    {rows}
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
         Their true labels: 0, 1, or NaN for unknown.
 
@@ -122,10 +122,7 @@ def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
 
     Raises
     ------
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else.
+    {model_errors}
     ValueError
         If X or Y is not as described, or they do not fit the model or each other.
 

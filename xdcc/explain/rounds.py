@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.features import Features
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
+from xdcc.explain.documentation import documented_explanation
 
 type Model = DynamicChainClassifier | MultiLabelXGBClassifier
 
@@ -56,15 +57,14 @@ class Round:
         return np.isnan(self.before) & ~self.ended[:, np.newaxis]
 
 
+@documented_explanation
 def walk_rounds(model: Model, X: Any) -> Iterator[Round]:
     """Walk through the rounds of a model.
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        As for `predict`.
+    {model}
+    {rows}
 
     Yields
     ------
@@ -73,10 +73,7 @@ def walk_rounds(model: Model, X: Any) -> Iterator[Round]:
 
     Raises
     ------
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else.
+    {model_errors}
     ValueError
         If X is not as described or has another number of features than in `fit`.
     """
@@ -99,13 +96,11 @@ def _states(model: Model, X: Features) -> Iterator[tuple[NDArray[np.float32], ND
         yield state.P.copy(), state.ended.copy()
 
 
+@documented_explanation
 def boosters_by_round(model: Model) -> list[list[xgb.Booster]]:
     """Get the boosters of each round.
 
-    Parameters
-    ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
+    {takes_model}
 
     Returns
     -------
@@ -139,13 +134,11 @@ def boosters_by_round(model: Model) -> list[list[xgb.Booster]]:
     return model.boosters_
 
 
+@documented_explanation
 def propagated_labels(model: Model) -> list[str]:
     """Name the labels that boosters have as features, those of a first round as missing values.
 
-    Parameters
-    ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
+    {takes_model}
 
     Returns
     -------
@@ -186,13 +179,11 @@ def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatr
     return xgb.DMatrix(sparse.hstack((X, stored), format="csr"), nthread=n_threads)
 
 
+@documented_explanation
 def feature_names(model: Model) -> list[str]:
     """Name the features of X.
 
-    Parameters
-    ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
+    {takes_model}
 
     Returns
     -------

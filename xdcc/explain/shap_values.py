@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features, check_features
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.rounds import (
     Model,
     Round,
@@ -82,6 +83,7 @@ class ShapValues:
         return self.values[:, :, -1]
 
 
+@documented_explanation
 def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     """Explain the predictions of a model by SHAP values.
 
@@ -91,10 +93,8 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Rows to explain.
+    {model}
+    {rows}
     round_ : int, optional
         The round to explain, from 1. By default each label of a row is explained by the round
         that propagated it; if none did, by the last round that the row took part in.
@@ -107,10 +107,7 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
 
     Raises
     ------
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else.
+    {model_errors}
     ValueError
         If `round_` is not one of the chain's, or X is not as described or has another number of
         features than in `fit`.

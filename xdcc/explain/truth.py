@@ -6,16 +6,17 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.labels import Labels
+from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.rounds import Model
 
 
+@documented_explanation
 def check_truth(model: Model, X: Any, Y: Any) -> Labels:
     """Check that labels belong to a model and to rows.
 
     Parameters
     ----------
-    model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one.
+    {model}
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         The rows. Only their number is looked at.
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
