@@ -199,6 +199,12 @@ void AddSlots(std::size_t const* row_ptr, std::uint32_t const* row_slots, std::u
   }
 }
 
+XDCC_TARGET_CLONES void AddWords(std::int64_t const* part, std::size_t n, std::int64_t* to) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += part[i];
+  }
+}
+
 XDCC_TARGET_CLONES void SubtractWords(std::int64_t const* part, std::size_t n, std::int64_t* from) {
   for (std::size_t i = 0; i < n; ++i) {
     from[i] -= part[i];
@@ -391,11 +397,47 @@ void DirectionSearch::FillBlock(Node const& node, std::size_t block, Words* out)
   });
 }
 
-void DirectionSearch::FillSlots(Node const& node, Words* out) const {
+void DirectionSearch::FillSlots(std::size_t begin, std::size_t end, Words* out) const {
   VisitWidth(width_, [&](auto width) {
-    AddSlots<width>(index_->RowPtr(), index_->RowSlots(), rows_.data() + node.begin,
-                    words_.data() + node.begin * width_, node.NumRows(), out);
+    AddSlots<width>(index_->RowPtr(), index_->RowSlots(), rows_.data() + begin,
+                    words_.data() + begin * width_, end - begin, out);
   });
+}
+
+void DirectionSearch::ShareSlots(std::vector<Job> const& jobs,
+                                 std::vector<Request> const& requests) {
+  constexpr std::size_t kLarge = std::size_t{1} << 15;  // entries
+  shared_.clear();
+  if (n_threads_ == 1 || index_->NumSlots() == 0) {
+    return;
+  }
+  auto const per_row = static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
+                       static_cast<double>(index_->NumRows());
+  std::vector<bst_node_t> large;
+  for (auto const& job : jobs) {
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      auto const nid = requests[job.begin + k].nid;
+      bool const is_filled = !job.from_parent || k == job.small;
+      if (is_filled && static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
+        large.push_back(nid);
+        shared_[nid].resize(n_threads_);
+      }
+    }
+  }
+  auto const n_values = (index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_;
+  std::size_t const n_runs = n_threads_;
+  common::ParallelFor(large.size() * n_runs, n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    auto const& node = nodes_[large[i / n_runs]];
+    auto& sums = shared_.at(large[i / n_runs])[i % n_runs];
+    sums.Assign(n_values, 0);
+    this->FillSlots(node.begin + node.NumRows() * (i % n_runs) / n_runs,
+                    node.begin + node.NumRows() * (i % n_runs + 1) / n_runs, sums.Data());
+  });
+  for (auto& [nid, runs] : shared_) {
+    for (std::size_t r = 1; r < runs.size(); ++r) {
+      AddWords(runs[r].Data(), n_values, runs.front().Data());
+    }
+  }
 }
 
 void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t const* allowed,
@@ -608,8 +650,13 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
   };
   auto fill = [&](Node& node) {
     auto* out = node.histogram.Data() ? of_slots(node) : buffer.slots.Data();
-    std::fill_n(out, n_values, 0);
-    this->FillSlots(node, out);
+    if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
+        it != shared_.cend()) {
+      std::copy_n(it->second.front().Data(), n_values, out);
+    } else {
+      std::fill_n(out, n_values, 0);
+      this->FillSlots(node.begin, node.end, out);
+    }
     return out;
   };
   auto& small = node_of(first);
@@ -634,6 +681,7 @@ void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
   }
   std::vector<Job> jobs;
   this->MakeJobs(requests, &jobs);
+  this->ShareSlots(jobs, requests);
   auto const& blocks = index_->Blocks();
   std::size_t max_slots{0};
   for (auto const& block : blocks) {

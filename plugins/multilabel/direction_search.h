@@ -26,6 +26,7 @@
 
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t, int64_t, uint32_t, uint8_t
+#include <map>      // for map
 #include <vector>   // for vector
 
 #include "../../src/common/hist_util.h"  // for HistogramCuts
@@ -154,7 +155,10 @@ class DirectionSearch {
   void MakeJobs(std::vector<Request> const& requests, std::vector<Job>* jobs);
   void Work(Task const& task, Job const& job, std::vector<Request> const& requests, Best* best);
   void FillBlock(Node const& node, std::size_t block, Words* out) const;
-  void FillSlots(Node const& node, Words* out) const;
+  /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
+  void FillSlots(std::size_t begin, std::size_t end, Words* out) const;
+  /** @brief Let all threads add up the stored slots of large nodes. */
+  void ShareSlots(std::vector<Job> const& jobs, std::vector<Request> const& requests);
   void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, bool clear,
                   Words* histogram, Best* best) const;
   void ScoreSlots(Node const& node, std::uint8_t const* allowed, Words const* histogram,
@@ -201,6 +205,8 @@ class DirectionSearch {
     std::vector<std::uint8_t> marks;  // all zero between uses
   };
   std::vector<Buffer> buffers_;
+  /** @brief By node: sums of its stored slots, by run of rows and then in the first run. */
+  std::map<bst_node_t, std::vector<AlignedArray<Words>>> shared_;
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_DIRECTION_SEARCH_H_
