@@ -9,6 +9,7 @@ their headings (:func:`section`).
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -173,7 +174,7 @@ def fill_in(documented: object, entries: Mapping[str, str] = ENTRIES) -> None:
         indent, name = place.groups()
         if name not in entries:
             return place.group()
-        lines = inspect.cleandoc(entries[name]).splitlines()
+        lines = textwrap.dedent(entries[name]).strip().splitlines()
         return "\n".join(indent + line if line else line for line in lines)
 
     if documented.__doc__:

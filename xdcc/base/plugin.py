@@ -9,7 +9,7 @@ imported, so ``import xdcc`` works with either.
 import xgboost
 
 _BUILD_INFO_KEY = "XDCC_MULTILABEL"
-_OLDEST_PLUGIN = "0.2.0"
+_OLDEST_PLUGIN = "0.3.0"
 
 
 class PluginMissingError(ImportError):
