@@ -14,6 +14,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
+def _dedent(text: str) -> str:
+    return textwrap.dedent(text).strip()
+
+
 def section(title: str, *parts: str) -> str:
     """Put entries below the heading of a section.
 
@@ -31,14 +35,10 @@ def section(title: str, *parts: str) -> str:
 
     Examples
     --------
-    >>> print(section("Returns", "x : int", "y : int"))
-
-    Returns
-    -------
-    x : int
-    y : int
+    >>> section("Raises", "ValueError").splitlines()
+    ['Raises', '------', 'ValueError']
     """
-    return "\n".join((title, "-" * len(title), *map(inspect.cleandoc, parts)))
+    return "\n".join((title, "-" * len(title), *map(_dedent, parts)))
 
 
 _PARTS = {
@@ -174,7 +174,7 @@ def fill_in(documented: object, entries: Mapping[str, str] = ENTRIES) -> None:
         indent, name = place.groups()
         if name not in entries:
             return place.group()
-        lines = textwrap.dedent(entries[name]).strip().splitlines()
+        lines = _dedent(entries[name]).splitlines()
         return "\n".join(indent + line if line else line for line in lines)
 
     if documented.__doc__:
