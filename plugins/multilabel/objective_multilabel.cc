@@ -52,6 +52,11 @@ class MultiLabelLogistic : public ObjFunction {
   void Configure(Args const& args) override {
     loss_param_.UpdateAllowUnknown(args);
     label_features_.UpdateAllowUnknown(args);
+    for (auto const& [name, value] : args) {
+      CHECK(name != "multi_strategy" || value != "one_output_per_tree")
+          << "`" << name_ << "` grows trees for all labels: multi_strategy=" << value
+          << " does not go with it. Leave it out, or train a booster for each label.";
+    }
     label_weights_.UpdateAllowUnknown(args);
   }
 
