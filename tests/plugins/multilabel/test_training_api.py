@@ -280,7 +280,9 @@ def test_max_leaves_and_depth(matrix):
 
 
 def test_no_parameter_is_reported_as_unused(matrix, capfd):
+    # A verbosity stays in force for the boosters that follow, those of other tests too.
     params = PARAMS | {
+        "verbosity": 1,
         "min_child_weight": 1,
         "min_child_weight_scope": "all",
         "label_feature_begin": -1,
