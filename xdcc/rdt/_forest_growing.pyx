@@ -11,11 +11,10 @@ from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.categories cimport categories_of
 from xdcc.kernels.matrix cimport HeldMatrix
-from xdcc.rdt._grown_tree cimport (
-    GrownTree, TreePlace, arrays_of_tree, go_behind, move_references
-)
+from xdcc.rdt._grown_tree cimport GrownTree, TreePlace, go_behind, move_references
 from xdcc.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NUMERIC
 from xdcc.rdt._training cimport Training
 from xdcc.rdt._tree_growth cimport grow_tree
@@ -77,14 +76,69 @@ cdef _move_references(vector[GrownTree]& trees):
 
 
 cdef dict _joined(vector[GrownTree]& trees):
-    """Join array by array: little more memory than that of the trees is needed."""
-    parts = []
-    while not trees.empty():
-        parts.append(arrays_of_tree(&trees.back()))
-        trees.pop_back()
-    parts.reverse()
-    start = np.cumsum([0] + [len(part["kind"]) for part in parts], dtype=np.int64)
-    arrays = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
-    for name in ("label_start", "labelset_start"):
-        arrays[name] = np.concatenate((np.zeros(1, np.int64), arrays[name]))
-    return {"start": start, **arrays}
+    """Join array by array: little more memory than that of the trees and the forest is needed.
+
+    Taking tree by tree apart is shorter, and made the fit of small data 10 % slower.
+    """
+    cdef GrownTree* tree = trees.data()
+    cdef size_t i, n = trees.size()
+    zero = np.zeros(1, np.int64)
+    return {
+        "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
+        "kind": np.concatenate([
+            as_array(tree[i].kind.data(), tree[i].kind.size())
+            for i in range(n)
+        ]),
+        "index": np.concatenate([
+            as_array(tree[i].index.data(), tree[i].index.size())
+            for i in range(n)
+        ]),
+        "threshold": np.concatenate([
+            as_array(tree[i].threshold.data(), tree[i].threshold.size())
+            for i in range(n)
+        ]),
+        "value": np.concatenate([
+            as_array(tree[i].value.data(), tree[i].value.size())
+            for i in range(n)
+        ]),
+        "child": np.concatenate([
+            as_array(tree[i].child.data(), tree[i].child.size())
+            for i in range(n)
+        ]),
+        "branches": np.concatenate([
+            as_array(tree[i].branches.data(), tree[i].branches.size())
+            for i in range(n)
+        ]),
+        "disjunction": np.concatenate([
+            as_array(tree[i].disjunction.data(), tree[i].disjunction.size())
+            for i in range(n)
+        ]),
+        "leaf_size": np.concatenate([
+            as_array(tree[i].leaf_size.data(), tree[i].leaf_size.size())
+            for i in range(n)
+        ]),
+        "label_start": np.concatenate([zero] + [
+            as_array(tree[i].label_end.data(), tree[i].label_end.size())
+            for i in range(n)
+        ]),
+        "label": np.concatenate([
+            as_array(tree[i].label.data(), tree[i].label.size())
+            for i in range(n)
+        ]),
+        "label_count": np.concatenate([
+            as_array(tree[i].label_count.data(), tree[i].label_count.size())
+            for i in range(n)
+        ]),
+        "labelset_start": np.concatenate([zero] + [
+            as_array(tree[i].labelset_end.data(), tree[i].labelset_end.size())
+            for i in range(n)
+        ]),
+        "labelset": np.concatenate([
+            as_array(tree[i].labelset.data(), tree[i].labelset.size())
+            for i in range(n)
+        ]),
+        "labelset_count": np.concatenate([
+            as_array(tree[i].labelset_count.data(), tree[i].labelset_count.size())
+            for i in range(n)
+        ]),
+    }

@@ -7,7 +7,6 @@ moves the references of a tree along when it is to stand behind others.
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
-from xdcc.kernels.arrays cimport as_array
 from xdcc.rdt._node cimport DISJUNCTION, LEAF
 
 
@@ -68,26 +67,3 @@ cdef inline void go_behind(TreePlace* place, const GrownTree* tree) noexcept nog
     place.first_joined += <int32_t>tree.disjunction.size()
     place.first_label += <int64_t>tree.label.size()
     place.first_labelset += <int64_t>tree.labelset.size()
-
-
-cdef inline dict arrays_of_tree(GrownTree* tree):
-    """Copy a tree's vectors into arrays, by the names that `Forest` has for them.
-
-    Those that tell where the labels of a leaf start lack the 0 of the first leaf.
-    """
-    return {
-        "kind": as_array(tree.kind.data(), tree.kind.size()),
-        "index": as_array(tree.index.data(), tree.index.size()),
-        "threshold": as_array(tree.threshold.data(), tree.threshold.size()),
-        "value": as_array(tree.value.data(), tree.value.size()),
-        "child": as_array(tree.child.data(), tree.child.size()),
-        "branches": as_array(tree.branches.data(), tree.branches.size()),
-        "disjunction": as_array(tree.disjunction.data(), tree.disjunction.size()),
-        "leaf_size": as_array(tree.leaf_size.data(), tree.leaf_size.size()),
-        "label_start": as_array(tree.label_end.data(), tree.label_end.size()),
-        "label": as_array(tree.label.data(), tree.label.size()),
-        "label_count": as_array(tree.label_count.data(), tree.label_count.size()),
-        "labelset_start": as_array(tree.labelset_end.data(), tree.labelset_end.size()),
-        "labelset": as_array(tree.labelset.data(), tree.labelset.size()),
-        "labelset_count": as_array(tree.labelset_count.data(), tree.labelset_count.size()),
-    }
