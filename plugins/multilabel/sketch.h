@@ -16,7 +16,8 @@
  *   g_id = sum_j C_jd g_ij,   h_id = sum_j C_jd^2 h_ij
  *
  * An unknown or masked entry has neither gradient nor Hessian and adds nothing to either. The paper
- * takes a constant Hessian; with the squares, held-out log-loss ends lower on most data sets tried.
+ * takes a constant Hessian; the one with squares is the second derivative of the loss when all
+ * margins move along a direction. Which of them is better is not settled on validation data.
  *
  * With `labels_per_tree` the labels of a round are dealt out to groups, and C has the rows of one
  * group: a sketch is dense, or it has blocks. A group that is searched without a sketch has its own
