@@ -147,7 +147,7 @@ def _suitable(
     """Leave out the kinds of rules that do not suit, or stop if one was asked for."""
     unsuitable = {}
     if callable(measure):
-        unsuitable[ThresholdPerLabel.name] = "needs a measure that is no callable"
+        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name, or costs"
     if not isinstance(measure, LabelCosts):
         unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
