@@ -365,6 +365,8 @@ _KNOWN = (
         booster_=xgb.Booster,
         best_iteration_=int,
         evals_result_=Curves,
+        sketch_size_=int,
+        labels_per_tree_=int,
     ),
     _classifier(
         DynamicChainClassifier,
