@@ -71,7 +71,7 @@ def train_out_of_fold(
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
     held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
-    loss = _LogLoss(data.Y, weight)
+    loss = LogLoss(data.Y, weight)
     margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
     best_loss, n_best = np.inf, 0
     for iteration in range(estimator.n_estimators):
@@ -101,8 +101,16 @@ def train_out_of_fold(
     return OutOfFold(expit(best_margins), [with_booster(each) for each in boosters], unfitted)
 
 
-class _LogLoss:
-    """Sum of the log-loss over known labels, by margins."""
+class LogLoss:
+    """Sum of the log-loss over known labels, by margins.
+
+    Parameters
+    ----------
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float32 array of shape (n_samples,)
+        Weights of the rows.
+    """
 
     def __init__(self, Y: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
         # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it; unknown ones weigh nothing.
@@ -110,6 +118,7 @@ class _LogLoss:
         self._weight = np.where(np.isnan(Y), np.float32(0), weight[:, np.newaxis])
 
     def __call__(self, margins: Margins) -> float:
+        """Sum up the loss of margins, float32 of the shape of Y."""
         z = margins * self._sign
         np.logaddexp(z, np.float32(0), out=z)
         return float(np.multiply(z, self._weight, out=z).sum(dtype=np.float64))
