@@ -2,7 +2,11 @@
 
 A chunk is checked like the input of any estimator, save for what only all rows together can tell
 (whether a label is known anywhere, whether any row counts). That, and what all chunks have to
-have in common, goes into a :class:`Summary`, small enough to be sent to the client.
+have in common, goes into a :class:`Summary`, small enough to be sent to the client. Rows to
+measure on are checked against an estimator that knows it.
+
+Folds depend on the labels of all rows: a worker deals out all of them (:func:`deal_folds`), from
+labels of a bit each.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +19,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData
-from xdcc.base.labels import check_labels
+from xdcc.base.features import Features, check_features
+from xdcc.base.fit_data import FitData, check_labels_as_in_fit
+from xdcc.base.folds import stratified_folds
+from xdcc.base.labels import Labels, check_labels
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.base.weights import check_weight
 from xdcc.chain import DynamicChainClassifier
@@ -40,6 +45,8 @@ class Layout:
         Column names of X, None if it has none.
     label_names : tuple of str
         Names of the labels.
+    labels_are_named : bool
+        Whether the names are those of a DataFrame, which other data are matched by.
     """
 
     chunk: int
@@ -47,6 +54,7 @@ class Layout:
     n_features: int
     feature_names: tuple[str, ...] | None
     label_names: tuple[str, ...]
+    labels_are_named: bool
 
 
 @dataclass(frozen=True)
@@ -194,8 +202,8 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
     -------
     X : float array, CSR matrix or DataFrame of shape (n_summaries, n_features)
         With the names of the features, if they have some; sparse if the rows are.
-    Y : DataFrame of shape (n_summaries, n_labels)
-        Not NaN where the rows of a summary know the label.
+    Y : float array or DataFrame of shape (n_summaries, n_labels)
+        Not NaN where the rows of a summary know the label. A DataFrame if the labels have names.
     sample_weight : float array of shape (n_summaries,)
         Positive where a row of the summary counts.
 
@@ -210,9 +218,95 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
         X = sparse.csr_matrix(X)
     elif layout.feature_names is not None:
         X = pd.DataFrame(X, columns=layout.feature_names)
-    Y = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
+    Y: Any = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
+    if layout.labels_are_named:
+        Y = pd.DataFrame(Y, columns=layout.label_names)
     weight = np.array([float(summary.counts) for summary in summaries])
-    return X, pd.DataFrame(Y, columns=layout.label_names), weight
+    return X, Y, weight
+
+
+def positive_bits(Y: Labels, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Tell which labels are positive, in a bit each.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown, which is not positive.
+    absent : bool array of shape (n_labels,)
+        Labels that count as absent.
+
+    Returns
+    -------
+    uint8 array of shape (n_samples, n_labels / 8, rounded up)
+        For `deal_folds`.
+    """
+    return np.packbits((Y == 1) & ~absent, axis=1)
+
+
+def deal_folds(
+    bits: Sequence[NDArray[np.uint8]], n_labels: int, n_folds: int, seed: int | None
+) -> list[NDArray[np.intp]]:
+    """Deal all rows out to folds, as they are dealt out in memory. Runs on one worker.
+
+    Parameters
+    ----------
+    bits : sequence of uint8 arrays
+        What `positive_bits` makes of all rows, in their order.
+    n_labels : int
+        Number of labels.
+    n_folds : int
+        Number of folds.
+    seed : int or None
+        As :func:`xdcc.base.folds.stratified_folds` takes it.
+
+    Returns
+    -------
+    list of int arrays
+        Fold of each row, an array for each of those in `bits`.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many rows as folds.
+    """
+    positive = np.unpackbits(np.concatenate(bits), axis=1, count=n_labels).astype(bool)
+    ends = np.cumsum([len(part) for part in bits])
+    return np.split(stratified_folds(positive, n_folds, seed), ends[:-1])
+
+
+def join_measured_chunks(
+    chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
+) -> tuple[Features, Labels] | None:
+    """Check chunks of rows to measure on and put them together. Runs on a worker.
+
+    Parameters
+    ----------
+    chunks : sequence of tuples (number, X, Y, None)
+        As for `join_chunks`.
+    estimator : DynamicChainClassifier
+        Has seen the summaries of the training rows.
+
+    Returns
+    -------
+    tuple (features, labels) or None
+        None if no chunk has a row.
+
+    Raises
+    ------
+    ValueError
+        If a chunk is not what the estimator takes; the message says which.
+    """
+    checked = []
+    for number, X, Y, _ in chunks:
+        try:
+            if max(X.shape[0], Y.shape[0]) > 0:
+                features = check_features(estimator, X)
+                labels = check_labels_as_in_fit(estimator, _as_matrix(Y))
+                check_consistent_length(features, labels)
+                checked.append(FitData(features, labels, None))
+        except ValueError as error:
+            raise ValueError(f"Chunk {number} of the rows: {error}") from error
+    return concatenate(checked)[:2] if checked else None
 
 
 def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
@@ -228,7 +322,7 @@ def _check_chunk(
     try:
         checked_X = check_features(estimator, X, reset=True)
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
-        labels = check_labels(Y.to_frame() if isinstance(Y, pd.Series) else _as_matrix(Y))
+        labels = check_labels(_as_matrix(Y))
         check_consistent_length(checked_X, labels.Y, sample_weight)
         weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
     except ValueError as error:
@@ -240,11 +334,14 @@ def _check_chunk(
         n_features=checked_X.shape[1],
         feature_names=None if feature_names is None else tuple(feature_names),
         label_names=tuple(labels.names),
+        labels_are_named=labels.named,
     )
     return FitData(checked_X, labels.Y, weight), layout
 
 
 def _as_matrix(Y: Any) -> Any:
+    if isinstance(Y, pd.Series):
+        return Y.to_frame()
     return Y.reshape(-1, 1) if Y.ndim == 1 else Y
 
 

@@ -1,0 +1,221 @@
+"""Folds, the end label and early stopping on any number of workers: the model of the local chain.
+
+Few values per feature, and fewer rows than bins, so that merged quantiles are those of all rows.
+The workers are threads of this process, which start at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from xdcc import chain
+from xdcc.base.folds import stratified_folds
+from xdcc.decision.measures import MEASURES
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
+from xdcc.dask.rows import deal_folds, positive_bits  # noqa: E402
+
+N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 9, size=(N_SAMPLES, N_FEATURES)).astype(np.float32)
+Y = (X[:, :N_LABELS] + X[:, 1:] + RNG.normal(scale=4, size=(N_SAMPLES, N_LABELS)) > 9).astype(float)
+UNKNOWN = np.where(RNG.random(Y.shape) < 0.2, np.nan, Y)
+X[RNG.random(X.shape) < 0.1] = np.nan
+WEIGHT = RNG.uniform(0.2, 3, N_SAMPLES)
+X_NEW, Y_NEW = X[:50] + 1, Y[:50]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3], ids=lambda n: f"{n} workers")
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=request.param,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def rows(array: Any, lengths: tuple[int, ...]) -> Any:
+    """Cut an array or CSR matrix into chunks of rows."""
+    ends = np.cumsum(lengths)
+    parts = [array[end - n : end] for n, end in zip(lengths, ends, strict=True)]
+    chunks = [
+        da.from_delayed(
+            dask.delayed(part),
+            shape=part.shape,
+            dtype=part.dtype,
+            meta=sparse.csr_matrix((0, 0)) if sparse.issparse(part) else None,
+        )
+        for part in parts
+    ]
+    return da.concatenate(chunks)
+
+
+def csr(array: np.ndarray) -> sparse.csr_matrix:
+    """Make a matrix that does not store missing values."""
+    row, column = np.nonzero(~np.isnan(array))
+    return sparse.csr_matrix((array[row, column], (row, column)), shape=array.shape)
+
+
+def assert_same_model(
+    client: Any, params: dict[str, Any], found_args: Any, expected_args: Any, X: Any
+) -> None:
+    """Fit on Dask and in memory, and compare."""
+    small = {"n_estimators": 2, "max_depth": 3, "cv": 2, **params}
+    estimator = DaskDynamicChainClassifier(**small)
+    estimator.client = client
+    (data, further), (all_data, all_further) = found_args, expected_args
+    found = estimator.fit(*data, **further)
+    expected = chain.DynamicChainClassifier(**small).fit(*all_data, **all_further)
+
+    assert found.n_rounds_ == expected.n_rounds_
+    assert found.end_label_ == expected.end_label_
+    assert [len(boosters) for boosters in found.boosters_] == [
+        len(boosters) for boosters in expected.boosters_
+    ]
+    assert hasattr(found, "stop_scores_") == hasattr(expected, "stop_scores_")
+    if hasattr(found, "stop_scores_"):
+        np.testing.assert_allclose(found.stop_scores_, expected.stop_scores_, rtol=1e-12)
+    np.testing.assert_array_equal(found.chain_order(X).labels, expected.chain_order(X).labels)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-5)
+
+
+@st.composite
+def lengths_of_chunks(draw: st.DrawFn, n_rows: int) -> tuple[int, ...]:
+    """Cut some rows into up to five chunks, of which some can be empty."""
+    cuts = sorted(draw(st.lists(st.integers(0, n_rows), max_size=4)))
+    return tuple(np.diff([0, *cuts, n_rows]).tolist())
+
+
+@settings(
+    max_examples=6,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    chunks=lengths_of_chunks(N_SAMPLES),
+    eval_chunks=st.none() | lengths_of_chunks(len(X_NEW)),
+    is_sparse=st.booleans(),
+    labels=st.sampled_from([Y, UNKNOWN]),
+    weight=st.sampled_from([None, WEIGHT]),
+    params=st.fixed_dictionaries(
+        {
+            "propagate": st.sampled_from(["auto", "in_sample"]),
+            "end_label": st.sampled_from(["auto", True, False]),
+            "separate_and_conquer": st.booleans(),
+            "labels_per_round": st.sampled_from([1, 2]),
+            "stop_measure": st.sampled_from(list(MEASURES)),
+            "stop_tolerance": st.sampled_from([0.003, 0.05]),
+            "random_state": st.integers(0, 9),
+        }
+    ),
+    ensemble=st.booleans(),
+)
+def test_is_the_local_model(
+    client: Any,
+    chunks: tuple[int, ...],
+    eval_chunks: tuple[int, ...] | None,
+    is_sparse: bool,
+    labels: np.ndarray,
+    weight: np.ndarray | None,
+    params: dict[str, Any],
+    ensemble: bool,
+) -> None:
+    form = csr if is_sparse else np.asarray
+    here: dict[str, Any] = {}
+    there: dict[str, Any] = {}
+    if eval_chunks is not None:
+        here["eval_set"] = [(form(X_NEW), Y_NEW)]
+        there["eval_set"] = [(rows(form(X_NEW), eval_chunks), rows(Y_NEW, eval_chunks))]
+    assert_same_model(
+        client,
+        {**params, "ensemble": ensemble and params["propagate"] == "auto"},
+        (
+            (
+                rows(form(X), chunks),
+                rows(labels, chunks),
+                None if weight is None else rows(weight, chunks),
+            ),
+            there,
+        ),
+        ((form(X), labels, weight), here),
+        form(X),
+    )
+
+
+@pytest.mark.parametrize("early_stopping_rounds", [None, 1])
+def test_workers_in_which_little_is_known(client: Any, early_stopping_rounds: int | None) -> None:
+    """A worker without weight, a label that only one knows, one that is known without weight."""
+    weight, labels = WEIGHT.copy(), Y.copy()
+    weight[:100] = 0
+    labels[:130, 0] = np.nan
+    labels[100:, 1] = np.nan
+    chunks = (80, 40, 40)
+    params = {"chain_length": 2, "early_stopping_rounds": early_stopping_rounds}
+    with pytest.warns(UserWarning, match="label 'label_1'. It is taken as absent."):
+        assert_same_model(
+            client,
+            params,
+            ((rows(X, chunks), rows(labels, chunks), rows(weight, chunks)), {}),
+            ((X, labels, weight), {}),
+            X,
+        )
+
+
+def test_columns_of_an_eval_set_are_found_by_name(client: Any) -> None:
+    features, new_features = (
+        pd.DataFrame(part, columns=list("abcd")).astype(np.float32) for part in (X, X_NEW)
+    )
+    labels, new_labels = (pd.DataFrame(part, columns=list("rst")) for part in (Y, Y_NEW))
+    here = (features, labels), {"eval_set": [(new_features, new_labels[list("tsr")])]}
+    there = (
+        tuple(dd.from_pandas(part, npartitions=3) for part in here[0]),
+        {
+            "eval_set": [
+                tuple(dd.from_pandas(part, npartitions=2) for part in here[1]["eval_set"][0])
+            ]
+        },
+    )
+    assert_same_model(client, {}, there, here, features)
+
+
+def test_labels_without_names_take_any(client: Any) -> None:
+    named = pd.DataFrame(Y_NEW, columns=list("rst"))
+    chunks = (100, 60)
+    there = {"eval_set": [(rows(X_NEW, (50,)), dd.from_pandas(named, npartitions=1))]}
+    assert_same_model(
+        client,
+        {},
+        ((rows(X, chunks), rows(Y, chunks)), there),
+        ((X, Y), {"eval_set": [(X_NEW, named)]}),
+        X,
+    )
+
+
+@pytest.mark.parametrize("seed", [None, 0, 3])
+def test_folds_are_those_of_all_rows(seed: int | None) -> None:
+    absent = np.array([False, True, False])
+    parts = np.split(UNKNOWN, [0, 30, 31, 120])
+    bits = [positive_bits(part, absent) for part in parts]
+    dealt = deal_folds(bits, N_LABELS, 3, seed)
+    assert [len(part) for part in dealt] == [0, 30, 1, 89, 40]
+    expected = stratified_folds(np.where(absent, 0, UNKNOWN), 3, seed)
+    np.testing.assert_array_equal(np.concatenate(dealt), expected)
