@@ -577,9 +577,3 @@ def test_worker_that_freezes_while_training(
     finally:
         if frozen.exists():
             os.kill(int(frozen.read_text()), signal.SIGCONT)
-
-
-def test_categories_are_refused(client: Any) -> None:
-    frame_ = pd.DataFrame({"number": X[:, 0], "category": pd.Categorical(X[:, 1] > 0)})
-    with pytest.raises(ValueError, match=r"Chunk 0 of the rows: Column 'category' of X"):
-        on(client).fit(dd.from_pandas(frame_, npartitions=1), rows(Y, chunks=len(Y)))

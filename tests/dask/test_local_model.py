@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from pandas.api.types import union_categoricals
 from scipy import sparse
 
 from xdcc import chain
@@ -76,8 +75,8 @@ def csr(array: np.ndarray) -> sparse.csr_matrix:
 
 def assert_same_model(
     client: Any, params: dict[str, Any], found_args: Any, expected_args: Any, X: Any
-) -> None:
-    """Fit on Dask and in memory, and compare."""
+) -> DaskDynamicChainClassifier:
+    """Fit on Dask and in memory, and compare; return the model of Dask."""
     small = {"n_estimators": 2, "max_depth": 3, "cv": 2, **params}
     estimator = DaskDynamicChainClassifier(**small)
     estimator.client = client
@@ -95,70 +94,47 @@ def assert_same_model(
         np.testing.assert_allclose(found.stop_scores_, expected.stop_scores_, rtol=1e-12)
     np.testing.assert_array_equal(found.chain_order(X).labels, expected.chain_order(X).labels)
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-5)
+    return found
 
 
-@st.composite
-def lengths_of_chunks(draw: st.DrawFn, n_rows: int) -> tuple[int, ...]:
+def draw_lengths(random: np.random.Generator, n_rows: int) -> tuple[int, ...]:
     """Cut some rows into up to five chunks, of which some can be empty."""
-    cuts = sorted(draw(st.lists(st.integers(0, n_rows), max_size=4)))
+    cuts = np.sort(random.integers(0, n_rows + 1, size=random.integers(5)))
     return tuple(np.diff([0, *cuts, n_rows]).tolist())
 
 
-@settings(
-    max_examples=6,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    chunks=lengths_of_chunks(N_SAMPLES),
-    eval_chunks=st.none() | lengths_of_chunks(len(X_NEW)),
-    is_sparse=st.booleans(),
-    labels=st.sampled_from([Y, UNKNOWN]),
-    weight=st.sampled_from([None, WEIGHT]),
-    params=st.fixed_dictionaries(
-        {
-            "propagate": st.sampled_from(["auto", "in_sample"]),
-            "end_label": st.sampled_from(["auto", True, False]),
-            "separate_and_conquer": st.booleans(),
-            "labels_per_round": st.sampled_from([1, 2]),
-            "stop_measure": st.sampled_from(list(MEASURES)),
-            "stop_tolerance": st.sampled_from([0.003, 0.05]),
-            "random_state": st.integers(0, 9),
-        }
-    ),
-    ensemble=st.booleans(),
-)
-def test_is_the_local_model(
-    client: Any,
-    chunks: tuple[int, ...],
-    eval_chunks: tuple[int, ...] | None,
-    is_sparse: bool,
-    labels: np.ndarray,
-    weight: np.ndarray | None,
-    params: dict[str, Any],
-    ensemble: bool,
-) -> None:
-    form = csr if is_sparse else np.asarray
-    here: dict[str, Any] = {}
-    there: dict[str, Any] = {}
-    if eval_chunks is not None:
-        here["eval_set"] = [(form(X_NEW), Y_NEW)]
-        there["eval_set"] = [(rows(form(X_NEW), eval_chunks), rows(Y_NEW, eval_chunks))]
-    assert_same_model(
-        client,
-        {**params, "ensemble": ensemble and params["propagate"] == "auto"},
-        (
-            (
-                rows(form(X), chunks),
-                rows(labels, chunks),
-                None if weight is None else rows(weight, chunks),
-            ),
-            there,
-        ),
-        ((form(X), labels, weight), here),
-        form(X),
-    )
+@pytest.mark.parametrize("seed", range(6))
+def test_is_the_local_model(client: Any, seed: int) -> None:
+    """Drawn parameters, data and chunks.
+
+    Not by Hypothesis, which stops where a thread uses Python's random numbers while it draws.
+    """
+    random = np.random.default_rng(seed)
+    is_out_of_fold = random.random() < 0.7
+    params = {
+        "propagate": "auto" if is_out_of_fold else "in_sample",
+        "ensemble": is_out_of_fold and random.random() < 0.3,
+        "end_label": ("auto", True, False)[random.integers(3)],
+        "separate_and_conquer": random.random() < 0.7,
+        "labels_per_round": int(random.integers(1, 3)),
+        "stop_measure": random.choice(list(MEASURES)).item(),
+        "stop_tolerance": random.choice([0.003, 0.05]),
+        "random_state": seed,
+    }
+    form = csr if random.random() < 0.4 else np.asarray
+    labels = UNKNOWN if random.random() < 0.5 else Y
+    chunks, eval_chunks = draw_lengths(random, N_SAMPLES), draw_lengths(random, len(X_NEW))
+    here: list[Any] = [form(X), labels]
+    there = [rows(part, chunks) for part in here]
+    if random.random() < 0.5:
+        here.append(WEIGHT)
+        there.append(rows(WEIGHT, chunks))
+    of_eval: dict[str, Any] = {}
+    of_eval_there: dict[str, Any] = {}
+    if random.random() < 0.5:
+        of_eval["eval_set"] = [(form(X_NEW), Y_NEW)]
+        of_eval_there["eval_set"] = [(rows(form(X_NEW), eval_chunks), rows(Y_NEW, eval_chunks))]
+    assert_same_model(client, params, (there, of_eval_there), (here, of_eval), form(X))
 
 
 @pytest.mark.parametrize("early_stopping_rounds", [None, 1])
@@ -208,6 +184,53 @@ def test_labels_without_names_take_any(client: Any) -> None:
         ((X, Y), {"eval_set": [(X_NEW, named)]}),
         X,
     )
+
+
+def test_categories(client: Any) -> None:
+    """Chunks whose types differ: categories in another order, and some of their own."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    colours = RNG.choice(["red", "blue", "green", None], N_SAMPLES)
+    colours[:90][colours[:90] == "green"] = "white"
+    parts = []
+    for rows_, types in (
+        (slice(0, 90), ["white", "blue", "red", "unused"]),
+        (slice(90, None), None),
+    ):
+        part = frame[rows_].copy()
+        part["b"] = pd.Categorical(colours[rows_], categories=types)
+        parts.append(part)
+    whole = pd.concat(parts)
+    whole["b"] = union_categoricals([part["b"] for part in parts])
+    meta = whole[:0]
+    chunks = dd.from_delayed(
+        [dask.delayed(part.copy)() for part in parts], meta=meta, verify_meta=False
+    )
+    labels = pd.DataFrame(Y, columns=list("rst"))
+    labels["r"] = (colours == "blue").astype(float)
+    there = dd.from_delayed([dask.delayed(labels[:90]), dask.delayed(labels[90:])])
+    model = assert_same_model(client, {}, ((chunks, there), {}), ((whole, labels), {}), whole)
+    assert model.categories_[1].tolist() == ["white", "blue", "red", "green"]
+    assert (model.predict(whole)[:, 0] == labels["r"]).mean() > 0.95
+    np.testing.assert_array_equal(model.predict(chunks).compute(), model.predict(whole))
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+def test_categories_of_types_that_differ(client: Any, is_number: bool) -> None:
+    parts = [pd.DataFrame({"a": pd.Categorical(values)}) for values in (["red", "blue"], [1, 2])]
+    if is_number:
+        parts[1] = pd.DataFrame({"a": [1.0, 2.0]})
+    chunks = dd.from_delayed(
+        [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
+    )
+    message = r"categories of the types (object|str), int64"
+    if is_number:
+        message = (
+            r"chunk 0 has the categorical columns \(0,\), chunk 1 has the categorical columns \(\)"
+        )
+    estimator = DaskDynamicChainClassifier(n_estimators=1)
+    estimator.client = client
+    with pytest.raises(ValueError, match=f"The chunks differ: .*{message}"):
+        estimator.fit(chunks, da.from_array(Y[:4], chunks=(2, -1)))
 
 
 @pytest.mark.parametrize("seed", [None, 0, 3])

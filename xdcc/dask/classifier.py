@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import distributed
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 from distributed import Future
 from numpy.typing import NDArray
@@ -24,7 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
+from xdcc.base.categories import feature_types
 from xdcc.base.estimator import EvalSet, checked_pairs
+from xdcc.base.features import check_features
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.plugin import require_plugin
 from xdcc.chain.order import ChainOrder
@@ -88,11 +91,10 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
                 ----------
                 X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
 (n_samples, n_features)
-                    Numbers; NaN is a missing value.
+                    Numbers, and categories in a DataFrame; NaN is a missing value.
                 """,
         }
     )
-    _takes_categories = False  # chunks would have to agree on their numbers
     _client: distributed.Client | None = None
 
     @property
@@ -133,7 +135,8 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         Parameters
         ----------
         X : Dask array or DataFrame of shape (n_samples, n_features)
-            In chunks of rows: NumPy arrays, CSR matrices or DataFrames. NaN is a missing value.
+            In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
+            categorical columns, with the same categories or not. NaN is a missing value.
         Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
             In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : Dask array or Series of shape (n_samples,), optional
@@ -344,6 +347,10 @@ def _train(
     """Train on a worker's rows, as one of several workers; return boosters and scores."""
     rows, measured = parts
     data = concatenate([of_rows.data for of_rows, _ in rows])
+    if isinstance(data.X, pd.DataFrame):
+        data = data._replace(
+            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
+        )
     data = data._replace(Y=np.where(absent, np.float32(0), data.Y))
     folds = [of_rows for _, of_rows in rows if of_rows is not None]
     if folds:
