@@ -25,6 +25,7 @@ from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
+from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.cumulation import (
     CUMULATIONS,
     PREDICTIONS,
@@ -144,7 +145,9 @@ int, default="maxGain"
     verbose : int, default=0
         Whether to print a line after each round.
     **booster_params
-        Further parameters of the booster, by these names. With `separate_and_conquer` each
+        Further parameters of the booster, by these names. What is ``"auto"`` is chosen once for
+        all rounds, before the first, when no label is propagated; it needs
+        ``split_method="sumGain"``. With `separate_and_conquer` each
         round starts from the mean of each label over the rows where it is open; a `base_score`
         given here is used in every round instead.
 
@@ -312,6 +315,7 @@ int, default="maxGain"
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
 
+        params |= choose_sketch(settle_on_data(params, self) | {"objective": OBJECTIVE}, data)
         folds = None
         if self._propagates_out_of_fold():
             folds = stratified_folds(data.Y, self.cv, params.get("seed"))

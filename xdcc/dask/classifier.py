@@ -30,6 +30,7 @@ from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.plugin import require_plugin
+from xdcc.boosting.sketch_choice import AUTO
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_measured_rows, place_rows
@@ -48,7 +49,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers.
+    the workers. ``"auto"`` for booster parameters is not available here: `fit` refuses it.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -176,6 +177,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         """
         params = self._native_booster_params()
         self._check_params()
+        self._check_available()
         self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
         client = self.client
@@ -235,6 +237,18 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"eval_set[{number}]: {error}") from error
         return placed
+
+    def _check_available(self) -> None:
+        wanted = [
+            f"{name}='auto'"
+            for name in ("sketch_size", "labels_per_tree")
+            if self.booster_params.get(name) == AUTO
+        ]
+        if wanted:
+            raise ValueError(
+                f"{', '.join(wanted)}: not available on Dask. Train xdcc.chain's "
+                "DynamicChainClassifier, in memory."
+            )
 
     def to_local(self) -> chain.DynamicChainClassifier:
         """Return the fitted chain as an estimator that needs no Dask.
