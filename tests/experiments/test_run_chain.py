@@ -37,14 +37,14 @@ def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     done = run_script("run_chain.py")
     assert done.returncode == 0, done.stderr
     assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
-    for row in ("dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
+    for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
         assert row in done.stdout
     assert "dcc: " in done.stderr  # progress
     assert "round 7 of 7" in done.stderr
     folder = tmp_path / "results" / "digits"
     written = {file.name for file in folder.iterdir()}
     assert written == {
-        *(f"{model}.json" for model in ("dcc", "sxgb", "br", "cc-rand")),
+        *(f"{model}.json" for model in ("auto", "dcc", "sxgb", "br", "cc-rand")),
         "predictions.npz",
         "rounds.png",
     }
@@ -81,6 +81,21 @@ def test_all_models_and_options(run_script, tmp_path):
     assert record(folder, "dcc")["data"]["evaluated_on"] == "validation rows"
 
 
+def test_decided_for_a_measure(run_script, tmp_path):
+    args = ("-m", "auto,ml-xgb-tuned,sxgb,dcc-oof", "--measure", "subset_accuracy", "--out", "here")
+    done = run_script("run_chain.py", *FAST, *args)
+    assert done.returncode == 0, done.stderr
+    auto, tuned, plain = (
+        record(tmp_path / "here", model) for model in ("auto", "ml-xgb-tuned", "sxgb")
+    )
+    assert auto["parameters"]["measure"] == tuned["parameters"]["measure"] == "subset_accuracy"
+    assert tuned["parameters"]["estimator__n_estimators"] == 3
+    found = [run["measures"][run["model"]]["subset_accuracy"] for run in (auto, tuned, plain)]
+    assert found[0] > found[1] >= found[2]
+    assert record(tmp_path / "here", "dcc-oof")["parameters"]["propagate"] == "cross_val"
+    assert "dcc-oof cumulated" in done.stdout
+
+
 def test_same_seed_same_measures(run_script, tmp_path):
     for out in ("a", "b"):
         args = ("-m", "dcc,cc-rand", "-p", "{'subsample': 0.7}", "--out", out)
@@ -112,8 +127,9 @@ def test_files_and_transformed_features(run_script, toys, features, accuracy):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-m", "dcc,xyz"], "unknown model xyz; known are dcc, sxgb"),
+        (["-m", "dcc,xyz"], "unknown model xyz; known are auto, dcc"),
         (["-s", "7"], "'7' is no split method; it is one of 1 (maxGain)"),
+        (["--measure", "f1"], "'f1' is no measure; it has to be one of 'example_f1'"),
         (["-p", "eta=1"], "'eta=1' is no Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}"], "etta"),
         (["-p", "{'eta': 1, 'learning_rate': 0.5}"], "learning_rate"),

@@ -6,6 +6,7 @@ learning itself happens in the plugin (``plugins/multilabel``).
 """
 
 import os
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -274,6 +275,7 @@ int, default="sumGain"
         sample_weight: Any = None,
         *,
         patience: int = 25,
+        should_end: Callable[[int], bool] | None = None,
     ) -> OutOfFold:
         """Train a booster without each fold; the folds tell how many iterations are best.
 
@@ -287,6 +289,8 @@ int, default="sumGain"
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
             fallen for so many iterations, or after `n_estimators` iterations.
+        should_end : callable, optional
+            Is asked after every iteration, with their number; training ends when it says True.
 
         Returns
         -------
@@ -306,7 +310,7 @@ int, default="sumGain"
         require_plugin(type(self).__name__)
         data = model._begin_fit(X, Y, sample_weight)
         params = settle_on_data(params, model) | {"objective": OBJECTIVE}
-        return train_out_of_fold(model, data, params, folds, patience)
+        return train_out_of_fold(model, data, params, folds, patience, should_end)
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.

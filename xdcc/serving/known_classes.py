@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.members import Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
@@ -46,7 +48,8 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.calibration import PlattScaling
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.label_calibration import LabelCalibration
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
@@ -257,12 +260,27 @@ def _check_thresholds(model: ThresholdClassifier) -> None:
 
 
 def _check_tuned(model: TunedDecisionClassifierCV) -> None:
-    n_labels = model.n_labels_
+    _check_decision(model)
     require(len(model.estimators_) > 0, "estimators_")
-    require(model._constant.shape == model._constant_proba.shape == (n_labels,), "_constant")
-    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
-    scaling, rule = model.calibration_, model.rule_
-    require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_automatic(model: MultiLabelClassifier) -> None:
+    _check_decision(model)
+    require(len(model.members_) > 0, "members_")
+    for member in model.members_:
+        require(len(member.estimators) > 0, "estimators")
+        _check_calibration(member.calibration, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
+    require(all(part.shape == (n_labels,) for part in vars(calibration).values()), "calibration")
+
+
+def _check_decision(model: DecidingEnsemble) -> None:
+    n_labels, rule = model.n_labels_, model.rule_
+    _check_calibration(model.calibration_, n_labels)
     if isinstance(rule, ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
@@ -357,6 +375,8 @@ _CTBN: Mapping[str, Any] = {
     "log_likelihood_curve_": list[float],
 }
 
+_RULE = LabelWise | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+
 _KNOWN = (
     _classifier(
         MultiLabelXGBClassifier,
@@ -386,23 +406,29 @@ _KNOWN = (
         estimators_=list[BaseEstimator],
         folds_=NDArray[np.int64],
         oof_proba_=NDArray[np.float64],
-        calibration_=PlattScaling,
+        calibration_=LabelCalibration,
         cv_results_=dict[str, Any],
         best_score_=float,
-        rule_=LabelWise | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser,
-        _constant=NDArray[np.float64],
-        _constant_proba=NDArray[np.float64],
+        rule_=_RULE,
     ),
+    _classifier(
+        MultiLabelClassifier,
+        _check_automatic,
+        members_=list[Member],
+        folds_=NDArray[np.int64],
+        oof_proba_=NDArray[np.float64],
+        calibration_=LabelCalibration,
+        summary_=dict[str, Any],
+        best_score_=float,
+        rule_=_RULE,
+    ),
+    _structure(Member, estimators=list[BaseEstimator]),
     _structure(LabelWise),
     _structure(CommonThreshold),
     _structure(ThresholdPerLabel),
     _structure(MostProbableLabelset),
     _structure(F1Maximiser),
-    KnownClass(
-        PlattScaling,
-        {"slope": NDArray[np.float64], "intercept": NDArray[np.float64]},
-        constructed=True,
-    ),
+    _structure(LabelCalibration),
     KnownClass(
         KnownLabelsets,
         {"labelsets": NDArray[np.int8], "counts": NDArray[Any]},
