@@ -14,14 +14,14 @@ from xdcc.automatic.candidates import candidates_for
 from xdcc.automatic.members import mixed_margins
 from xdcc.automatic.search import TrainingData, search
 from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity, check_domain
+from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.folds import stratified_folds
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.cuts import Floats
 from xdcc.decision.ensemble import DecidingEnsemble
-from xdcc.decision.measures import MeasureName
+from xdcc.decision.measures import Measure
 
 
 @declares_parameters
@@ -37,9 +37,11 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     Parameters
     ----------
-    measure : str or callable, default="example_f1"
+    measure : str, LabelCosts or callable, default="example_f1"
         What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
-        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on;
+        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
+        "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
+        so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     time_budget : float or None, default=None
@@ -109,7 +111,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         }
     )
 
-    measure: str | Callable[..., float] = field(default="example_f1", kw_only=False)
+    measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
     time_budget: float | None = None
     cv: int = 5
     random_state: int | np.random.RandomState | None = None
@@ -211,14 +213,8 @@ class MultiLabelClassifier(DecidingEnsemble):
             color=["C1" if chosen else "C0" for chosen in table["chosen"]],
         )
         ax.invert_yaxis()
-        measure = self.measure
-        ax.set_xlabel(measure if isinstance(measure, str) else "measure")
+        ax.set_xlabel(self._measure_in_words())
         return ax
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        if not callable(self.measure):
-            check_domain("measure", self.measure, MeasureName())
 
     def _margins(self, X: Any) -> Floats:
         return mixed_margins(self.members_, X, self.n_labels_)

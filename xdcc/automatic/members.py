@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.labels import Labels
+from xdcc.boosting.log_loss import LogLoss
 from xdcc.decision.cuts import Floats
 from xdcc.decision.ensemble import mean_margins
 from xdcc.decision.label_calibration import LabelCalibration
@@ -71,33 +73,29 @@ def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
     return total
 
 
-def log_loss(
-    margins: Floats, Y: NDArray[np.floating], weight: NDArray[np.floating] | None
-) -> float:
+def log_loss(margins: Floats, Y: Labels, weight: NDArray[np.float32] | None) -> float:
     """Average the log-loss over known labels.
 
     Parameters
     ----------
     margins : float64 array of shape (n_samples, n_labels)
         Log-odds.
-    Y : float array of shape (n_samples, n_labels)
+    Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown; some is known.
-    weight : float array of shape (n_samples,) or None
+    weight : float32 array of shape (n_samples,) or None
         Weights of the rows.
 
     Returns
     -------
     float
     """
-    counts = (~np.isnan(Y)).astype(np.float64)
-    if weight is not None:
-        counts *= weight[:, np.newaxis]
-    loss = np.logaddexp(0, np.where(Y == 1, -margins, margins))
-    return float((loss * counts).sum() / counts.sum())
+    n_known = (~np.isnan(Y)).sum(axis=1)
+    counted = n_known.sum() if weight is None else weight @ n_known
+    return LogLoss(Y, weight)(margins) / float(counted)
 
 
 def mixture_shares(
-    margins: Sequence[Floats], Y: NDArray[np.floating], weight: NDArray[np.floating] | None
+    margins: Sequence[Floats], Y: Labels, weight: NDArray[np.float32] | None
 ) -> Floats:
     """Find what each candidate counts in the mixture of the least log-loss.
 

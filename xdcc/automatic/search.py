@@ -131,7 +131,7 @@ def search(
         In the order in which they are trained.
     data : TrainingData
         Checked data.
-    measure : str or callable
+    measure : str, Measure or callable
         What is made as high as possible.
     seed : int
         Of boosters and of drawn rows.

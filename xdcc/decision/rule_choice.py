@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
+from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
+    LeastCost,
     MeasureLike,
     Rule,
     ThresholdPerLabel,
@@ -89,7 +91,7 @@ def try_rules(
             "judged on rows that it was not learned from."
         )
     weight = None if sample_weight is None else data.weight
-    target = measure if isinstance(measure, str) else checked_measure(measure)
+    target = checked_measure(measure) if callable(measure) else measure
     names = _suitable(names, Y, folds, target)
 
     rules = learn_rules(names, Y, proba, weight, target)
@@ -132,7 +134,7 @@ def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) ->
     ----------
     trials : sequence of RuleTrial
         Of the same rows and the same measure.
-    measure : str or callable
+    measure : str, Measure or callable
         That measure; for a callable fewer draws are made, as it is called for each one.
     seed : int, default=0
         Of the drawn rows.
@@ -147,7 +149,7 @@ def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) ->
         return np.hstack([trial.scores(counts) for trial in trials])
 
     n_rows = trials[0].n_rows
-    n_bootstraps = _N_BOOTSTRAPS if isinstance(measure, str) else _N_BOOTSTRAPS_OF_CALLABLE
+    n_bootstraps = _N_BOOTSTRAPS_OF_CALLABLE if callable(measure) else _N_BOOTSTRAPS
     draws = draw_choices(scores, n_rows, n_bootstraps=n_bootstraps, random_state=seed)
     return Standing(scores(np.ones((1, n_rows)))[0], draws)
 
@@ -193,7 +195,7 @@ def choose_rule(
         Out-of-fold probabilities.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str or callable
+    measure : str, Measure or callable
         What is made as high as possible.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the measure and the data.
@@ -235,12 +237,14 @@ def _suitable(
     names: Sequence[str] | None,
     Y: NDArray[np.floating],
     folds: NDArray[np.intp],
-    measure: str | Callable[..., float],
+    measure: MeasureLike,
 ) -> list[str]:
     """Leave out the kinds of rules that do not suit, or stop if one was asked for."""
     unsuitable = {}
-    if not isinstance(measure, str):
-        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name"
+    if callable(measure):
+        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name, or costs"
+    if not isinstance(measure, LabelCosts):
+        unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
     if len(np.unique(of_fold)) < 2:
         for name in LABELSET_RULES:

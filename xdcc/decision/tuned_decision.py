@@ -22,7 +22,7 @@ from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.ensemble import DecidingEnsemble, mean_margins
 from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
-from xdcc.decision.measures import MeasureName
+from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES
@@ -36,9 +36,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     Which labels are the best prediction depends on the measure: for Hamming accuracy those of
     probability 0.5, for subset accuracy the most probable *set*, for F1 sets of middling size.
     This estimator trains the classifier on folds and, on probabilities of rows that it has not
-    seen, calibrates it and chooses among five kinds of rules, with their parameters:
+    seen, calibrates it and chooses among kinds of rules, with their parameters:
 
     * `"label_wise"`: labels of probability at least 0.5;
+    * `"least_cost"`: labels of which the prediction is expected to cost less than its absence, if
+      the measure is :class:`~xdcc.decision.LabelCosts`;
     * `"threshold"`: one threshold for all labels (:func:`~xdcc.decision.best_threshold`);
     * `"threshold_per_label"`: one for each
       (:func:`~xdcc.decision.best_thresholds_per_label`), drawn towards the common one as if
@@ -57,9 +59,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         scikit-learn's manner. One that has a method `out_of_fold`, as
         :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds the
         number of its iterations on the way, at most its `n_estimators`.
-    measure : str or callable, default="example_f1"
+    measure : str, LabelCosts or callable, default="example_f1"
         What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
-        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on;
+        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
+        "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
+        so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
@@ -143,7 +147,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     )
 
     estimator: Any = field(kw_only=False)
-    measure: str | Callable[..., float] = "example_f1"
+    measure: str | Measure | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[str] = "auto"
     calibrate: bool = True
     cv: int = 5
@@ -254,14 +258,11 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             color=["C1" if name == self.rule_.name else "C0" for name in kinds],
         )
         ax.invert_yaxis()
-        measure = self.measure
-        ax.set_xlabel(measure if isinstance(measure, str) else "measure")
+        ax.set_xlabel(self._measure_in_words())
         return ax
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not callable(self.measure):
-            check_domain("measure", self.measure, MeasureName())
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
     def _margins(self, X: Any) -> Floats:

@@ -47,13 +47,14 @@ from xdcc.ctbn.design import Design
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
-from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.ensemble import DecidingEnsemble
 from xdcc.decision.label_calibration import LabelCalibration
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
     LabelWise,
+    LeastCost,
     MostProbableLabelset,
     ThresholdPerLabel,
 )
@@ -281,7 +282,7 @@ def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
 def _check_decision(model: DecidingEnsemble) -> None:
     n_labels, rule = model.n_labels_, model.rule_
     _check_calibration(model.calibration_, n_labels)
-    if isinstance(rule, ThresholdPerLabel):
+    if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
         require(rule.known.labelsets.shape == (len(rule.known.counts), n_labels), "rule_")
@@ -375,7 +376,9 @@ _CTBN: Mapping[str, Any] = {
     "log_likelihood_curve_": list[float],
 }
 
-_RULE = LabelWise | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+_RULE = (
+    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+)
 
 _KNOWN = (
     _classifier(
@@ -384,6 +387,8 @@ _KNOWN = (
         booster_=xgb.Booster,
         best_iteration_=int,
         evals_result_=Curves,
+        sketch_size_=int,
+        labels_per_tree_=int,
     ),
     _classifier(
         DynamicChainClassifier,
@@ -424,11 +429,17 @@ _KNOWN = (
     ),
     _structure(Member, estimators=list[BaseEstimator]),
     _structure(LabelWise),
+    _structure(LeastCost),
     _structure(CommonThreshold),
     _structure(ThresholdPerLabel),
     _structure(MostProbableLabelset),
     _structure(F1Maximiser),
     _structure(LabelCalibration),
+    KnownClass(
+        LabelCosts,
+        {"false_positive": Any, "false_negative": Any},
+        constructed=True,
+    ),
     KnownClass(
         KnownLabelsets,
         {"labelsets": NDArray[np.int8], "counts": NDArray[Any]},
