@@ -1,4 +1,4 @@
-"""The driver's command line: the options of the paper's `train_dcc.py`, and four more."""
+"""The driver's command line: the options of the paper's `train_dcc.py`, and five more."""
 
 import argparse
 import ast
@@ -32,11 +32,14 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("-f", "--filename", default="digits", metavar="NAME",
-        help="data set: a known name, or the NAME of NAME-train.arff and NAME-test.arff in "
-        "--data-dir (default: digits, which is embedded)")  # fmt: skip
+        help="data set: a known name, the NAME of NAME-train.arff and NAME-test.arff in "
+        "--data-dir, or the path of one file, .arff, .csv or .parquet, of which a third is "
+        "evaluated on (default: digits, which is embedded)")  # fmt: skip
     add("-l", "--num_labels", type=int, metavar="N",
         help="number of labels, the last N attributes; not needed with an XML, with a MEKA header "
         "or for a known name")  # fmt: skip
+    add("--labels", type=_names, default=[], metavar="LIST",
+        help="comma-separated columns of a CSV or Parquet file that are labels")  # fmt: skip
     add("-m", "--models", type=_models, default=DEFAULT_MODELS, metavar="LIST",
         help=f"comma-separated, of {', '.join(MODELS)} "
         f"(default: {','.join(DEFAULT_MODELS)})")  # fmt: skip

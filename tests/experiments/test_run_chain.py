@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 FAST = ("-d", 3, "-r", 3)
@@ -122,6 +123,59 @@ def test_files_and_transformed_features(run_script, toys, features, accuracy):
     assert "toys: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
     measures = record(toys / "results" / "toys", "sxgb")["measures"]["sxgb"]
     assert measures["hamming_accuracy"] > accuracy
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A table of one's own, with text, missing values and an unknown label."""
+    rng = np.random.default_rng(0)
+    colour, size = rng.choice(["red", "green", "blue"], 90), rng.normal(size=90)
+    frame = pd.DataFrame({"colour": colour, "size": size.round(3), "soft": colour == "red"})
+    frame["round"] = (size > 0).astype(float)
+    frame.loc[3, "size"] = frame.loc[5, "round"] = np.nan
+    frame.loc[7, "colour"] = None
+    return frame
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_own_data_by_a_path(run_script, tmp_path, table, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+        table.to_parquet(tmp_path / "mine.parquet")
+    else:
+        table.to_csv(tmp_path / "mine.csv", index=False)
+    args = ("-f", f"mine.{suffix}", "--labels", "soft, round", "-m", "sxgb", "--out", "here")
+    done = run_script("run_chain.py", *args)
+    assert done.returncode == 0, done.stderr
+    assert "mine: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
+    measures = record(tmp_path / "here", "sxgb")["measures"]["sxgb"]
+    assert measures["hamming_accuracy"] > 0.85
+    assert record(tmp_path / "here", "sxgb")["data"]["labels"] == ["soft", "round"]
+
+
+def test_own_arff_by_a_path(run_script, toys):
+    done = run_script("run_chain.py", "-f", "toys-train.arff", "-l", 2, "-m", "br", *FAST)
+    assert done.returncode == 0, done.stderr
+    assert "40 rows to train on, 20 to evaluate on, 2 features, 2 labels" in done.stdout
+
+
+def test_what_own_data_lack_is_said(run_script, tmp_path, table):
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    table[["soft"]].to_csv(tmp_path / "labels.csv", index=False)
+    (tmp_path / "mine.arff").write_text(ARFF)
+    for args, message in [
+        (("-f", "mine.csv"), "mine.csv needs --labels"),
+        (("-f", "mine.csv", "--labels", "soft,hard"), "mine has no column 'hard'; it has 'colour'"),
+        (("-f", "mine.csv", "--labels", "soft,size"), "the label 'size' of row 0 is "),
+        (("-f", "labels.csv", "--labels", "soft"), "every column of labels is a label"),
+        (("-f", "other.parquet", "--labels", "soft"), "there is no file other.parquet"),
+        (("-f", "mine.arff", "--labels", "soft"), "--labels are columns of a CSV or Parquet file"),
+        (("--labels", "soft"), "--labels are for a CSV or Parquet file"),
+    ]:
+        done = run_script("run_chain.py", *args)
+        assert done.returncode != 0
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

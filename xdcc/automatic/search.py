@@ -221,7 +221,7 @@ def _with_mixture(models: list[_Model], data: TrainingData, measure: MeasureLike
         if share > 0
     ]
     constant = LabelCalibration.without_scaling(data.labels, data.weight)
-    mixed = np.tensordot(shares, margins, 1)
+    mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
     mixture = _judged("mixture", members, None, constant.proba(mixed), data, measure, begun)
     return [*models, mixture]
 
