@@ -7,6 +7,7 @@ from scipy.special import expit
 from sklearn.metrics import log_loss as log_loss_of_one
 
 from xdcc.automatic.members import Member, log_loss, mixed_margins, mixture_shares
+from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.label_calibration import LabelCalibration
 
 
@@ -60,10 +61,9 @@ class Constant:
 
 
 def test_a_mixture_is_the_mean_of_calibrated_log_odds():
-    calibration = LabelCalibration(
-        np.array([2.0, 1.0]), np.array([0.0, 0.5]), np.full(2, np.nan), np.full(2, np.nan)
-    )
-    plain = LabelCalibration(np.ones(2), np.zeros(2), np.full(2, np.nan), np.full(2, np.nan))
+    none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
+    calibration = LabelCalibration(np.array([2.0, 1.0]), np.array([0.0, 0.5]), none)
+    plain = LabelCalibration(np.ones(2), np.zeros(2), none)
     a, b, c = (np.array(z) for z in ([1.0, -1.0], [0.0, 2.0], [3.0, 1.0]))
     members = [
         Member("two", 0.25, [Constant(expit(a)), Constant(expit(b))], calibration),

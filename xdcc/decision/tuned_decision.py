@@ -20,10 +20,10 @@ from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.ensemble import DecidingEnsemble, mean_margins
+from xdcc.decision.ensemble import DecidingEnsemble
 from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.measures import Measure
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES
 from xdcc.decision.wrapper import ClassifierWrapper
@@ -107,8 +107,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     estimators_ : list of estimators
         Those that predict: one for each fold, or a single one.
     calibration_ : LabelCalibration
-        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant` is the
-        value of a label that is the same in all rows, else NaN.
+        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant.value`
+        is that of a label that is the same in all rows, else NaN.
     {fitted}
 
     Notes
@@ -197,7 +197,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
         else:
             calibration = LabelCalibration.without_scaling(labels, weight)
-            proba = calibration.keep_constant(np.asarray(found.proba, dtype=np.float64))
+            proba = calibration.constant.in_proba(np.asarray(found.proba, dtype=np.float64))
         choice = choose_rule(
             labels,
             proba,
