@@ -75,7 +75,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     estimators_ : list of MultiLabelXGBClassifier
         The boosters of all members; :mod:`xdcc.explain` explains each of them.
     calibration_ : LabelCalibration
-        `constant` is the value of a label that is the same in all rows, else NaN. The members
+        `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
         Calibrated probabilities of the training rows by boosters that have not seen them.

@@ -73,3 +73,19 @@ class ConstantLabels(NamedTuple):
             A new one.
         """
         return np.where(self.varied, proba, self.proba)
+
+    def in_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Put their values in place of what was predicted.
+
+        Parameters
+        ----------
+        labels : int array of shape (n_samples, n_labels)
+            Predictions. They are changed.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            The same.
+        """
+        labels[:, ~self.varied] = self.value[~self.varied].astype(np.int64)
+        return labels

@@ -50,4 +50,4 @@ class DecidingEnsemble(Decider):
         return self.calibration_.proba(self._margins(X))
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
-        return self.calibration_.settle(self.rule_.predict(self._proba(X)))
+        return self.calibration_.constant.in_labels(self.rule_.predict(self._proba(X)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.labels import Labels
 from xdcc.decision.calibration import calibrate
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.cuts import Floats
@@ -33,12 +34,12 @@ class LabelCalibration:
     constant: ConstantLabels
 
     @classmethod
-    def without_scaling(cls, Y: NDArray[np.floating], weight: NDArray[np.floating] | None) -> Self:
+    def without_scaling(cls, Y: Labels, weight: NDArray[np.floating] | None) -> Self:
         """Find the constant labels, and leave margins as they are.
 
         Parameters
         ----------
-        Y : float array of shape (n_samples, n_labels)
+        Y : float32 array of shape (n_samples, n_labels)
             0, 1, or NaN where a label is unknown.
         weight : float array of shape (n_samples,) or None
             Weights of the rows.
@@ -50,27 +51,13 @@ class LabelCalibration:
         n_labels = Y.shape[1]
         return cls(np.ones(n_labels), np.zeros(n_labels), ConstantLabels.of(Y, weight))
 
-    @property
-    def varies(self) -> NDArray[np.bool_]:
-        """Which labels are not constant, (n_labels,)."""
-        return self.constant.varied
-
     def margins(self, margins: Floats) -> Floats:
         """Compute calibrated log-odds from margins, both `(n_samples, n_labels)`."""
         return self.slope * margins + self.intercept
 
     def proba(self, margins: Floats) -> Floats:
         """Compute probabilities from margins, both `(n_samples, n_labels)`."""
-        return self.keep_constant(expit(self.margins(margins)))
-
-    def keep_constant(self, proba: Floats) -> Floats:
-        """Replace the probabilities of constant labels."""
-        return self.constant.in_proba(proba)
-
-    def settle(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Set constant labels in predictions, `(n_samples, n_labels)`, to their value."""
-        labels[:, ~self.varies] = self.constant.value[~self.varies].astype(np.int64)
-        return labels
+        return self.constant.in_proba(expit(self.margins(margins)))
 
 
 class CalibratedLabels(NamedTuple):
@@ -90,7 +77,7 @@ class CalibratedLabels(NamedTuple):
 
 def calibrate_labels(
     margins: Floats,
-    Y: NDArray[np.floating],
+    Y: Labels,
     weight: NDArray[np.floating] | None,
     folds: NDArray[np.intp],
 ) -> CalibratedLabels:
@@ -100,7 +87,7 @@ def calibrate_labels(
     ----------
     margins : float64 array of shape (n_samples, n_labels)
         Of models that have not seen the row.
-    Y : float array of shape (n_samples, n_labels)
+    Y : float32 array of shape (n_samples, n_labels)
         0, 1, or NaN where a label is unknown.
     weight : float array of shape (n_samples,) or None
         Weights of the rows.
@@ -112,11 +99,11 @@ def calibrate_labels(
     CalibratedLabels
     """
     found = LabelCalibration.without_scaling(Y, weight)
-    varies = found.varies
+    varied = found.constant.varied
     proba = np.empty(margins.shape)
-    if varies.any():
+    if varied.any():
         row_weight = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
-        fitted = calibrate(margins[:, varies], Y[:, varies], row_weight, folds)
-        proba[:, varies] = fitted.proba
-        found.slope[varies], found.intercept[varies] = fitted.scaling
-    return CalibratedLabels(found, found.keep_constant(proba))
+        fitted = calibrate(margins[:, varied], Y[:, varied], row_weight, folds)
+        proba[:, varied] = fitted.proba
+        found.slope[varied], found.intercept[varied] = fitted.scaling
+    return CalibratedLabels(found, found.constant.in_proba(proba))

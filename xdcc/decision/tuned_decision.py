@@ -107,8 +107,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     estimators_ : list of estimators
         Those that predict: one for each fold, or a single one.
     calibration_ : LabelCalibration
-        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant` is the
-        value of a label that is the same in all rows, else NaN.
+        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant.value`
+        is that of a label that is the same in all rows, else NaN.
     {fitted}
 
     Notes
@@ -197,7 +197,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
         else:
             calibration = LabelCalibration.without_scaling(labels, weight)
-            proba = calibration.keep_constant(np.asarray(found.proba, dtype=np.float64))
+            proba = calibration.constant.in_proba(np.asarray(found.proba, dtype=np.float64))
         choice = choose_rule(
             labels,
             proba,
