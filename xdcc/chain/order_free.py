@@ -215,7 +215,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         )
         margins = margins_of(found.proba)
         self.calibration_, proba = calibrate_labels(margins, labels, weight, folds)
-        varied = self.calibration_.varies
+        varied = self.calibration_.constant.varied
         self.booster_: xgb.Booster | None = None
         self.losses_: list[float] = []
         if varied.any():
@@ -314,7 +314,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         for rows, states in self._states(margins, np.full_like(truth, np.nan)):
             for step in walk_to(states, self._of_varied(truth[rows])):
                 total[rows] += step.log_prob
-        constant = ~self.calibration_.varies
+        constant = ~self.calibration_.constant.varied
         proba, y = self.calibration_.constant.proba[constant], truth[:, constant]
         return total + np.nansum(np.log(np.abs(1 - y - proba)), axis=1)
 
@@ -353,7 +353,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         margins, given = self._begin_reading(X, known)
         check_domain("n_samples", n_samples, _AT_LEAST_1)
         rng = np.random.default_rng(seed_from(random_state))
-        if not self.calibration_.varies.any():
+        if not self.calibration_.constant.varied.any():
             nothing = np.empty((len(given), n_samples, 0), dtype=np.int8)
             return self._with_constant(nothing, given, rng)
         drawn = np.empty((len(given), n_samples, self.n_labels_), dtype=np.int8)
@@ -380,7 +380,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
         order = np.full(given.shape, NO_LABEL, dtype=np.intp)
         values = np.full(given.shape, np.nan, dtype=np.float32)
-        position = np.flatnonzero(self.calibration_.varies)
+        position = np.flatnonzero(self.calibration_.constant.varied)
         for rows, states in self._states(margins, given):
             for step, decision in enumerate(walk_to(states, labels[rows])):
                 order[rows, step] = position[decision.label]
@@ -424,7 +424,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         check_is_fitted(self, self._fitted_attribute)
         self._check_params()
         margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
-        margins = margins[:, self.calibration_.varies]
+        margins = margins[:, self.calibration_.constant.varied]
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
         given = check_labels_as_in_fit(self, known, "known")
@@ -440,7 +440,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
                 yield rows, LabelStates(self.booster_, start[rows], revealed[rows])
 
     def _of_varied(self, labels: Labels) -> Labels:
-        return np.ascontiguousarray(labels[:, self.calibration_.varies])
+        return np.ascontiguousarray(labels[:, self.calibration_.constant.varied])
 
     def _proba(self, X: Any) -> Floats:
         return self._marginals(*self._begin_reading(X, None))
@@ -450,7 +450,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
     def _marginals(self, margins: Floats, given: Labels) -> Floats:
         proba = np.empty(given.shape)
-        varied = np.flatnonzero(self.calibration_.varies)
+        varied = np.flatnonzero(self.calibration_.constant.varied)
         for rows, states in self._states(margins, given):
             proba[rows, varied] = expit(states.log_odds())
         return np.where(np.isnan(given), self.calibration_.constant.in_proba(proba), given)
@@ -459,7 +459,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         if self.prediction == "marginal":
             return (self._marginals(margins, given) >= 0.5).astype(np.int64)
         labels = np.tile(self.calibration_.constant.value, (len(given), 1))
-        varied = np.flatnonzero(self.calibration_.varies)
+        varied = np.flatnonzero(self.calibration_.constant.varied)
         rng = np.random.default_rng(self._seed)
         for rows, states in self._states(margins, given):
             if self.prediction == "mode":
@@ -477,6 +477,6 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """Put draws of constant labels, and those that are known, beside draws of the others."""
         shape = (*draws.shape[:2], self.n_labels_)
         whole = (rng.random(shape) < self.calibration_.constant.proba).astype(np.int8)
-        whole[:, :, self.calibration_.varies] = draws
+        whole[:, :, self.calibration_.constant.varied] = draws
         given = given[:, np.newaxis]
         return np.where(np.isnan(given), whole, given).astype(np.int8)

@@ -48,7 +48,6 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.calibration import PlattScaling
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.ensemble import DecidingEnsemble
 from xdcc.decision.label_calibration import LabelCalibration
@@ -262,7 +261,7 @@ def _check_order_free(model: OrderFreeChainClassifier) -> None:
     require(len(model.estimators_) > 0, "estimators_")
     _check_calibration(model.calibration_, model.n_labels_)
     require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
-    n_varied = int(model.calibration_.varies.sum())
+    n_varied = int(model.calibration_.constant.varied.sum())
     if model.booster_ is not None:
         check_boosters([model.booster_], 2 * n_varied, n_varied)
 
