@@ -21,3 +21,14 @@ def test_auto_sketch(run_script, tmp_path):
     again = run_script(*run, *candidates)  # done already
     assert again.stdout in done.stdout
     assert (tmp_path / "auto.jsonl").read_text() == text
+
+
+def test_sketch_hessians(run_script):
+    run = ("benchmarks/sketch_hessians.py", "flags", "--seeds", 2)
+    done = run_script(*run, "--rules", "squared", "constant")
+    assert done.returncode == 0, done.stderr
+    header, _, row = done.stdout.splitlines()
+    assert header == "| data | squared | constant |"
+    losses = [float(cell.split(" ± ")[0]) for cell in row.strip("| ").split(" | ")[1:]]
+    assert len(set(losses)) == 2
+    assert all(0 < loss < 1 for loss in losses)
