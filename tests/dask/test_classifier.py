@@ -308,6 +308,7 @@ def test_threads(
         ({"end_label": True}, None, "end_label=True"),
         ({}, (X, Y), "eval_set"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds"),
+        ({"sketch_size": "auto"}, None, "sketch_size='auto'"),
     ],
 )
 def test_what_is_not_available(params: Any, eval_set: Any, named: str) -> None:
