@@ -10,6 +10,7 @@ from scipy import sparse
 from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting.sketch_choice import (
+    FEW_LABELS,
     FEWEST_ROWS,
     RACE_RATE,
     RACE_ROWS,
@@ -96,10 +97,12 @@ def test_what_is_given_is_kept() -> None:
     assert list(choose(X, Y, sketch_size=2, labels_per_tree="auto")) == ["labels_per_tree"]
 
 
-def test_trees_for_all_labels_where_nothing_can_be_said() -> None:
+def test_the_first_size_where_nothing_can_be_said() -> None:
     X, Y = labels_of_their_own(0)
     n = FEWEST_ROWS - 1
     assert choose(X[:n], Y[:n]) == {"sketch_size": 1, "labels_per_tree": 0}
+    many = np.tile(Y[:n], 2)[:, : FEW_LABELS + 1]
+    assert choose(X[:n], many) == {"sketch_size": 1, "labels_per_tree": FEW_LABELS // 2 + 1}
     assert choose(X, Y[:, :2]) == {"sketch_size": 1, "labels_per_tree": 0}
     held_out = np.random.RandomState(0).permutation(len(Y))[: len(Y) // 3]
     unknown, weight = Y.copy(), np.ones(len(Y), np.float32)

@@ -1,0 +1,34 @@
+"""The benchmark of ``sketch_size="auto"``, as a script on a small data set."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("flags_data")
+
+
+def test_auto_sketch(run_script, tmp_path):
+    candidates = ["auto", "exact", "stock per label"]
+    run = ("benchmarks/auto_sketch.py", "flags", "--output", "auto.jsonl", "--candidates")
+    done = run_script(*run, *candidates)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "auto.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [line["candidate"] for line in lines] == candidates
+    assert all(0 < line["validation"] < 1 and line["rounds"] > 0 for line in lines)
+    assert "| auto | exact | stock per label |" in done.stdout
+
+    again = run_script(*run, *candidates)  # done already
+    assert again.stdout in done.stdout
+    assert (tmp_path / "auto.jsonl").read_text() == text
+
+
+def test_sketch_hessians(run_script):
+    run = ("benchmarks/sketch_hessians.py", "flags", "--seeds", 2)
+    done = run_script(*run, "--rules", "squared", "constant")
+    assert done.returncode == 0, done.stderr
+    header, _, row = done.stdout.splitlines()
+    assert header == "| data | squared | constant |"
+    losses = [float(cell.split(" ± ")[0]) for cell in row.strip("| ").split(" | ")[1:]]
+    assert len(set(losses)) == 2
+    assert all(0 < loss < 1 for loss in losses)
