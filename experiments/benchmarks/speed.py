@@ -19,9 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from speed_driver.candidates import require_packages
+from speed_driver.goals import Goal
 from speed_driver.job import Job
+from speed_driver.kernel import find_compiler
 from speed_driver.machine import describe_machine, installed_versions
-from speed_driver.machine_peak import find_compiler
 from speed_driver.measurement import measure
 from speed_driver.results import Results
 from speed_driver.run import run
@@ -48,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     require_packages({job.candidate for group in groups for job in group})
-    if "roofline" in options.suite:
+    if {"roofline", "pass"} & set(options.suite):
         find_compiler()
     header = {
         "machine": describe_machine(),
@@ -71,7 +72,7 @@ def _report(options: argparse.Namespace) -> None:
 
 def _measure(options: argparse.Namespace) -> None:
     job = Job(**json.loads(options.job))
-    print(json.dumps(measure(job, options.file, options.time_limit)))
+    print(json.dumps(measure(job, options.file, Goal(**json.loads(options.goal)))))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,11 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="suites: " + "; ".join(f"{name}: {suite.title}" for name, suite in SUITES.items()),
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    time_limit = argparse.ArgumentParser(add_help=False)
-    time_limit.add_argument("--time-limit", type=_positive(float), default=DEFAULT_TIME_LIMIT,
-        metavar="S", help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
-
-    runs = commands.add_parser("run", parents=[time_limit], help="measure")
+    runs = commands.add_parser("run", help="measure")
     runs.set_defaults(command=_run)
     add = runs.add_argument
     add("--suite", type=_names, default=list(SUITES), metavar="LIST",
@@ -101,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=_positive(int), metavar="N",
         help="boosting rounds (default: each data set's own; in chains 20)")  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    add("--time-limit", type=_positive(float), default=DEFAULT_TIME_LIMIT, metavar="S",
+        help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
     report = commands.add_parser("report", help="write RESULTS.md and its figure")
@@ -109,11 +108,11 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",
         help="where to write (default: beside this script)")  # fmt: skip
 
-    job = commands.add_parser("measure", parents=[time_limit],
-        help="measure one job in this process, for `run`")  # fmt: skip
+    job = commands.add_parser("measure", help="measure one job in this process, for `run`")
     job.set_defaults(command=_measure)
     job.add_argument("job", metavar="JSON", help="the job")
     job.add_argument("file", type=Path, metavar="FILE", help="its arrays, an .npz")
+    job.add_argument("goal", metavar="JSON", help="when its training ends")
     return parser
 
 
