@@ -68,7 +68,8 @@ def dense(name, candidate, **result):
 
 
 def verdict(text, records):
-    (requirement,) = [r for r in requirements.requirements() if r.text.startswith(text)]
+    known = [r for report_ in report.REPORTS for r in report_.requirements()]
+    (requirement,) = [r for r in known if r.text.startswith(text)]
     return requirements.judge(requirement, Summary(records))
 
 
@@ -105,7 +106,7 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     speed.main(["report", str(tmp_path / "out"), "--to", str(tmp_path / "here")])
     text = (tmp_path / "here" / "RESULTS.md").read_text()
     assert f"| {TINY} |" in text
-    assert "speed.png" not in text  # which shows time to quality
+    assert not (tmp_path / "here" / "QUALITY.md").exists()
 
 
 def test_a_mistake_ends_with_one_message(run_script, tmp_path):
@@ -637,7 +638,7 @@ def test_the_grid():
 
 
 @pytest.mark.parametrize(
-    "name", ["ours", "sketched", "grouped", "multi_output_tree", "lightgbm", "catboost"]
+    "name", ["ours", "sketched", "grouped", "auto", "multi_output_tree", "lightgbm", "catboost"]
 )
 def test_steps_predict_what_a_whole_training_predicts(name, in_parts):
     if name in suites.PEERS:
@@ -775,11 +776,12 @@ def test_time_to_quality_as_a_user_runs_it(tmp_path):
     args += ["--candidates", "one_output_per_tree,sketched", "--output", str(tmp_path)]
     speed.main(args)
     speed.main(["report", str(tmp_path), "--to", str(tmp_path)])
-    text = (tmp_path / "RESULTS.md").read_text()
+    text = (tmp_path / "QUALITY.md").read_text()
+    assert not (tmp_path / "RESULTS.md").exists()
     assert "## Time to quality, each at its best setting" in text
     assert re.search(r"\| synthetic-200x5x3 \| [\d.]+ \(0.\d{4}; 0.[13] ", text)
     assert "## Quality at the end" in text
-    assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "quality.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_the_report_says_of_time_to_quality():
@@ -817,9 +819,9 @@ def test_what_the_report_says_of_a_number_alone():
     assert "| sketched | 2 | 300 | 1.00 (once) | 5.50 (once) |" in tables.many_labels_table(
         Summary(records)
     )
-    cell = Cell("end", "to the end", "bibtex", 1, "grouped")
+    cell = Cell("end", "to the end", "bibtex", 1, "auto")
     records = [record(cell, test=0.0421, rounds=30)]
-    assert verdict("Log-loss at the end (one direction in groups)", records).state == "NOT reached"
+    assert verdict("Log-loss at the end (auto)", records).state == "NOT reached"
     assert "| bibtex | 0.0421 (30) |" in tables.end_table(Summary(records))
 
 
@@ -906,7 +908,7 @@ def test_no_results(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"holds no results\.json"):
         speed.main(["report", str(tmp_path)])
     with pytest.raises(ValueError, match="holds no measurements"):
-        report.write_report(Results.open(tmp_path, HEADER), tmp_path)
+        report.write_reports(Results.open(tmp_path, HEADER), tmp_path)
 
 
 # what the report says
@@ -1068,12 +1070,12 @@ def test_the_whole_report(tmp_path, monkeypatch):
     work = {"additions": 2 * 10**9, "read_bytes": 10**9}
     cell = Cell("roofline", "rounds", "bibtex", 1, "ours")
     records.append(record(cell, cpu_seconds=0.5, peak=peak, work=work))
-    notes = tmp_path / "notes.md"
-    notes.write_text("Here is *why*.\n")
-    monkeypatch.setattr(report, "_NOTES", notes)
+    (tmp_path / "notes.md").write_text("Here is *why*.\n")
+    monkeypatch.setattr(report, "_HERE", tmp_path)
 
     results = Results(tmp_path / "results.json", HEADER, records)
-    text = report.write_report(results, tmp_path / "out").read_text()
+    (file,) = report.write_reports(results, tmp_path / "out")
+    text = file.read_text()
     assert "## Where a number is not reached\n\nHere is *why*.\n" in text
     assert "| machine | cores | 1 |" in text
     assert "| yeast | 0.500 (+0%) | 32.0 (once), 64.0× | 32.0 (once), 64.0× |" in text
@@ -1084,6 +1086,6 @@ def test_the_whole_report(tmp_path, monkeypatch):
     assert "- synthetic-5000x100x30, one_output_per_tree: skipped, it would take long" in text
     assert "- synthetic-5000x100x1000, multi_output_tree: `max_cached_hist_node=32`" in text
 
-    monkeypatch.setattr(report, "_NOTES", tmp_path / "none.md")
-    text = report.write_report(results, tmp_path / "out").read_text()
+    (tmp_path / "notes.md").unlink()
+    text = report.write_reports(results, tmp_path / "out")[0].read_text()
     assert "## Where a number is not reached\n\n## Machine and builds" in text

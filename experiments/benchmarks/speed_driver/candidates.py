@@ -9,7 +9,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
 
@@ -24,7 +24,9 @@ from speed_driver.stopwatch import Clock
 from speed_driver.suites import STOCK
 from speed_driver.variants import VARIANTS, build_variant, levels, overlapping_groups
 from xdcc.base.booster_parameters import SPLIT_METHODS
+from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
+from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 DEPTH = 6
 REG_LAMBDA = 1.0
@@ -158,6 +160,37 @@ class Grouped(XGBoost):
         """Return a `DMatrix`; note how many labels are a quarter."""
         self.parameters["labels_per_tree"] = max(2, -(-Y.shape[1] // 4))
         return super().build(X, Y)
+
+
+class Auto(XGBoost):
+    """Ours with `sketch_size="auto"`, as estimators have it: to choose is part of a training."""
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`; keep the arrays, which the choice is made on."""
+        self._data = FitData(X, Y, None)
+        return super().build(X, Y)
+
+    def train(self, matrix: xgb.DMatrix) -> xgb.Booster:
+        """Return a booster."""
+        self._choose()
+        return super().train(matrix)
+
+    def steps(
+        self, matrix: xgb.DMatrix, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Choose, and update a booster; see `Candidate.steps`."""
+        clock = Clock()
+        with clock:
+            self._choose()
+        for step in super().steps(matrix, held, evaluated, limit):
+            yield replace(
+                step,
+                cpu_seconds=clock.cpu_seconds + step.cpu_seconds,
+                wall_seconds=clock.wall_seconds + step.wall_seconds,
+            )
+
+    def _choose(self) -> None:
+        self.parameters |= choose_sketch(self.parameters | {"sketch_size": AUTO}, self._data)
 
 
 class Variant(XGBoost):
@@ -385,7 +418,8 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
         return Variant(parameters, job.rounds, job.candidate)
     if job.candidate in ("sketched", "grouped"):
         parameters["sketch_size"] = 1
-    return (Grouped if job.candidate == "grouped" else XGBoost)(parameters, job.rounds)
+    kind = {"grouped": Grouped, "auto": Auto}.get(job.candidate, XGBoost)
+    return kind(parameters, job.rounds)
 
 
 def xgboost_parameters(setting: Setting) -> dict[str, Any]:

@@ -57,8 +57,9 @@ SCALING_AXES = {
 STOCK = ("multi_output_tree", "one_output_per_tree")
 PEERS = ("lightgbm", "catboost")
 BOOSTERS = ("ours", *STOCK, *PEERS)
-OURS = ("ours", "sketched", "grouped")
-"""Splits found on all labels; on one direction; on one direction in a quarter of the labels."""
+OURS = ("ours", "sketched", "grouped", "auto")
+"""Splits found on all labels; on one direction; on one direction in a quarter of the labels; as
+`sketch_size="auto"` chooses."""
 
 REFERENCE = "one_output_per_tree"
 """Whose quality the others have to reach."""
@@ -181,6 +182,20 @@ SUITES = {
     ),
 }
 """Every suite by its name."""
+
+QUALITY_SUITES = (
+    "quality",
+    "like_for_like",
+    "end",
+    "many_labels",
+    "pass",
+    "large",
+    "one_label",
+    "memory",
+    "workers",
+    "variants",
+)
+"""Those of time to quality and of scale; the others compare equal rounds."""
 
 CANDIDATES = tuple(dict.fromkeys(name for suite in SUITES.values() for name in suite.candidates))
 """Every candidate of some suite."""
