@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -661,6 +662,23 @@ def test_steps_predict_what_a_whole_training_predicts(name, in_parts):
             np.testing.assert_allclose(predicted, candidate.predict(model, X), rtol=1e-4, atol=1e-6)
 
 
+def test_to_choose_is_part_of_a_training(monkeypatch, in_parts):
+    def choose(params, data):
+        assert params["sketch_size"] == "auto"
+        while time.process_time() < end:
+            pass
+        return {"sketch_size": 1, "labels_per_tree": 2}
+
+    candidates = part("candidates")
+    monkeypatch.setattr(candidates, "choose_sketch", choose)
+    rows = parts.read_parts(in_parts()).fit
+    candidate = candidates.make_candidate(replace(QUALITY, candidate="auto"))
+    matrix = candidate.build(rows.X, rows.Y)
+    end = time.process_time() + 0.2
+    assert next(candidate.steps(matrix, [rows.X], iter((1,)), 9.0)).cpu_seconds > 0.2
+    assert candidate.parameters["labels_per_tree"] == 2
+
+
 def test_a_quarter_of_the_labels_per_tree():
     candidate = part("candidates").make_candidate(replace(QUALITY, candidate="grouped"))
     for n_labels, size in ((3, 2), (14, 4), (16, 4)):
@@ -782,6 +800,11 @@ def test_time_to_quality_as_a_user_runs_it(tmp_path):
     assert re.search(r"\| synthetic-200x5x3 \| [\d.]+ \(0.\d{4}; 0.[13] ", text)
     assert "## Quality at the end" in text
     assert (tmp_path / "quality.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_kept_report_is_made_from_the_kept_measurements(tmp_path):
+    report.write_reports(Results.read(BENCHMARKS / "speed_results"), tmp_path)
+    assert (tmp_path / "QUALITY.md").read_text() == (BENCHMARKS / "QUALITY.md").read_text()
 
 
 def test_what_the_report_says_of_time_to_quality():
