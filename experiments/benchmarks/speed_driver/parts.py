@@ -121,4 +121,5 @@ def _parts(name: str, storage: Storage, seed: int) -> tuple[dict[str, _Arrays], 
 
 
 def _dense(X: NDArray[np.floating] | sp.csr_array) -> NDArray[np.float32]:
-    return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, np.float32)
+    dense = X.toarray() if isinstance(X, sp.csr_array) else X
+    return np.ascontiguousarray(dense, np.float32)

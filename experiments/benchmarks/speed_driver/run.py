@@ -51,8 +51,8 @@ def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, result
                 progress.set_description(f"{job.suite} {job.data} {job.candidate}")
                 goal = find_goal(job, repeat, results, time_limit)
                 if goal is None:
-                    why = f"{REFERENCE} has set no goal"
-                    results.add(job, repeat, "skipped", time_limit, {"why": why})
+                    reason = {"why": f"{REFERENCE} has set no goal"}
+                    results.add(job, repeat, "skipped", time_limit, reason)
                 elif not _is_done(results, job, repeat, goal.time_limit):
                     if why := _reason_to_skip(results, job, repeat, goal.time_limit):
                         results.add(job, repeat, "skipped", goal.time_limit, {"why": why})
