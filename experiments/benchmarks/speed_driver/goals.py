@@ -6,7 +6,6 @@ from speed_driver.job import Job
 from speed_driver.results import Results
 from speed_driver.suites import DELICIOUS_TARGET, OURS, REFERENCE
 
-_OF_THE_REFERENCE = 2.0
 _OF_OURS = {"catboost": 100.0}
 
 
@@ -29,9 +28,9 @@ class Goal:
 def find_goal(job: Job, repeat: int, results: Results, time_limit: float) -> Goal | None:
     """Return the goal of a training, None if what it depends on has not been measured.
 
-    The suites of time to quality compare with the reference: others have twice its time for each
-    setting, and CatBoost a hundred times ours. The reference itself has the whole time in its first
-    repeat.
+    The suites of time to quality compare with the reference: others have its time for each setting,
+    and CatBoost a hundred times ours. The reference itself has the whole time, and sets the target
+    in its first repeat.
 
     Parameters
     ----------
@@ -52,7 +51,10 @@ def find_goal(job: Job, repeat: int, results: Results, time_limit: float) -> Goa
     reference = results.find(replace(job, candidate=REFERENCE), 0)
     if reference is None or reference["outcome"] != "measured":
         return None
-    seconds = _OF_THE_REFERENCE * reference["result"]["cpu_seconds"]
+    target = reference["result"]["target"]
+    if job.candidate == REFERENCE:
+        return Goal(time_limit, target)
+    seconds = reference["result"]["cpu_seconds"]
     if job.candidate in _OF_OURS:
         ours = [
             record["result"]["cpu_seconds"]
@@ -61,4 +63,4 @@ def find_goal(job: Job, repeat: int, results: Results, time_limit: float) -> Goa
             and record["outcome"] == "measured"
         ]
         seconds = _OF_OURS[job.candidate] * min(ours) if ours else seconds
-    return Goal(min(time_limit, seconds), reference["result"]["target"])
+    return Goal(min(time_limit, seconds), target)
