@@ -6,7 +6,8 @@
 
 `run` measures candidates in turns, each time in a fresh process (which `measure` is), in CPU
 seconds, wall seconds and peak memory, and writes every measurement into `results.json` as it
-comes: an interrupted run goes on where it was. `report` makes `RESULTS.md` and its figure of them.
+comes: an interrupted run goes on where it was. `report` makes `QUALITY.md`,
+its figure and `RESULTS.md` of them.
 
 LightGBM and CatBoost come with the extra `bench`, the data sets of `xdcc.data` from XDCC_DATA. The
 roofline needs a C++ compiler; the whole needs Linux.
@@ -19,9 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from speed_driver.candidates import require_packages
+from speed_driver.goals import Goal
 from speed_driver.job import Job
+from speed_driver.kernel import find_compiler
 from speed_driver.machine import describe_machine, installed_versions
-from speed_driver.machine_peak import find_compiler
 from speed_driver.measurement import measure
 from speed_driver.results import Results
 from speed_driver.run import run
@@ -48,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
         seed=options.seed,
     )
     require_packages({job.candidate for group in groups for job in group})
-    if "roofline" in options.suite:
+    if {"roofline", "pass"} & set(options.suite):
         find_compiler()
     header = {
         "machine": describe_machine(),
@@ -64,14 +66,15 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from speed_driver.report import write_report  # draws: not for the children to import
+    from speed_driver.report import write_reports  # draws: not for the children to import
 
-    print(f"Report: {write_report(Results.read(options.folder), options.to)}")
+    for file in write_reports(Results.read(options.folder), options.to):
+        print(f"Report: {file}")
 
 
 def _measure(options: argparse.Namespace) -> None:
     job = Job(**json.loads(options.job))
-    print(json.dumps(measure(job, options.file, options.time_limit)))
+    print(json.dumps(measure(job, options.file, Goal(**json.loads(options.goal)))))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,11 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="suites: " + "; ".join(f"{name}: {suite.title}" for name, suite in SUITES.items()),
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    time_limit = argparse.ArgumentParser(add_help=False)
-    time_limit.add_argument("--time-limit", type=_positive(float), default=DEFAULT_TIME_LIMIT,
-        metavar="S", help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
-
-    runs = commands.add_parser("run", parents=[time_limit], help="measure")
+    runs = commands.add_parser("run", help="measure")
     runs.set_defaults(command=_run)
     add = runs.add_argument
     add("--suite", type=_names, default=list(SUITES), metavar="LIST",
@@ -101,19 +100,21 @@ def _parser() -> argparse.ArgumentParser:
     add("--rounds", type=_positive(int), metavar="N",
         help="boosting rounds (default: each data set's own; in chains 20)")  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    add("--time-limit", type=_positive(float), default=DEFAULT_TIME_LIMIT, metavar="S",
+        help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
-    report = commands.add_parser("report", help="write RESULTS.md and its figure")
+    report = commands.add_parser("report", help="write QUALITY.md, its figure, and RESULTS.md")
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",
         help="where to write (default: beside this script)")  # fmt: skip
 
-    job = commands.add_parser("measure", parents=[time_limit],
-        help="measure one job in this process, for `run`")  # fmt: skip
+    job = commands.add_parser("measure", help="measure one job in this process, for `run`")
     job.set_defaults(command=_measure)
     job.add_argument("job", metavar="JSON", help="the job")
     job.add_argument("file", type=Path, metavar="FILE", help="its arrays, an .npz")
+    job.add_argument("goal", metavar="JSON", help="when its training ends")
     return parser
 
 

@@ -11,6 +11,8 @@ from speed_driver.data import Features, Labels, next_to_nothing
 from speed_driver.job import Job
 from speed_driver.stopwatch import Cost, measure_cost
 
+_BYTES_OF_FLOAT = 4
+
 
 def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
     """Train, and return what it cost and how well the training rows are fitted.
@@ -34,6 +36,25 @@ def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
     return asdict(cost) | {"log_loss": loss, "parameters": candidate.parameters}
 
 
+def measure_memory(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
+    """Train, and return the memory beyond what nobody can do without.
+
+    Parameters
+    ----------
+    job, X, Y, time_limit
+        See `measure_boosting`.
+
+    Returns
+    -------
+    dict
+        What `measure_boosting` returns, and `beyond_gib`: the peak less one copy of X, Y, margins
+        and gradients in single precision.
+    """
+    measured = measure_boosting(job, X, Y, time_limit)
+    needed = _BYTES_OF_FLOAT * (X.size + 3 * Y.size)
+    return measured | {"beyond_gib": (measured["peak_bytes"] - needed) / 2**30}
+
+
 def train_timed(job: Job, X: Features, Y: Labels, time_limit: float) -> tuple[Any, Cost]:
     """Train, with the clock on what the job's phase says; see `measure_boosting`.
 
@@ -43,7 +64,7 @@ def train_timed(job: Job, X: Features, Y: Labels, time_limit: float) -> tuple[An
         What the candidate's `train` returns.
     cost : Cost
     """
-    _warm_up(job)
+    warm_up(job)
     candidate = make_candidate(job)
     if job.phase == "rounds":
         matrix = candidate.build(X, Y)
@@ -73,7 +94,7 @@ def log_loss(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
     return float(-np.log(np.clip(of_truth, smallest, 1)).mean(dtype=np.float64))
 
 
-def _warm_up(job: Job) -> None:
+def warm_up(job: Job) -> None:
     """Train once on next to nothing: what a process does only once is not part of a training."""
     candidate: Candidate = make_candidate(replace(job, rounds=1))
     candidate.train(candidate.build(*next_to_nothing()))

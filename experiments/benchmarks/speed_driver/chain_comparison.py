@@ -8,9 +8,10 @@ import numpy as np
 import xgboost as xgb
 from sklearn.multioutput import ClassifierChain
 
-from speed_driver.candidates import COMMON_XGBOOST
+from speed_driver.candidates import xgboost_parameters
 from speed_driver.data import Features, Labels, next_to_nothing
 from speed_driver.job import Job
+from speed_driver.setting import Setting
 from speed_driver.stopwatch import measure_cost
 from xdcc.chain import DynamicChainClassifier
 
@@ -64,7 +65,8 @@ def make_chain(job: Job, length: int) -> Any:
     Both are as they come but for the settings that they share with the boosters of the other
     suites.
     """
-    common = {name: value for name, value in COMMON_XGBOOST.items() if name != "tree_method"}
+    common = xgboost_parameters(Setting())
+    del common["tree_method"]
     common |= {"n_estimators": job.rounds, "random_state": job.seed, "n_jobs": job.threads}
     if job.candidate == "classifier_chain":
         return ClassifierChain(estimator=xgb.XGBClassifier(tree_method="hist", **common))

@@ -9,13 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from speed_driver.goals import Goal
 from speed_driver.job import Job
 
 _SCRIPT = Path(__file__).parents[1] / "speed.py"
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def measure_in_child(job: Job, file: Path, time_limit: float) -> tuple[str, dict[str, Any]]:
+def measure_in_child(job: Job, file: Path, goal: Goal) -> tuple[str, dict[str, Any]]:
     """Measure a job in a fresh process with the job's number of threads.
 
     Parameters
@@ -23,13 +24,12 @@ def measure_in_child(job: Job, file: Path, time_limit: float) -> tuple[str, dict
     job : Job
     file : Path
         The job's arrays.
-    time_limit : float
-        CPU seconds of training.
+    goal : Goal
 
     Returns
     -------
     outcome : {"measured", "longer than", "ended"}
-        Whether the training came to its end, reached the time limit, or was ended by another
+        Whether the training came to its goal, reached the time limit, or was ended by another
         signal (by the system, for example, that had no memory left).
     result : dict
         What was measured, or the signal.
@@ -39,9 +39,9 @@ def measure_in_child(job: Job, file: Path, time_limit: float) -> tuple[str, dict
     RuntimeError
         If the process fails.
     """
-    command = [sys.executable, str(_SCRIPT), "measure", json.dumps(asdict(job)), str(file)]
+    texts = [json.dumps(asdict(job)), str(file), json.dumps(asdict(goal))]
     done = subprocess.run(
-        [*command, "--time-limit", str(time_limit)],
+        [sys.executable, str(_SCRIPT), "measure", *texts],
         env=os.environ | dict.fromkeys(_THREAD_VARIABLES, str(job.threads)),
         capture_output=True,
         text=True,
@@ -54,4 +54,5 @@ def measure_in_child(job: Job, file: Path, time_limit: float) -> tuple[str, dict
         raise RuntimeError(
             f"{job.candidate} failed on {job.data} in the suite {job.suite}:\n{done.stderr.strip()}"
         )
-    return "measured", json.loads(done.stdout.splitlines()[-1])
+    result = json.loads(done.stdout.splitlines()[-1])
+    return result.pop("outcome", "measured"), result

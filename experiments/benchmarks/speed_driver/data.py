@@ -4,7 +4,8 @@ A child reads plain arrays from a file, so that nothing that parsing needs count
 training, and so that all candidates get the same numbers.
 
 Beside the names of `xdcc.data` there is synthetic data of any size, dense features of
-`xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels.
+`xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels. In
+`independent-20000x50x30` each label depends on four features of its own choice, and on no label.
 """
 
 import re
@@ -15,19 +16,27 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from speed_driver.job import Storage
-from xdcc.data import MultiLabelDataset, dataset_names, load_dataset, make_multilabel
+from xdcc.data import dataset_names, load_dataset, make_multilabel
 from xdcc.data.registry import DATASETS
 
 type Features = NDArray[np.float32] | sp.csr_matrix
 type Labels = NDArray[np.float32]
 
-_SYNTHETIC = re.compile(r"synthetic-([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
+_SYNTHETIC = re.compile(r"(synthetic|independent)-([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
+_RELEVANT = 4  # features of an independent label
+_STEEPNESS = 3.0  # of its probability in their combination
 
 
 def synthetic_shape(name: str) -> tuple[int, int, int] | None:
     """Return the rows, features and labels of synthetic data, None for another name."""
     match = _SYNTHETIC.fullmatch(name)
-    return None if match is None else (int(match[1]), int(match[2]), int(match[3]))
+    return None if match is None else (int(match[2]), int(match[3]), int(match[4]))
+
+
+def rows_by_name(name: str) -> int | None:
+    """Return the rows of synthetic data, None for another name."""
+    shape = synthetic_shape(name)
+    return None if shape is None else shape[0]
 
 
 def check_name(name: str) -> None:
@@ -41,7 +50,7 @@ def check_name(name: str) -> None:
     if name not in dataset_names() and synthetic_shape(name) is None:
         raise ValueError(
             f"unknown data set {name!r}; known are {', '.join(dataset_names())} and "
-            "synthetic-ROWSxFEATURESxLABELS"
+            "synthetic-ROWSxFEATURESxLABELS (or independent-)"
         )
 
 
@@ -79,9 +88,8 @@ def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
         If the data set's files are not there.
     """
     check_name(name)
-    dataset = _load(name, seed)
-    X = dataset.X
-    arrays: dict[str, NDArray[np.generic]] = {"Y": np.ascontiguousarray(dataset.Y, np.float32)}
+    X, Y = load_training_rows(name, seed)
+    arrays: dict[str, NDArray[np.generic]] = {"Y": np.ascontiguousarray(Y, np.float32)}
     if storage == "csr" or (storage == "as published" and sp.issparse(X)):
         csr = sp.csr_matrix(X, dtype=np.float32)
         arrays |= {"values": csr.data, "columns": csr.indices, "row_ptr": csr.indptr}
@@ -108,8 +116,48 @@ def read_arrays(file: Path) -> tuple[Features, Labels]:
         return sp.csr_matrix(parts, shape=tuple(arrays["shape"])), Y
 
 
-def _load(name: str, seed: int) -> MultiLabelDataset:
-    if shape := synthetic_shape(name):
-        return make_multilabel(*shape, random_state=seed)
+def load_training_rows(
+    name: str, seed: int, n_rows: int | None = None
+) -> tuple[NDArray[np.float64] | sp.csr_array, NDArray[np.generic]]:
+    """Load a data set's training rows, all of its rows if it is published in one file.
+
+    Parameters
+    ----------
+    name : str
+    seed : int
+        Of synthetic data.
+    n_rows : int, optional
+        Of synthetic data, in place of what its name says.
+
+    Returns
+    -------
+    X : float64 array or CSR array of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+    """
+    shape = synthetic_shape(name)
+    if shape and name.startswith("independent"):
+        return _independent_labels(n_rows or shape[0], *shape[1:], seed)
+    if shape:
+        made = make_multilabel(n_rows or shape[0], *shape[1:], random_state=seed)
+        return made.X, made.Y
     info = DATASETS.get(name)
-    return load_dataset(name, "train" if info is None or info.n_test else None)
+    loaded = load_dataset(name, "train" if info is None or info.n_test else None)
+    return loaded.X, loaded.Y
+
+
+def _independent_labels(
+    n_samples: int, n_features: int, n_labels: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Make labels that have nothing to do with each other.
+
+    Each is drawn with a probability that is logistic in the sum of two features and the product of
+    two others.
+    """
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_samples, n_features))
+    Y = np.empty((n_samples, n_labels), dtype=bool)
+    for label in range(n_labels):
+        a, b, c, d = X[:, random.choice(n_features, _RELEVANT, replace=False)].T
+        probability = 1 / (1 + np.exp(-_STEEPNESS * (a + b + c * d)))
+        Y[:, label] = random.random(n_samples) < probability
+    return X, Y

@@ -1,138 +1,86 @@
-"""The figure of the report: costs, how they grow, chains and the roofline."""
+"""The figure of the report: held-out log-loss against the seconds of training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from speed_driver.data import synthetic_shape
-from speed_driver.suites import SCALING_AXES, SUITES, scaling_points
-from speed_driver.summary import Best, Cell, Summary
-from speed_driver.tables import roofline_share
+from speed_driver.curve import Curve, from_json
+from speed_driver.suites import SUITES
+from speed_driver.summary import Cell, Summary
 
 _COLUMNS = 3
+_COLOURS = {
+    name: f"C{k}"
+    for k, name in enumerate(
+        dict.fromkeys(name for suite in ("quality", "end") for name in SUITES[suite].candidates)
+    )
+}
 
 
-def draw(summary: Summary, file: Path) -> None:
-    """Draw what was measured, a panel per comparison.
+def draw(summary: Summary, file: Path) -> bool:
+    """Draw the curves of all candidates, a panel per data set.
 
     Parameters
     ----------
     summary : Summary
-        Of at least one measurement.
     file : Path
         Where to, a PNG.
+
+    Returns
+    -------
+    bool
+        False if there is nothing to draw.
     """
-    panels = _panels(summary)
+    cells = [cell for suite in ("quality", "end") for cell in summary.cells(suite)]
+    panels = list(dict.fromkeys(cell.data for cell in cells))
+    if not panels:
+        return False
     n_rows = -(-len(panels) // _COLUMNS)
     size = (5 * _COLUMNS, 4 * n_rows)
     figure, axes = plt.subplots(n_rows, _COLUMNS, figsize=size, squeeze=False, layout="constrained")
-    for ax, panel in zip(axes.flat, panels, strict=False):
-        panel(ax)
-        ax.grid(alpha=0.3)
+    for ax, data in zip(axes.flat, panels, strict=False):
+        _panel(ax, data, [cell for cell in cells if cell.data == data], summary)
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
-    figure.suptitle("The least of the repeats; a triangle: ended at the time limit")
+    figure.suptitle(
+        "Held-out log-loss: solid, at each candidate's best setting, until it is as good as stock "
+        "per label (1 %, dotted); dashed, at rate .1, 256 bins and all columns, to the end"
+    )
     figure.savefig(file, dpi=100)
     plt.close(figure)
+    return True
 
 
-def _panels(summary: Summary) -> list[Callable[[Axes], None]]:
-    panels: list[Callable[[Axes], None]] = []
-    for suite in ("dense", "rounds", "csr", "methods", "threads", "chain"):
-        for phase in dict.fromkeys(cell.phase for cell in summary.cells(suite)):
-            panels.append(_points(summary, suite, phase))
-    panels += [_growth(summary, axis) for axis in SCALING_AXES if _on_axis(summary, axis)]
-    if any(roofline_share(summary, cell) for cell in summary.cells("roofline")):
-        panels.append(_roofline(summary))
-    return panels
+def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None:
+    highest = []
+    for cell in cells:
+        outcomes = [r["result"] for r in summary.records(cell) if r["result"].get("curves")]
+        if not outcomes:
+            continue
+        points = _shown(outcomes[0]).points
+        seconds, losses = zip(*((p.cpu_seconds, p.held_out) for p in points), strict=True)
+        solid = cell.suite == "quality"
+        style = "-" if solid else "--"
+        label = cell.candidate if solid else "_"
+        ax.plot(
+            seconds, losses, style, c=_COLOURS[cell.candidate], lw=1.8 if solid else 1, label=label
+        )
+        if solid:
+            ax.axhline(outcomes[0]["target"], color="black", ls=":", lw=0.8)
+            highest.append(outcomes[0]["target"])
+    if highest:
+        ax.set_ylim(0.92 * highest[0], 1.4 * highest[0])
+    ax.set(xscale="log", title=data, xlabel="CPU seconds of boosting", ylabel="held-out log-loss")
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize=7)
 
 
-def _points(summary: Summary, suite: str, phase: str) -> Callable[[Axes], None]:
-    """Return a panel of points: seconds by data set and candidate.
-
-    They are CPU seconds of the least number of threads; in `threads` wall seconds of all.
-    """
-    cells = [cell for cell in summary.cells(suite) if cell.phase == phase]
-    measure = "wall_seconds" if suite == "threads" else "cpu_seconds"
-    if suite != "threads":
-        fewest = min(cell.threads for cell in cells)
-        cells = [cell for cell in cells if cell.threads == fewest]
-    data = list(dict.fromkeys(cell.data for cell in cells))
-    series = list(dict.fromkeys((cell.candidate, cell.threads) for cell in cells))
-
-    def panel(ax: Axes) -> None:
-        for k, (candidate, threads) in enumerate(series):
-            shift = (k + 0.5) / len(series) * 0.8 - 0.4
-            points = []
-            for place, name in enumerate(data):
-                best = summary.best(Cell(suite, phase, name, threads, candidate), measure)
-                if best is not None:
-                    points.append((place + shift, best))
-            label = f"{candidate}, {threads}" if suite == "threads" else candidate
-            _scatter(ax, points, f"C{k}", label)
-        ax.set_yscale("log")
-        ax.set_xticks(range(len(data)), data, rotation=40, ha="right", fontsize=8)
-        title = SUITES[suite].title
-        ax.set_title(title if phase == "chain" else f"{title} ({phase})")
-        ax.set_ylabel("wall seconds" if suite == "threads" else "CPU seconds")
-        ax.legend(fontsize=7)
-
-    return panel
-
-
-def _scatter(ax: Axes, points: Sequence[tuple[float, Best]], colour: str, label: str) -> None:
-    """Draw a series: a point per measurement, a triangle where the time limit ended it."""
-    for marker, at_least in (("o", False), ("^", True)):
-        chosen = [(x, best.value) for x, best in points if best.at_least == at_least]
-        if chosen:
-            x, y = zip(*chosen, strict=True)
-            ax.scatter(x, y, s=24, c=colour, marker=marker, label=label)
-            label = "_"  # once in the legend
-
-
-def _on_axis(summary: Summary, axis: str) -> list[Cell]:
-    points = set(scaling_points(axis))
-    return [cell for cell in summary.cells("scaling") if cell.data in points]
-
-
-def _growth(summary: Summary, axis: str) -> Callable[[Axes], None]:
-    """Return a panel of lines: CPU seconds by the size of synthetic data along an axis."""
-    cells = _on_axis(summary, axis)
-    place = list(SCALING_AXES).index(axis)
-
-    def panel(ax: Axes) -> None:
-        for k, candidate in enumerate(dict.fromkeys(cell.candidate for cell in cells)):
-            points = []
-            for cell in cells:
-                best, shape = summary.best(cell), synthetic_shape(cell.data)
-                if cell.candidate == candidate and best is not None and shape is not None:
-                    points.append((shape[place], best))
-            points.sort(key=lambda point: point[0])
-            ax.plot([x for x, _ in points], [best.value for _, best in points], f"C{k}-")
-            _scatter(ax, points, f"C{k}", candidate)
-        ax.set(xscale="log", yscale="log", xlabel=axis, ylabel="CPU seconds")
-        ax.set_title(f"{SUITES['scaling'].title}: {axis}")
-        ax.legend(fontsize=7)
-
-    return panel
-
-
-def _roofline(summary: Summary) -> Callable[[Axes], None]:
-    """Return a panel of bars: the shares of the machine's peaks by data set."""
-    shares = {
-        cell.data: share
-        for cell in summary.cells("roofline")
-        if (share := roofline_share(summary, cell))
-    }
-
-    def panel(ax: Axes) -> None:
-        for k, (label, shift) in enumerate((("additions", -0.2), ("bytes read", 0.2)), start=1):
-            heights = [100 * share[k] for share in shares.values()]
-            ax.bar([place + shift for place in range(len(shares))], heights, 0.4, label=label)
-        ax.set_xticks(range(len(shares)), list(shares), rotation=40, ha="right", fontsize=8)
-        ax.set(title="Roofline", ylabel="% of the machine's peak")
-        ax.legend(fontsize=7)
-
-    return panel
+def _shown(result: dict[str, Any]) -> Curve:
+    """Return the curve of the fastest setting, or of the one that came nearest."""
+    curves = [from_json(curve) for curve in result["curves"]]
+    if "setting" not in result:
+        return min(curves, key=lambda curve: curve.best().held_out)
+    return next(curve for curve in curves if vars(curve.setting) == result["setting"])

@@ -8,9 +8,6 @@ The kernel is compiled for this machine when it is needed. What is measured, on 
 """
 
 import ctypes
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from speed_driver.kernel import address, compile_kernel
+
 _SOURCE = Path(__file__).with_name("peak.cc")
-_FLAGS = ("-O3", "-march=native", "-std=c++17", "-shared", "-fPIC")
 _WIDTH = 128  # gradients and Hessians of 64 labels
 _ENTRIES = 1 << 13
 _CACHES = {"L1": (16, 16), "L2": (256, 128)}  # bins and rows
@@ -49,24 +47,6 @@ class MachinePeak:
     read_bytes: float
 
 
-def find_compiler() -> str:
-    """Return the system's C++ compiler: what CXX names, else c++, g++ or clang++.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
-    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
-    for name in names:
-        if compiler := shutil.which(name):
-            return compiler
-    raise FileNotFoundError(
-        f"the roofline needs a C++ compiler, and there is no {' or '.join(names)}: install one, "
-        "name it in CXX, or leave the suite roofline out"
-    )
-
-
 class Kernel:
     """The compiled kernel.
 
@@ -84,12 +64,7 @@ class Kernel:
     """
 
     def __init__(self, folder: Path) -> None:
-        file = folder / "peak.so"
-        command = [find_compiler(), *_FLAGS, str(_SOURCE), "-o", str(file)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
-        self._library = ctypes.CDLL(str(file))
+        self._library = compile_kernel(_SOURCE, folder)
         self._library.AddToHistogram.restype = None
         self._library.ReadAll.restype = ctypes.c_uint64
 
@@ -110,15 +85,15 @@ class Kernel:
             Changed in place.
         """
         self._library.AddToHistogram(
-            *(_address(array) for array in (rows, row_of, bin_of)),
+            *(address(array) for array in (rows, row_of, bin_of)),
             ctypes.c_size_t(len(row_of)),
             ctypes.c_size_t(rows.shape[1]),
-            _address(histogram),
+            address(histogram),
         )
 
     def read_all(self, values: NDArray[np.uint64]) -> int:
         """Return the sum of an array."""
-        return int(self._library.ReadAll(_address(values), ctypes.c_size_t(len(values))))
+        return int(self._library.ReadAll(address(values), ctypes.c_size_t(len(values))))
 
 
 def measure_peak() -> MachinePeak:
@@ -152,10 +127,6 @@ def _adding_rate(kernel: Kernel, n_bins: int, n_rows: int) -> float:
     return _rate(
         lambda: kernel.add_to_histogram(rows, row_of, bin_of, histogram), _ENTRIES * _WIDTH
     )
-
-
-def _address(array: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
 
 
 def _aligned(array: NDArray[Any]) -> NDArray[Any]:

@@ -4,34 +4,49 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from speed_driver.boosting import measure_boosting
+from speed_driver.boosting import measure_boosting, measure_memory
 from speed_driver.chain_comparison import measure_chain
 from speed_driver.data import read_arrays
+from speed_driver.goals import Goal
 from speed_driver.job import Job
 from speed_driver.machine import library_digest
+from speed_driver.one_pass import measure_passes
+from speed_driver.parts import read_parts
+from speed_driver.quality import measure_end, measure_time_to_quality
 from speed_driver.roofline import measure_roofline
+from speed_driver.workers import measure_workers
 
 _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "chain": measure_chain,
+    "memory": measure_memory,
+    "pass": measure_passes,
     "roofline": measure_roofline,
+    "workers": measure_workers,
 }
 
 
-def measure(job: Job, file: Path, time_limit: float) -> dict[str, Any]:
+def measure(job: Job, file: Path, goal: Goal) -> dict[str, Any]:
     """Carry out a job.
 
     Parameters
     ----------
     job : Job
     file : Path
-        The job's arrays, see `speed_driver.data`.
-    time_limit : float
-        CPU seconds of training after which this process is ended by SIGPROF.
+        The job's arrays, see `speed_driver.data` and `speed_driver.parts`.
+    goal : Goal
+        A training that is not watched on held-out rows is ended by SIGPROF at the time limit, and
+        this process with it.
 
     Returns
     -------
     dict
         What was measured, and the digest of the library that was there.
     """
-    measured = _SPECIAL.get(job.suite, measure_boosting)(job, *read_arrays(file), time_limit)
+    if job.phase == "to quality":
+        measured = measure_time_to_quality(job, read_parts(file), goal)
+    elif job.phase == "to the end":
+        measured = measure_end(job, read_parts(file), goal)
+    else:
+        special = _SPECIAL.get(job.suite, measure_boosting)
+        measured = special(job, *read_arrays(file), goal.time_limit)
     return measured | {"library": library_digest()}

@@ -126,7 +126,9 @@ class Results:
         self._write()
 
     def _write(self) -> None:
-        content = {"format": _FORMAT, **self.header, "measurements": self.records}
+        lines = ",\n".join(map(json.dumps, self.records))
+        head = json.dumps({"format": _FORMAT, **self.header}, indent=1).removesuffix("\n}")
+        text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
         temporary = self.file.with_suffix(".json.part")
-        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(self.file)

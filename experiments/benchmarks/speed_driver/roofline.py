@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from speed_driver.boosting import train_timed
-from speed_driver.candidates import DEPTH, MAX_BIN
+from speed_driver.candidates import DEPTH
 from speed_driver.data import Features, Labels
 from speed_driver.histogram_work import histogram_work
 from speed_driver.job import Job
 from speed_driver.machine_peak import measure_peak
+from speed_driver.setting import Setting
 
 
 def measure_roofline(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
@@ -32,5 +33,5 @@ def measure_roofline(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
     """
     booster, cost = train_timed(job, X, Y, time_limit)
     peak = measure_peak()
-    work = histogram_work(booster, X, Y.shape[1], DEPTH, MAX_BIN)
+    work = histogram_work(booster, X, Y.shape[1], DEPTH, Setting().max_bin)
     return asdict(cost) | {"peak": asdict(peak), "work": asdict(work)}

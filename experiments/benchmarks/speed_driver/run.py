@@ -10,9 +10,11 @@ from tqdm import tqdm
 
 from speed_driver.child_process import measure_in_child
 from speed_driver.data import synthetic_shape, write_arrays
+from speed_driver.goals import find_goal
 from speed_driver.job import Job
+from speed_driver.parts import write_parts
 from speed_driver.results import Results
-from speed_driver.suites import SCALING_END_POINTS
+from speed_driver.suites import REFERENCE, SCALING_END_POINTS
 
 
 def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, results: Results) -> None:
@@ -47,17 +49,28 @@ def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, result
             file = Path(folder, f"{number}.npz")
             for job, repeat in _turns(group, repeats):
                 progress.set_description(f"{job.suite} {job.data} {job.candidate}")
-                if not _is_done(results, job, repeat, time_limit):
-                    if why := _reason_to_skip(results, job, repeat, time_limit):
-                        results.add(job, repeat, "skipped", time_limit, {"why": why})
+                goal = find_goal(job, repeat, results, time_limit)
+                if goal is None:
+                    reason = {"why": f"{REFERENCE} has set no goal"}
+                    results.add(job, repeat, "skipped", time_limit, reason)
+                elif not _is_done(results, job, repeat, goal.time_limit):
+                    if why := _reason_to_skip(results, job, repeat, goal.time_limit):
+                        results.add(job, repeat, "skipped", goal.time_limit, {"why": why})
                     else:
                         if not file.exists():
-                            write_arrays(job.data, job.storage, job.seed, file)
-                        outcome, result = measure_in_child(job, file, time_limit)
+                            _write(job, file)
+                        outcome, result = measure_in_child(job, file, goal)
                         _check_library(results, outcome, result)
-                        results.add(job, repeat, outcome, time_limit, result)
+                        results.add(job, repeat, outcome, goal.time_limit, result)
                 progress.update()
             file.unlink(missing_ok=True)
+
+
+def _write(job: Job, file: Path) -> None:
+    if job.phase in ("to quality", "to the end"):
+        write_parts(job.data, job.storage, job.seed, file)
+    else:
+        write_arrays(job.data, job.storage, job.seed, file)
 
 
 def _turns(group: Sequence[Job], repeats: int) -> Iterator[tuple[Job, int]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 _WATCH_SECONDS = 0.1
 
@@ -30,6 +31,28 @@ class Cost:
     cpu_seconds: float
     wall_seconds: float
     peak_bytes: int
+
+
+class Clock:
+    """Adds up CPU and wall seconds of the blocks that it is entered for.
+
+    Attributes
+    ----------
+    cpu_seconds, wall_seconds : float
+    """
+
+    def __init__(self) -> None:
+        self.cpu_seconds = self.wall_seconds = 0.0
+        self._begin = 0.0, 0.0
+
+    def __enter__(self) -> Self:
+        self._begin = time.process_time(), time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        cpu, wall = self._begin
+        self.cpu_seconds += time.process_time() - cpu
+        self.wall_seconds += time.perf_counter() - wall
 
 
 def measure_cost[T](call: Callable[[], T], time_limit: float) -> tuple[T, Cost]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from speed_driver.data import check_name, synthetic_shape
 from speed_driver.job import Job, Phase, Storage
+from speed_driver.variants import VARIANTS
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
 ROUNDS = {
@@ -54,10 +55,24 @@ SCALING_AXES = {
 }
 
 STOCK = ("multi_output_tree", "one_output_per_tree")
-BOOSTERS = ("ours", *STOCK, "lightgbm", "catboost")
+PEERS = ("lightgbm", "catboost")
+BOOSTERS = ("ours", *STOCK, *PEERS)
+OURS = ("ours", "sketched", "grouped", "auto")
+"""Splits found on all labels; on one direction; on one direction in a quarter of the labels; as
+`sketch_size="auto"` chooses."""
+
+REFERENCE = "one_output_per_tree"
+"""Whose quality the others have to reach."""
+
+INDEPENDENT = "independent-20000x50x30"
+DELICIOUS_TARGET = 0.0615
+LARGE = ("synthetic-20000x50x100", "synthetic-200000x100x100")
+ONE_LABEL = "synthetic-20000x50x1"
+MANY_LABELS = "synthetic-50000x50x1000"
+FOR_WORKERS = "synthetic-100000x50x50"
+FOR_VARIANTS = "synthetic-20000x50x20"
+
 CHAINS = ("xdcc_short", "xdcc_full", "classifier_chain")
-CANDIDATES = tuple(dict.fromkeys((*BOOSTERS, *SPLIT_METHODS, *CHAINS)))
-"""Every candidate of some suite."""
 
 
 def scaling_points(axis: str) -> tuple[str, ...]:
@@ -91,7 +106,7 @@ class Suite:
     threads : tuple of int, or None
         None leaves them to the command line.
     rounds : int, or None
-        None is the data set's number in `ROUNDS`.
+        None is the data set's number in `ROUNDS`, for synthetic data `SCALING_ROUNDS`.
     """
 
     title: str
@@ -104,6 +119,35 @@ class Suite:
 
 
 SUITES = {
+    "quality": Suite(
+        "Time to quality, each at its best setting",
+        (*SEVEN, INDEPENDENT),
+        (REFERENCE, "multi_output_tree", *OURS, *PEERS),
+        ("to quality",),
+        "in parts",
+    ),
+    "like_for_like": Suite(
+        "Time to quality, rate .1, 256 bins, all columns",
+        (*SEVEN, INDEPENDENT),
+        (REFERENCE, "multi_output_tree", *OURS),
+        ("to quality",),
+        "in parts",
+    ),
+    "end": Suite(
+        "Quality at the end",
+        (*SEVEN, INDEPENDENT),
+        (REFERENCE, *OURS, *PEERS),
+        ("to the end",),
+        "in parts",
+    ),
+    "many_labels": Suite(
+        f"Delicious to {DELICIOUS_TARGET}",
+        ("delicious",),
+        OURS,
+        ("to quality",),
+        "published split",
+        threads=(1, 2),
+    ),
     "dense": Suite("Dense input", SEVEN, BOOSTERS, threads=None),
     "rounds": Suite("Boosting rounds alone", SEVEN, BOOSTERS, ("rounds",), threads=None),
     "csr": Suite(
@@ -112,21 +156,49 @@ SUITES = {
     "methods": Suite("Split methods", SEVEN, SPLIT_METHODS, ("end to end", "rounds")),
     "threads": Suite(
         "Threads",
-        ("tmc2007-500", "bibtex"),
-        ("ours", *STOCK),
+        ("tmc2007-500", "bibtex", LARGE[-1]),
+        ("ours", "sketched"),
         ("end to end", "rounds"),
         threads=(1, 2),
     ),
+    "large": Suite(
+        "Boosting rounds on large data", LARGE, ("ours", "sketched", *STOCK), ("rounds",)
+    ),
+    "one_label": Suite("One label", (ONE_LABEL,), ("ours", *STOCK), ("rounds",), rounds=20),
     "scaling": Suite(
         "Synthetic data that grows",
         tuple(dict.fromkeys(name for axis in SCALING_AXES for name in scaling_points(axis))),
-        ("ours", *STOCK),
-        rounds=SCALING_ROUNDS,
+        ("ours", "sketched", *STOCK),
+    ),
+    "memory": Suite("Memory of many labels", (MANY_LABELS,), ("ours", "sketched")),
+    "workers": Suite("Two workers", (FOR_WORKERS,), ("ours", "sketched", *STOCK), ("rounds",)),
+    "variants": Suite(
+        "What else a booster can have", (FOR_VARIANTS,), tuple(VARIANTS), ("rounds",), rounds=10
     ),
     "chain": Suite("Chains", TABLE_2, CHAINS, ("chain",), "as published", rounds=CHAIN_ROUNDS),
     "roofline": Suite("Roofline", SEVEN, ("ours",), ("rounds",)),
+    "pass": Suite(
+        "Rounds in passes over all rows and labels", ("delicious",), OURS[:2], ("rounds",)
+    ),
 }
 """Every suite by its name."""
+
+QUALITY_SUITES = (
+    "quality",
+    "like_for_like",
+    "end",
+    "many_labels",
+    "pass",
+    "large",
+    "one_label",
+    "memory",
+    "workers",
+    "variants",
+)
+"""Those of time to quality and of scale; the others compare equal rounds."""
+
+CANDIDATES = tuple(dict.fromkeys(name for suite in SUITES.values() for name in suite.candidates))
+"""Every candidate of some suite."""
 
 
 def plan(
@@ -188,7 +260,7 @@ def plan(
                         phase,
                         suite.storage,
                         n_threads,
-                        rounds or suite.rounds or ROUNDS.get(name, OTHER_ROUNDS),
+                        rounds or suite.rounds or _own_rounds(name),
                         seed,
                     )
                     for phase in suite.phases
@@ -197,6 +269,10 @@ def plan(
                 ]
             )
     return groups
+
+
+def _own_rounds(name: str) -> int:
+    return SCALING_ROUNDS if synthetic_shape(name) else ROUNDS.get(name, OTHER_ROUNDS)
 
 
 def _check_known(what: str, names: Sequence[str], known: Sequence[str] | dict[str, Suite]) -> None:

@@ -98,9 +98,13 @@ class Summary:
             return Best(max(limits), math.nan, 0, at_least=True)
         return None
 
-    def ratio(self, over: Cell, under: Cell, measure: str = "cpu_seconds") -> Ratio | None:
-        """Return how many times as much one measurement is as another, None if that is unknown."""
-        numerator, denominator = self.best(over, measure), self.best(under, measure)
+    def ratio(self, over: Cell, under: Cell | None, measure: str = "cpu_seconds") -> Ratio | None:
+        """Return how many times as much one measurement is as another, None if that is unknown.
+
+        Without another it is the measurement itself.
+        """
+        numerator = self.best(over, measure)
+        denominator = Best(1.0, 0.0, 1) if under is None else self.best(under, measure)
         if numerator is None or denominator is None:
             return None
         if numerator.at_least and denominator.at_least:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import Any
 
 from speed_driver.requirements import Verdict
 from speed_driver.summary import Best, Cell, Ratio, Summary, geometric_mean
@@ -34,14 +35,18 @@ def requirement_table(verdicts: Iterable[Verdict]) -> str:
     for verdict in verdicts:
         requirement = verdict.requirement
         sign, unit = "≤" if requirement.at_most else "≥", requirement.unit
-        space = "" if unit == "×" else " "
+        space = "" if unit in ("×", "") else " "
         required = f"{sign} {requirement.required:g}{space}{unit}"
         measured = "" if verdict.measured is None else f"{number(verdict.measured)}{space}{unit}"
         worst = ""
         if verdict.worst is not None:
             comparison, ratio = verdict.worst
-            digits = f"{ratio.value:.5f}" if comparison.measure == "log_loss" else ratio_text(ratio)
-            worst = f"{comparison.label}: {digits}"
+            text = ratio_text(ratio)
+            if comparison.measure in ("log_loss", "test"):
+                text = f"{ratio.value:.5f}"
+            elif comparison.under is None:
+                text = f"{number(ratio.value)}{space}{unit}"
+            worst = f"{comparison.label}: {text}"
         state = f"**{verdict.state}**" if verdict.state == "NOT reached" else verdict.state
         if verdict.state == "incomplete":
             state += f" ({verdict.found} of {len(requirement.comparisons)})"
@@ -123,6 +128,103 @@ def thread_table(summary: Summary) -> str:
             rows.append([one.data, one.phase, one.candidate, *times, ratio_text(ratio)])
     head = ["data", "phase", "candidate", "1 thread, wall s", "2 threads, wall s", "speed-up"]
     return markdown_table(head, rows)
+
+
+def quality_table(summary: Summary, suite: str) -> str:
+    """Return the times to quality, how many times as long others take, and with which settings.
+
+    In brackets: the test log-loss at that moment.
+    """
+    cells = summary.cells(suite)
+    candidates = list(dict.fromkeys(cell.candidate for cell in cells))
+    rows = []
+    for data in dict.fromkeys(cell.data for cell in cells):
+        row = [data]
+        for name in candidates:
+            cell = Cell(suite, "to quality", data, 1, name)
+            best = summary.best(cell)
+            if best is None or best.at_least:
+                row.append(_cost(summary, cell, cell, "cpu_seconds"))
+                continue
+            result = min(summary.results(cell), key=lambda result: result["cpu_seconds"])
+            setting = setting_text(result["setting"])
+            row.append(f"{number(best.value)} ({result['test']:.4f}; {setting})")
+        rows.append(row)
+    return markdown_table(["data", *candidates], rows)
+
+
+def ratio_table(summary: Summary, suite: str, reference: str) -> str:
+    """Return how many times as long the reference takes to quality as each candidate.
+
+    With what setting up the matrix takes besides, in brackets.
+    """
+    cells = summary.cells(suite)
+    candidates = [c for c in dict.fromkeys(cell.candidate for cell in cells) if c != reference]
+    rows = []
+    for data in dict.fromkeys(cell.data for cell in cells):
+        row = [data]
+        for name in candidates:
+            cell = Cell(suite, "to quality", data, 1, name)
+            ratio = summary.ratio(cell._replace(candidate=reference), cell)
+            text = "" if ratio is None else ratio_text(ratio)
+            whole = [_with_set_up(summary, c) for c in (cell._replace(candidate=reference), cell)]
+            if all(whole):
+                text += f" ({number(whole[0] / whole[1])}×)"
+            row.append(text)
+        rows.append(row)
+    return markdown_table(["data", *candidates], rows)
+
+
+def end_table(summary: Summary) -> str:
+    """Return the test log-loss at the best round on held-out rows, and that round's number."""
+    cells = summary.cells("end")
+    candidates = list(dict.fromkeys(cell.candidate for cell in cells))
+    rows = []
+    for data in dict.fromkeys(cell.data for cell in cells):
+        row = [data]
+        for name in candidates:
+            results = summary.results(Cell("end", "to the end", data, 1, name))
+            row += [f"{r['test']:.4f} ({r['rounds']})" for r in results[:1]] or [""]
+        rows.append(row)
+    return markdown_table(["data", *candidates], rows)
+
+
+def many_labels_table(summary: Summary) -> str:
+    """Return rounds and seconds of Delicious to its target."""
+    rows = []
+    for cell in summary.cells("many_labels"):
+        wall = summary.best(cell, "wall_seconds")
+        rounds = {str(result["rounds"]) for result in summary.results(cell)}
+        cost = _cost(summary, cell, cell, "cpu_seconds")
+        rows.append(
+            [cell.candidate, str(cell.threads), ", ".join(rounds), cost, _with_spread(wall)]
+        )
+    return markdown_table(["candidate", "threads", "rounds", "CPU s", "wall s"], rows)
+
+
+def pass_table(summary: Summary) -> str:
+    """Return milliseconds of a pass and of a round, and their quotient."""
+    rows = []
+    for cell in summary.cells("pass"):
+        for result in summary.results(cell)[:1]:
+            one_pass, passes = 1000 * result["pass_seconds"], result["passes"]
+            times = [number(one_pass), number(one_pass * passes), f"{passes:.1f}"]
+            rows.append([cell.data, cell.candidate, *times])
+    return markdown_table(["data", "candidate", "pass, ms", "round, ms", "passes"], rows)
+
+
+def setting_text(setting: dict[str, Any]) -> str:
+    """Return a setting in a few words."""
+    words = [f"{setting['learning_rate']:g}", str(setting["max_bin"])]
+    if setting["columns"] < 1:
+        words.append("half")
+    if setting["csr"]:
+        words.append("CSR")
+    return " ".join(words)
+
+
+def _with_set_up(summary: Summary, cell: Cell) -> float:
+    return min((r["cpu_seconds"] + r["setup_seconds"] for r in summary.results(cell)), default=0.0)
 
 
 def chain_table(summary: Summary) -> str:
