@@ -4,8 +4,8 @@
 #ifndef XDCC_MULTILABEL_CLUSTER_NODE_H_
 #define XDCC_MULTILABEL_CLUSTER_NODE_H_
 
-#include <algorithm>  // for min
-#include <cmath>      // for abs, ldexp, sqrt
+#include <algorithm>  // for max, min
+#include <cmath>      // for abs, isfinite, ldexp, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t, uint32_t
 #include <limits>     // for numeric_limits
@@ -49,6 +49,8 @@ struct RootLists {
 /** @brief A cluster, and what its nodes share. */
 struct Cluster {
   RowCluster rows;
+  /** @brief Number of rows on all workers. */
+  std::size_t n_all_rows;
   bool has_lists;
   std::vector<std::uint8_t> is_right;   // of the last partition, by row
   AlignedArray<float> lambda, padding;  // by padded label
@@ -80,6 +82,7 @@ struct NodeHistogram {
 /** @brief A node of a cluster. */
 struct ClusterNode {
   std::shared_ptr<Cluster> cluster;
+  /** @brief Number of rows on all workers. */
   std::size_t n_rows{0};
   std::shared_ptr<BlockEntries> entries;    // of the cluster
   std::vector<std::vector<RowList>> lists;  // by block
@@ -90,12 +93,11 @@ struct ClusterNode {
   ScoreError error;
 };
 
-/** @brief Sum up the rows of a node. */
-inline void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& node_rows,
-                      ClusterNode* node) {
-  auto const& rows = node->cluster->rows;
-  node->n_rows = node_rows.size();
-  node->totals.Assign(2 * rows.PaddedLabels(), 0);
+/** @brief Sum up rows of a cluster. [2 * padded], chunk by chunk */
+inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster const& rows,
+                                            common::Span<std::uint32_t const> node_rows) {
+  AlignedArray<std::int32_t> totals;
+  totals.Assign(2 * rows.PaddedLabels(), 0);
   constexpr std::size_t kRun = 1024;
   auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
     for (auto const& chunk : rows.Chunks()) {
@@ -107,23 +109,18 @@ inline void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& 
   auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
   if (n_threads == 1) {
     for (std::size_t run = 0; run < n_runs; ++run) {
-      sum(run, &node->totals);
+      sum(run, &totals);
     }
-    return;
+    return totals;
   }
-  std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
+  std::vector<AlignedArray<std::int32_t>> parts(n_threads, totals);
   common::ParallelFor(n_runs, n_threads, [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
   for (auto const& part : parts) {
     for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
-      node->totals.Data()[k] += part.Data()[k];
+      totals.Data()[k] += part.Data()[k];
     }
   }
-}
-/** @brief The same for the sibling of a node. */
-inline void SubtractTotals(ClusterNode const& parent, ClusterNode const& part, ClusterNode* node) {
-  node->n_rows = parent.n_rows - part.n_rows;
-  node->totals = parent.totals;
-  SubtractIntegers(part.totals.Data(), 2 * node->cluster->rows.PaddedLabels(), node->totals.Data());
+  return totals;
 }
 
 /** @brief Derive what the scores of a node need from its sums. */
@@ -133,7 +130,7 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   auto const n_padded = rows.PaddedLabels();
   node->mean.Assign(n_padded, 0.0f);
   node->total.Assign(n_padded, 2.0f);
-  double sum_total{0.0}, sum_absolute{0.0};
+  double sum_total{0.0}, sum_absolute{0.0}, sum_rounding{0.0};
   for (auto const& chunk : rows.Chunks()) {
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
@@ -142,6 +139,9 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
       double const total = hess + 2.0 * param.reg.lambda;
       if (auto const scale = rows.GradScale()[at]; scale > 0.0f) {
         node->mean.Data()[at] = static_cast<float>(grad / total / scale);
+        auto const n_per_hess = static_cast<double>(node->n_rows) /
+                                std::max(hess, static_cast<double>(param.reg.lambda));
+        sum_rounding += std::isfinite(n_per_hess) ? scale * scale * n_per_hess : 0.0;
       }
       node->total.Data()[at] = static_cast<float>(total);
       sum_total += grad * grad / total;
@@ -150,10 +150,14 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   }
   // Errors of single precision and of integers that are sums of n rounded ones. Where one row is
   // parted from n others, G - m a is small against G: that error grows with n, but it is rare.
+  // A node with few of its cluster's rows has coarse integers. With a step s, G_L of n_L rows errs
+  // by 3 s sqrt(n_L / 12) (three standard deviations), and where a is small, so is n_L: about n a /
+  // H. So G_L^2 / a errs by no more than 2 sqrt(0.75 s^2 n / H) times its root, and so does G_R^2 /
+  // b.
   auto const n = std::sqrt(static_cast<float>(node->n_rows));
   if (param.method == SplitMethod::kSumGain) {
     node->error = {1e-5f + std::min(std::ldexp(n * n, -23), std::ldexp(n, -18)), 0.0f,
-                   sum_total - stats.score};
+                   sum_total - stats.score, static_cast<float>(std::sqrt(6.0 * sum_rounding))};
   } else {
     auto const relative = 2e-6f + std::ldexp(n, -24);
     auto const size =

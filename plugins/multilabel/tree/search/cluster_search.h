@@ -18,8 +18,7 @@ class ClusterSearch : public PagedSearch {
  public:
   /** @brief Whether it can do what is asked for. */
   [[nodiscard]] static bool Serves(TreeRules const& rules, TreeData const& data) {
-    return !collective::IsDistributed() && data.p_fmat->SingleColBlock() &&
-           rules.reg.Rule() == LabelRule::kPlain && rules.reg.min_child_weight == 0.0 &&
+    return rules.reg.Rule() == LabelRule::kPlain && rules.reg.min_child_weight == 0.0 &&
            !data.p_fmat->Info().HasCategorical() &&
            static_cast<std::size_t>(rules.param.max_bin) < ClusterEvaluator::kMaxListRows;
   }
@@ -27,14 +26,17 @@ class ClusterSearch : public PagedSearch {
   void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
     auto const page = this->Read(ctx, rules, data);
     this->MakeBlocks(page->cut, 2 * RowCluster::kNarrow * sizeof(std::int32_t));
-    if (this->UpdateIndex(page, true)) {
+    if (rows_.NumPages() > 1) {
+      this->ForgetIndex();
+    } else if (this->UpdateIndex(page, true)) {
       root_lists_ = {};
     }
+    cuts_ = page->cut;
     auto const n_rows = data.gpair.Shape(0);
     auto const max_list_rows = rules.ml_param.MaxListRows(n_rows);
     clusters_.Reset(ctx, {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_},
-                    blocks_.size(), n_rows, gradients_.NumLabels());
-    if (n_rows > max_list_rows) {
+                    {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
+    if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
     }
     kernels_ = rules.kernels;
@@ -45,16 +47,24 @@ class ClusterSearch : public PagedSearch {
     std::vector<ClusterEvaluator::Request> requests;
     for (auto const& node : nodes) {
       requests.push_back(
-          {node.nid, node.parent, rows_.Of(0, node.nid), node.Allowed(), node.stats, node.split});
+          {node.nid, node.parent, rows_.Of(node.nid), node.Allowed(), node.stats, node.split});
     }
-    for (auto const& page : this->Pages()) {
-      clusters_.Evaluate({*index_, page.cut, blocks_, gradients_, kernels_}, requests, &scanners_,
-                         &root_lists_);
-    }
+    auto visit = [&](auto const& fn) {
+      if (rows_.NumPages() == 1) {
+        fn(*index_);
+        return;
+      }
+      for (auto const& page : this->Pages()) {
+        fn(BinIndex{ctx_, page, blocks_, default_bins_, true});
+      }
+    };
+    clusters_.Evaluate({*index_, cuts_, blocks_, gradients_, kernels_}, visit, requests, &scanners_,
+                       &root_lists_);
   }
 
  private:
   ClusterEvaluator clusters_;
+  common::HistogramCuts cuts_{0};
   RootLists root_lists_;
   SplitScanner::Kernels kernels_{};
   std::vector<SplitScanner> scanners_;  // one per thread

@@ -30,8 +30,7 @@ class HistogramSearch : public PagedSearch {
   void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
     auto const page = this->Read(ctx, rules, data);
     this->MakeBlocks(page->cut, gradients_.Width() * sizeof(double));
-    in_memory_ = rows_.NumPages() == 1 && !collective::IsDistributed();
-    if (in_memory_) {
+    if (!is_shared_) {
       this->UpdateIndex(page, false);
     }
     this->CheckMemory(this->BlockBytes());
@@ -87,7 +86,7 @@ class HistogramSearch : public PagedSearch {
       hist->Clear();
     };
 
-    if (in_memory_) {
+    if (!is_shared_) {
       histograms_.resize(n_threads_);
       for (auto const& page : this->Pages()) {
         common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
@@ -105,7 +104,7 @@ class HistogramSearch : public PagedSearch {
         auto const n = std::min(group_size, tasks.size() - begin);
         std::size_t page_id{0};
         for (auto const& page : this->Pages()) {
-          BinIndex const index{ctx_, page, blocks_, false, false};
+          BinIndex const index{ctx_, page, blocks_, default_bins_, false};
           common::ParallelFor(n, n_threads_, common::Sched::Dyn(1), [&](auto i) {
             fill(index, page.cut, page_id, tasks[begin + i], &histograms_[i]);
           });
@@ -196,8 +195,6 @@ class HistogramSearch : public PagedSearch {
     }
   }
 
-  /** @brief Whether all rows are here, in one page. */
-  bool in_memory_{false};
   SplitScanner::Kernels kernels_{};
   common::Span<FeatureType const> types_;
   std::vector<BlockHistogram> histograms_;          // one per thread, or per task of a group

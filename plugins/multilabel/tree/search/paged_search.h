@@ -4,21 +4,24 @@
 #ifndef XDCC_MULTILABEL_PAGED_SEARCH_H_
 #define XDCC_MULTILABEL_PAGED_SEARCH_H_
 
-#include <algorithm>  // for max_element, min
-#include <cmath>      // for ceil
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t
-#include <memory>     // for make_unique, shared_ptr, unique_ptr, weak_ptr
-#include <vector>     // for vector
+#include <algorithm>   // for max_element, min, transform
+#include <cmath>       // for ceil
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t
+#include <functional>  // for plus
+#include <memory>      // for make_unique, shared_ptr, unique_ptr, weak_ptr
+#include <vector>      // for vector
 
-#include "../../../../src/data/gradient_index.h"   // for GHistIndexMatrix
-#include "../../../../src/tree/sample_position.h"  // for SamplePosition
-#include "../data/bin_index.h"                     // for BinIndex, FeatureBlock, MakeFeatureBlocks
-#include "../data/gradient_matrix.h"               // for GradientMatrix
-#include "../data/page_rows.h"                     // for PageRows
-#include "split_search.h"                          // for SplitSearch
-#include "xgboost/data.h"                          // for BatchParam, DMatrix
-#include "xgboost/logging.h"                       // for CHECK_LE
+#include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
+#include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/data/gradient_index.h"          // for GHistIndexMatrix
+#include "../../../../src/tree/sample_position.h"         // for SamplePosition
+#include "../data/bin_index.h"        // for BinIndex, FeatureBlock, MakeFeatureBlocks
+#include "../data/gradient_matrix.h"  // for GradientMatrix
+#include "../data/page_rows.h"        // for PageRows
+#include "split_search.h"             // for SplitSearch
+#include "xgboost/data.h"             // for BatchParam, DMatrix
+#include "xgboost/logging.h"          // for CHECK_LE
 
 namespace xgboost::multilabel {
 class PagedSearch : public SplitSearch {
@@ -62,7 +65,7 @@ class PagedSearch : public SplitSearch {
   /** @brief With several threads: number of blocks for each. */
   static constexpr std::size_t kBlocksPerThread = 4;
 
-  /** @brief Read the gradients and the pages. Returns the first page. */
+  /** @brief Read the gradients, the pages and what the matrix is like. Returns the first page. */
   std::shared_ptr<GHistIndexMatrix const> Read(Context const* ctx, TreeRules const& rules,
                                                TreeData const& data) {
     ctx_ = ctx;
@@ -73,13 +76,24 @@ class PagedSearch : public SplitSearch {
     gradients_.Assign(ctx_, data.gpair);
     rows_.Clear();
     std::shared_ptr<GHistIndexMatrix const> first;
+    std::vector<double> counts;  // by bin, then of rows
     auto pages = this->Pages();
     for (auto it = pages.begin(); !it.AtEnd(); ++it) {
-      rows_.AddPage(ctx_, *it);
+      auto const& page = *it;
+      rows_.AddPage(ctx_, page);
       if (!first) {
         first = it.Page();
+        counts.resize(page.hit_count.size() + 1);
       }
+      std::transform(page.hit_count.cbegin(), page.hit_count.cend(), counts.cbegin(),
+                     counts.begin(), std::plus<>{});
+      counts.back() += static_cast<double>(page.Size());
     }
+    collective::SafeColl(
+        collective::GlobalSum(ctx_, linalg::MakeVec(counts.data(), counts.size())));
+    CHECK_LT(counts.back(), 0x1p31) << "There are too many rows.";
+    default_bins_ = FindDefaultBins(first->cut, counts, counts.back());
+    is_shared_ = rows_.NumPages() > 1 || collective::IsDistributed();
     return first;
   }
 
@@ -96,13 +110,21 @@ class PagedSearch : public SplitSearch {
    * @return Whether the page is another one.
    */
   bool UpdateIndex(std::shared_ptr<GHistIndexMatrix const> const& page, bool columns) {
-    if (index_ && indexed_page_.lock() == page && indexed_blocks_ == blocks_) {
+    if (index_ && indexed_page_.lock() == page && indexed_blocks_ == blocks_ &&
+        indexed_default_bins_ == default_bins_) {
       return false;
     }
-    index_ = std::make_unique<BinIndex>(ctx_, *page, blocks_, true, columns);
+    index_ = std::make_unique<BinIndex>(ctx_, *page, blocks_, default_bins_, columns);
     indexed_page_ = page;
     indexed_blocks_ = blocks_;
+    indexed_default_bins_ = default_bins_;
     return true;
+  }
+
+  /** @brief With several pages: the index only says what the default bins are. */
+  void ForgetIndex() {
+    index_ = std::make_unique<BinIndex>(default_bins_);
+    indexed_page_.reset();
   }
 
   [[nodiscard]] BatchSet<GHistIndexMatrix> Pages() const {
@@ -137,12 +159,16 @@ class PagedSearch : public SplitSearch {
   std::size_t max_bytes_{0};
   GradientMatrix gradients_;
   PageRows rows_;
+  /** @brief Whether rows are shared out among pages or workers. */
+  bool is_shared_{false};
+  std::vector<bst_bin_t> default_bins_;  // by feature
   std::vector<FeatureBlock> blocks_;
   std::unique_ptr<BinIndex> index_;  // of the only page
 
  private:
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
   std::vector<FeatureBlock> indexed_blocks_;
+  std::vector<bst_bin_t> indexed_default_bins_;
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_PAGED_SEARCH_H_

@@ -11,10 +11,10 @@
 #define XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 
 #include <algorithm>   // for fill, max, remove_if, sort, transform
-#include <cmath>       // for abs
+#include <cmath>       // for abs, sqrt
 #include <cstddef>     // for ptrdiff_t, size_t
 #include <cstdint>     // for uint8_t, uint32_t
-#include <functional>  // for minus
+#include <functional>  // for minus, plus
 #include <limits>      // for numeric_limits
 #include <tuple>       // for make_tuple
 #include <vector>      // for vector
@@ -60,10 +60,12 @@ struct ScoreError {
   float absolute{0.0f};
   /** @brief Gain minus score. */
   double rest{0.0};
+  /** @brief Relative to the square root of the score. */
+  float of_root{0.0f};
 
   /** @brief Scores below it cannot be the best, `best` being one. */
   [[nodiscard]] float Threshold(float best) const {
-    return best - relative * std::abs(best) - absolute;
+    return best - relative * std::abs(best) - absolute - of_root * std::sqrt(std::max(best, 0.0f));
   }
 };
 
@@ -104,7 +106,7 @@ struct CandidateContext {
  * @param previous If given, a candidate of the same range that passes less: without its rows.
  */
 inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
-                       std::vector<std::uint32_t> const& rows, Candidate const* previous,
+                       common::Span<std::uint32_t const> rows, Candidate const* previous,
                        Candidate const& c, std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
@@ -115,9 +117,9 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
     (up ? low : high) = up ? previous->bin + 1 : previous->bin;
   }
   if (ctx.index.HasColumns(c.block)) {
-    auto const* column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
-    for (auto row : rows) {
-      auto const global = cluster.GlobalRow(row);
+    auto const column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+    for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
+      auto const global = cluster.GlobalRow(*row);
       if (column[global] >= low && column[global] < high) {
         out->push_back(global);
       }
@@ -125,8 +127,8 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
     return;
   }
   auto const view = ctx.index.Rows(c.block);
-  for (auto row : rows) {
-    auto const global = cluster.GlobalRow(row);
+  for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
+    auto const global = cluster.GlobalRow(*row);
     auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
     for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
       if (auto const bin = view.bins[e]; bin >= low && bin < high) {
@@ -137,19 +139,12 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
   }
 }
 
-/**
- * @brief Score the candidates in double precision and take the best.
- *
- * @param rows  Rows of the node, where it has histograms.
- * @param stats The node; gets the sums of the left child.
- * @param split Stays as it is where no split gains anything.
- */
-inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowCluster const& cluster,
-                   std::vector<std::uint32_t> const& rows, RunningBest* running,
-                   SplitScanner* scanner, NodeStats* stats, Split* split) {
+/** @brief Drop candidates that are clearly not the best, and sort the others. */
+inline void KeepLikely(ScoreError const& error, RunningBest* running) {
   auto& candidates = running->candidates;
   auto const threshold = error.Threshold(running->score);
   if (candidates.empty() || 2.0 * running->score - threshold + error.rest <= 0.0) {
+    candidates.clear();
     return;
   }
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
@@ -159,31 +154,79 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
     return std::make_tuple(l.feature, l.direction, l.n) <
            std::make_tuple(r.feature, r.direction, r.n);
   });
+}
 
+/** @brief The candidate whose scan the i-th one goes on with, null if it begins one. */
+inline Candidate const* PreviousOf(std::vector<Candidate> const& candidates, std::size_t i) {
+  if (i == 0) {
+    return nullptr;
+  }
+  auto const &c = candidates[i], &previous = candidates[i - 1];
+  return previous.feature == c.feature && previous.direction == c.direction ? &previous : nullptr;
+}
+
+/** @brief Number of sums that decide between candidates: one for each, of what it passes more. */
+inline std::size_t NumSums(CandidateContext const&, std::vector<Candidate> const& candidates) {
+  return candidates.size();
+}
+
+/**
+ * @brief Add up these sums over rows of a page, in double precision.
+ *
+ * @param index Of the page.
+ * @param rows  The node's rows in it.
+ * @param sums  [NumSums(candidates), width]
+ */
+inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
+                          RowCluster const& cluster, common::Span<std::uint32_t const> rows,
+                          std::vector<Candidate> const& candidates, double* sums) {
+  CandidateContext const of_page{index, ctx.cuts, ctx.blocks, ctx.gradients, ctx.kernels};
+  std::vector<bst_idx_t> passed;
+  for (std::size_t i = 0; i < candidates.size(); ++i, sums += ctx.gradients.Width()) {
+    passed.clear();
+    RowsPassed(of_page, cluster, rows, PreviousOf(candidates, i), candidates[i], &passed);
+    AddRowsExactly(ctx.gradients.View(), passed.data(), passed.size(), sums);
+  }
+}
+
+/**
+ * @brief Score the candidates in double precision and take the best.
+ *
+ * @param rows       Rows of the node, where it has histograms.
+ * @param candidates As `KeepLikely` left them.
+ * @param sums       Where rows are shared out: what `AddCandidates` found; else null.
+ * @param stats      The node; gets the sums of the left child.
+ * @param split      Stays as it is where no split gains anything.
+ */
+inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
+                   common::Span<std::uint32_t const> rows, std::vector<Candidate> const& candidates,
+                   double const* sums, SplitScanner* scanner, NodeStats* stats, Split* split) {
   std::vector<double> passed(ctx.gradients.Width()), best_passed;
   std::vector<bst_idx_t> rows_passed;
-  Candidate const *best{nullptr}, *previous{nullptr};
+  Candidate const* best{nullptr};
   float best_gain{0.0f};
-  for (auto const& c : candidates) {
-    rows_passed.clear();
-    // The scan goes on where the candidate before ended.
-    if (previous && !(previous->feature == c.feature && previous->direction == c.direction)) {
-      previous = nullptr;
-    }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    auto const& c = candidates[i];
+    auto const* previous = PreviousOf(candidates, i);
     if (!previous) {
       std::fill(passed.begin(), passed.end(), 0.0);
     }
-    if (c.first) {
-      std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
-      for (auto i = previous ? previous->n : 0; i < c.n; ++i) {
-        rows_passed.push_back(
-            cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(i)] & kRowMask));
-      }
+    if (sums) {
+      std::transform(passed.cbegin(), passed.cend(), sums, passed.begin(), std::plus<>{});
+      sums += passed.size();
     } else {
-      RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
+      rows_passed.clear();
+      if (c.first) {
+        std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
+        for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
+          rows_passed.push_back(
+              cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
+        }
+      } else {
+        RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
+      }
+      AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     }
-    AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
-    previous = &c;
     auto const gain = (scanner->*ctx.kernels.gain)(passed, *stats);
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
