@@ -313,6 +313,8 @@ with collective.CommunicatorContext(**arguments):
 """
 
 
+# The tracker loses a worker, too, and says so when it is forgotten.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_worker_that_disappears_is_an_error():
     tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", sortby="task", timeout=30)
     tracker.start()
