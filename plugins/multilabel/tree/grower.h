@@ -8,8 +8,7 @@
  *
  * - Usually by clusters (`cluster_evaluator.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - With categorical features, with parameters that look at single labels' Hessians or clip
- *   weights, with external memory and with several workers, by histograms in double precision
+ * - With external memory and with several workers, by histograms in double precision
  *   (`histogram.h`, `evaluator.h`, `category_scan.h`), in tasks of one node and one block of
  *   neighbouring features. A task fills its histogram, scans it and forgets it. With external
  *   memory a group of tasks shares one pass over the pages; with several workers it shares one
@@ -283,10 +282,8 @@ class TreeGrower {
       return;
     }
     gradients_.Assign(ctx_, gpair);
-    // Clusters know neither pages, workers, categories nor rules that look at single labels.
-    use_clusters_ = !collective::IsDistributed() && reg_.Rule() == LabelRule::kPlain &&
-                    reg_.min_child_weight == 0.0 &&
-                    static_cast<std::size_t>(param_->max_bin) < ClusterEvaluator::kMaxListRows;
+    // Clusters know neither pages nor workers.
+    use_clusters_ = !collective::IsDistributed();
     std::size_t page_id{0};
     std::shared_ptr<GHistIndexMatrix const> only_page;
     auto pages = this->Pages(p_fmat);
@@ -301,7 +298,14 @@ class TreeGrower {
       }
     }
     partitioners_.resize(page_id);
-    use_clusters_ = use_clusters_ && page_id == 1 && !only_page->cut.HasCategorical();
+    auto const& ptrs = only_page->cut.Ptrs();
+    auto const has_room = [&](bst_feature_t f) {
+      return ptrs[f + 1] - ptrs[f] < ClusterEvaluator::kMaxListRows;
+    };
+    for (bst_feature_t f = 0; f < only_page->cut.NumFeatures(); ++f) {
+      use_clusters_ = use_clusters_ && has_room(f);
+    }
+    use_clusters_ = use_clusters_ && page_id == 1;
     auto const bin_bytes = use_clusters_ ? 2 * RowCluster::kNarrow * sizeof(std::int32_t)
                                          : gradients_.Width() * sizeof(double);
     // Smaller blocks where there would be too few for all threads.
@@ -322,9 +326,9 @@ class TreeGrower {
       this->CheckMemory();
     }
 
-    scanners_.assign(n_threads_, SplitScanner{reg_, gradients_.NumLabels()});
-    category_scanners_.assign(n_threads_,
-                              CategoryScanner{*param_, reg_, kernels_, gradients_.NumLabels()});
+    scanners_.assign(n_threads_,
+                     {SplitScanner{reg_, gradients_.NumLabels()},
+                      CategoryScanner{*param_, reg_, kernels_, gradients_.NumLabels()}});
   }
 
   /** @brief Begin a search on directions, if that can do what is asked for. */
@@ -514,9 +518,9 @@ class TreeGrower {
         FeatureHistogram const of_feature{
             *hist, cuts, f, block.first_bin, ptrs[f], ptrs[f + 1], index.DefaultBin(f)};
         if (common::IsCat(types, f)) {
-          category_scanners_[tid].Scan(of_feature, stats, of_thread);
+          scanners_[tid].categories.Scan(of_feature.ByCategory(), stats, of_thread);
         } else {
-          (scanners_[tid].*kernels_.scan)(of_feature, stats, of_thread);
+          (scanners_[tid].numbers.*kernels_.scan)(of_feature, stats, of_thread);
         }
       }
       hist->Clear();
@@ -628,8 +632,9 @@ class TreeGrower {
       return;
     }
     for (auto const& page : this->Pages(p_fmat)) {
-      clusters_->Evaluate({*cache_->index, page.cut, blocks_, gradients_, kernels_}, requests,
-                          &scanners_, &cache_->root_lists);
+      clusters_->Evaluate({*cache_->index, page.cut, blocks_, gradients_, kernels_,
+                           p_fmat->Info().feature_types.ConstHostSpan()},
+                          requests, &scanners_, &cache_->root_lists);
     }
   }
 
@@ -703,10 +708,9 @@ class TreeGrower {
   std::vector<tree::CommonRowPartitioner>& partitioners_;
   std::vector<BlockHistogram>& histograms_;
   std::vector<FeatureBlock> blocks_;
-  std::vector<NodeStats> stats_;                    // by node index
-  std::vector<SplitScanner> scanners_;              // one per thread
-  std::vector<CategoryScanner> category_scanners_;  // one per thread
-  std::vector<std::vector<std::uint8_t>> wanted_;   // one per thread
+  std::vector<NodeStats> stats_;                   // by node index
+  std::vector<ThreadScanners> scanners_;           // one per thread
+  std::vector<std::vector<std::uint8_t>> wanted_;  // one per thread
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_GROWER_H_

@@ -62,6 +62,15 @@ struct NodeStats {
   std::vector<double> left_sums;
 };
 
+/** @brief A node's sums by category of a feature, gradients then Hessians. */
+struct CategorySums {
+  bst_feature_t feature{0};
+  /** @brief Null where no row of the category is stored. */
+  std::vector<double const*> by_category;
+  /** @brief The category whose rows are not stored, `BinIndex::kNoBin` if all are. */
+  bst_bin_t default_category{BinIndex::kNoBin};
+};
+
 /** @brief A feature's histogram, with what is needed to read it. */
 struct FeatureHistogram {
   BlockHistogram const& block;
@@ -71,6 +80,18 @@ struct FeatureHistogram {
   std::uint32_t origin, begin, end;
   /** @brief The bin that is not in the histogram, `BinIndex::kNoBin` if all are. */
   bst_bin_t default_bin;
+
+  /** @brief The same by category, if the feature is categorical. */
+  [[nodiscard]] CategorySums ByCategory() const {
+    CategorySums sums{feature, {}, default_bin};
+    for (auto bin = begin - origin; bin < end - origin; ++bin) {
+      sums.by_category.push_back(block.Count(bin) != 0 ? block.Sums(bin) : nullptr);
+    }
+    if (default_bin != BinIndex::kNoBin) {
+      sums.default_category = default_bin - static_cast<bst_bin_t>(begin);
+    }
+    return sums;
+  }
 };
 
 /** @brief Working memory of one thread. */

@@ -1,7 +1,8 @@
 /**
  * @brief Splits that an approximate score leaves in the running, and the choice between them.
  *
- * Scores of `list_scan.h` are in single precision. What may be the best split by its score is
+ * Scores of `list_scan.h` are in single precision, and where a label may or may not count, or a
+ * child may or may not be allowed, they are the highest possible. What may be the best split is
  * scored again in double precision, from sums that are exact, and the best of those is taken by the
  * order of preference that `evaluator.h` describes. Whether a split is scored again depends on the
  * scores of its node alone, so neither the cutting of the work into tasks nor the number of threads
@@ -17,16 +18,20 @@
 #include <functional>  // for minus
 #include <limits>      // for numeric_limits
 #include <tuple>       // for make_tuple
+#include <utility>     // for move
 #include <vector>      // for vector
 
 #include "../../../../src/common/hist_util.h"  // for HistogramCuts
 #include "../../vectorised.h"                  // for XDCC_TARGET_CLONES
 #include "../data/bin_index.h"                 // for BinIndex, BlockRowsView, FeatureBlock
 #include "../data/gradient_matrix.h"           // for GradientMatrix
-#include "evaluator.h"                         // for NodeStats, Split, SplitScanner
+#include "category_scan.h"                     // for CategoryScanner, CategorySums
+#include "evaluator.h"                         // for BestSplit, NodeStats, Split, SplitScanner
 #include "list_scan.h"                         // for ListEntry
 #include "row_cluster.h"                       // for RowCluster
-#include "xgboost/base.h"                      // for bst_feature_t, bst_idx_t
+#include "xgboost/base.h"                      // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/data.h"                      // for FeatureType
+#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief How the bins of a feature are passed, in the order of preference. */
@@ -34,6 +39,7 @@ enum class Direction : std::uint8_t {
   kUp,           // upwards, the other rows on the right
   kDown,         // downwards to the default bin, which is on the left
   kDownMissing,  // downwards, missing values on the left
+  kCategories,   // not at all: a candidate is all splits of a categorical feature
 };
 
 /** @brief A split that may be the best. */
@@ -54,6 +60,9 @@ struct Candidate {
 
 /** @brief How far from the truth the scores of a node may be, and what they lack of a gain. */
 struct ScoreError {
+  /** @brief Without lambda: how many times its error an integer must be to be divided by. */
+  static constexpr double kLeastExact = 256.0;
+
   /** @brief Relative to the score. */
   float relative{0.0f};
   /** @brief In itself. */
@@ -63,11 +72,16 @@ struct ScoreError {
 
   /** @brief Scores below it cannot be the best, `best` being one. */
   [[nodiscard]] float Threshold(float best) const {
-    return best - relative * std::abs(best) - absolute;
+    return std::max(best - relative * std::abs(best) - absolute,
+                    std::numeric_limits<float>::lowest());
+  }
+  /** @brief Whether a split with this score may gain anything. */
+  [[nodiscard]] bool MayGain(float score) const {
+    return score + relative * std::abs(score) + absolute + rest > 0.0;
   }
 };
 
-/** @brief The best score so far and what is not clearly worse. */
+/** @brief The best score that an allowed split surely has so far, and what is not clearly worse. */
 struct RunningBest {
   float score{-std::numeric_limits<float>::infinity()};
   std::vector<Candidate> candidates;
@@ -96,6 +110,13 @@ struct CandidateContext {
   std::vector<FeatureBlock> const& blocks;
   GradientMatrix const& gradients;
   SplitScanner::Kernels const& kernels;
+  common::Span<FeatureType const> types;
+};
+
+/** @brief What a thread decides with. */
+struct ThreadScanners {
+  SplitScanner numbers;
+  CategoryScanner categories;
 };
 
 /**
@@ -137,6 +158,77 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
   }
 }
 
+/** @brief Sum up the rows of a node by category of a candidate's feature. */
+class CategoryReader {
+  std::vector<double> sums_;  // [slots, width]
+  CategorySums found_;
+
+  void Add(CandidateContext const& ctx, std::size_t slot, std::size_t category,
+           common::Span<bst_idx_t const> rows) {
+    auto* sums = sums_.data() + slot * ctx.gradients.Width();
+    AddRowsExactly(ctx.gradients.View(), rows.data(), rows.size(), sums);
+    found_.by_category[category] = sums;
+  }
+
+ public:
+  CategorySums const& Read(CandidateContext const& ctx, RowCluster const& cluster,
+                           std::vector<std::uint32_t> const& rows, Candidate const& c) {
+    auto const& ptrs = ctx.cuts.Ptrs();
+    auto const n_categories = ptrs[c.feature + 1] - ptrs[c.feature];
+    auto const begin = ptrs[c.feature] - ctx.blocks[c.block].first_bin;
+    auto const default_bin = ctx.index.DefaultBin(c.feature);
+    found_.feature = c.feature;
+    found_.by_category.assign(n_categories, nullptr);
+    found_.default_category = default_bin == BinIndex::kNoBin
+                                  ? bst_bin_t{BinIndex::kNoBin}
+                                  : default_bin - static_cast<bst_bin_t>(ptrs[c.feature]);
+    if (c.first) {
+      auto is_last = [&](std::uint32_t i) {
+        return i + 1 == c.n || (c.first[i] ^ c.first[i + 1]) >> kBinShift != 0;
+      };
+      std::size_t n_here{0};
+      for (std::uint32_t i = 0; i < c.n; ++i) {
+        n_here += is_last(i);
+      }
+      sums_.assign(n_here * ctx.gradients.Width(), 0.0);
+      std::vector<bst_idx_t> of_category;
+      std::size_t slot{0};
+      for (std::uint32_t i = 0; i < c.n; ++i) {
+        of_category.push_back(cluster.GlobalRow(c.first[i] & kRowMask));
+        if (is_last(i)) {
+          this->Add(ctx, slot++, (c.first[i] >> kBinShift) - begin, of_category);
+          of_category.clear();
+        }
+      }
+      return found_;
+    }
+    sums_.assign(n_categories * ctx.gradients.Width(), 0.0);
+    auto add = [&](bst_idx_t row, std::size_t category) {
+      this->Add(ctx, category, category, {&row, 1});
+    };
+    if (ctx.index.HasColumns(c.block)) {
+      auto const* column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+      for (auto row : rows) {
+        auto const global = cluster.GlobalRow(row);
+        add(global, column[global] - begin);
+      }
+    } else {
+      auto const view = ctx.index.Rows(c.block);
+      for (auto row : rows) {
+        auto const global = cluster.GlobalRow(row);
+        auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
+        for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+          if (auto const bin = view.bins[e]; bin >= begin && bin < begin + n_categories) {
+            add(global, bin - begin);
+            break;
+          }
+        }
+      }
+    }
+    return found_;
+  }
+};
+
 /**
  * @brief Score the candidates in double precision and take the best.
  *
@@ -146,15 +238,13 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
  */
 inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowCluster const& cluster,
                    std::vector<std::uint32_t> const& rows, RunningBest* running,
-                   SplitScanner* scanner, NodeStats* stats, Split* split) {
+                   ThreadScanners* scanners, NodeStats* stats, Split* split) {
   auto& candidates = running->candidates;
   auto const threshold = error.Threshold(running->score);
-  if (candidates.empty() || 2.0 * running->score - threshold + error.rest <= 0.0) {
-    return;
-  }
-  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
-                                  [&](auto const& c) { return c.score < threshold; }),
-                   candidates.end());
+  candidates.erase(
+      std::remove_if(candidates.begin(), candidates.end(),
+                     [&](auto const& c) { return c.score < threshold || !error.MayGain(c.score); }),
+      candidates.end());
   std::sort(candidates.begin(), candidates.end(), [](auto const& l, auto const& r) {
     return std::make_tuple(l.feature, l.direction, l.n) <
            std::make_tuple(r.feature, r.direction, r.n);
@@ -162,9 +252,15 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
 
   std::vector<double> passed(ctx.gradients.Width()), best_passed;
   std::vector<bst_idx_t> rows_passed;
+  CategoryReader categories;
+  BestSplit best_category;
   Candidate const *best{nullptr}, *previous{nullptr};
   float best_gain{0.0f};
   for (auto const& c : candidates) {
+    if (c.direction == Direction::kCategories) {
+      scanners->categories.Scan(categories.Read(ctx, cluster, rows, c), *stats, &best_category);
+      continue;
+    }
     rows_passed.clear();
     // The scan goes on where the candidate before ended.
     if (previous && !(previous->feature == c.feature && previous->direction == c.direction)) {
@@ -184,7 +280,7 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
     }
     AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     previous = &c;
-    auto const gain = (scanner->*ctx.kernels.gain)(passed, *stats);
+    auto const gain = (scanners->numbers.*ctx.kernels.gain)(passed, *stats);
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
                        best->direction == Direction::kDown && best->feature == c.feature;
@@ -194,12 +290,19 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
       best_passed = passed;
     }
   }
+  if (best) {
+    *split = {best_gain, best->feature, 0.0f, best->direction == Direction::kDownMissing, {}};
+  }
+  if (best_category.split.Beats(*split)) {
+    *split = std::move(best_category.split);
+    stats->left_sums = std::move(best_category.left_sums);
+    return;
+  }
   if (!best) {
     return;
   }
   auto const first_bin = ctx.blocks[best->block].first_bin;
   auto const& values = ctx.cuts.Values();
-  *split = {best_gain, best->feature, 0.0f, best->direction == Direction::kDownMissing};
   stats->left_sums = std::move(best_passed);
   if (best->direction == Direction::kUp) {
     split->split_value = values[first_bin + best->bin];
