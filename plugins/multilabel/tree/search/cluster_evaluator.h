@@ -48,11 +48,11 @@
 #include "../data/gradient_matrix.h"                      // for GradientMatrix
 #include "cluster_node.h"        // for ClusterNode, ClusterParam, RootLists
 #include "cluster_scan.h"        // for MakeListRanges, MakeBinRanges, ScoreSplits
-#include "evaluator.h"           // for NodeStats, Split, SplitScanner
+#include "evaluator.h"           // for NodeStats, Split
 #include "integer_histogram.h"   // for BinSortBuffer, IntegerHistogram
 #include "row_cluster.h"         // for RowCluster
 #include "row_lists.h"           // for MakeLists, PartLists
-#include "split_candidate.h"     // for CandidateContext, Decide, RunningBest
+#include "split_candidate.h"     // for CandidateContext, Decide, RunningBest, ThreadScanners
 #include "xgboost/base.h"        // for bst_idx_t, bst_node_t
 #include "xgboost/context.h"     // for Context
 #include "xgboost/logging.h"     // for CHECK_EQ
@@ -126,7 +126,7 @@ class ClusterEvaluator {
    * @param root     Lists of a root's rows; they serve the next tree if that has the same rows.
    */
   void Evaluate(CandidateContext const& context, PageVisitor const& pages,
-                std::vector<Request> const& requests, std::vector<SplitScanner>* scanners,
+                std::vector<Request> const& requests, std::vector<ThreadScanners>* scanners,
                 RootLists* root) {
     for (auto const& request : requests) {
       nodes_.resize(std::max(nodes_.size(), static_cast<std::size_t>(request.nid) + 1));
@@ -590,14 +590,15 @@ class ClusterEvaluator {
       auto& node = nodes_[request[k].nid];
       if (job.HasLists()) {
         MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
-                       &buffer->scan);
+                       &buffer->scan, &(*running)[k]);
       } else if (job.IsNew() || job.stays[k]) {
-        MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan);
+        MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan,
+                      &(*running)[k]);
       } else {
         continue;
       }
       if (buffer->scan.n_scores > 0) {
-        ScoreSplits(param_.method, n_labels_, node, &buffer->scan, &(*running)[k]);
+        ScoreSplits(param_, n_labels_, node, &buffer->scan, &(*running)[k]);
       }
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {

@@ -5,11 +5,12 @@
 #define XDCC_MULTILABEL_CLUSTER_NODE_H_
 
 #include <algorithm>  // for max, min
-#include <cmath>      // for abs, isfinite, ldexp, sqrt
+#include <cmath>      // for abs, floor, isfinite, ldexp, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t, uint32_t
 #include <limits>     // for numeric_limits
 #include <memory>     // for shared_ptr
+#include <numeric>    // for accumulate
 #include <vector>     // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
@@ -18,7 +19,7 @@
 #include "../split_score.h"                          // for Regularisation
 #include "evaluator.h"                               // for NodeStats
 #include "integer_histogram.h"                       // for IntegerHistogram, SubtractIntegers
-#include "list_scan.h"                               // for ListEntry, ListSumOfWidth
+#include "list_scan.h"                               // for ListEntry, ListSumOfWidth, ScanRule
 #include "row_cluster.h"                             // for RowCluster, LabelChunk, SumClusterRows
 #include "row_lists.h"                               // for RowList
 #include "split_candidate.h"                         // for ScoreError
@@ -33,6 +34,16 @@ struct ClusterParam {
   std::size_t max_list_rows{0};
   /** @brief For sums that are kept for the sake of siblings. */
   std::size_t max_bytes{0};
+
+  /** @brief What scans must look out for. */
+  [[nodiscard]] ScanRule Rule() const {
+    if (reg.max_delta_step != 0.0 || reg.lambda == 0.0) {
+      return ScanRule::kClipped;
+    }
+    return reg.alpha != 0.0 || reg.LabelFloor() > 0.0 ? ScanRule::kCounted
+           : reg.MeanFloor() > 0.0                    ? ScanRule::kMean
+                                                      : ScanRule::kPlain;
+  }
 };
 
 /** @brief The entries of a cluster, by block. */
@@ -79,6 +90,17 @@ struct NodeHistogram {
   IntegerHistogram sums;
   std::size_t kept_bytes{0};
 };
+/**
+ * @brief What a node's children must reach for a split to be allowed, and how sure sums tell.
+ *
+ * Integers are sums of rounded numbers: between the bounds only exact sums decide.
+ */
+struct ClusterReach {
+  /** @brief By padded label: a label with a Hessian above `may` may count, above `does` it does. */
+  AlignedArray<std::int32_t> may, does;
+  /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
+  float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
+};
 /** @brief A node of a cluster. */
 struct ClusterNode {
   std::shared_ptr<Cluster> cluster;
@@ -90,6 +112,7 @@ struct ClusterNode {
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
+  ClusterReach reach;
   ScoreError error;
 };
 
@@ -123,6 +146,58 @@ inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster c
   return totals;
 }
 
+/** @brief How many integers a sum of `n_rows` of them is off at most, all but surely. */
+inline double RoundingOf(double sum, double n_rows, double total) {
+  // Rounded up and down at random, or all alike: then by as much as an average row, or some times
+  // more where rows differ.
+  auto const alike = total > 0.0 ? 4.0 * sum * n_rows / total : n_rows;
+  return std::min(n_rows, 4.0 * std::sqrt(n_rows) + 2.0 + alike);
+}
+
+/** @brief Set the bounds between which integers cannot tell whether a label counts. */
+inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
+                     ClusterNode* node) {
+  auto const& rows = node->cluster->rows;
+  auto& reach = node->reach;
+  constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kAlways = std::numeric_limits<std::int32_t>::min();
+  auto bound = [](double value) {
+    return static_cast<std::int32_t>(std::floor(std::min<double>(value, kNever)));
+  };
+  auto const label_floor = param.reg.LabelFloor();
+  auto const n_rows = static_cast<double>(node->n_rows);
+  auto const padding = param.reg.AllMustCount() ? kAlways : kNever;
+  reach.may.Assign(rows.PaddedLabels(), padding);
+  reach.does.Assign(rows.PaddedLabels(), padding);
+  double unit_of_all{0.0};
+  for (auto const& chunk : rows.Chunks()) {
+    auto const* hess_totals = node->totals.Data() + 2 * chunk.padded_begin + chunk.width;
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const at = chunk.padded_begin + k;
+      double const unit = rows.HessScale()[at];
+      unit_of_all += unit;
+      auto &may = reach.may.Data()[at], &does = reach.does.Data()[at];
+      double const least = label_floor == 0.0 ? 0.0 : unit > 0.0 ? label_floor / unit : kNever;
+      double const error = RoundingOf(least, n_rows, hess_totals[k]);
+      may = bound(least - error - 1.0);
+      // An integer above 0 is a row with half a unit at least.
+      does = least < 0.5 ? 0 : bound(least + error);
+      if (param.reg.lambda == 0.0) {  // what is to be divided by has to be exact enough
+        does = std::max(does,
+                        bound(ScoreError::kLeastExact * RoundingOf(0.0, n_rows, hess_totals[k])));
+      }
+    }
+  }
+  if (param.reg.MeanFloor() > 0.0) {
+    auto const hess = std::accumulate(stats.sums.cbegin() + n_labels, stats.sums.cend(), 0.0);
+    auto const least = param.reg.MeanFloor() * static_cast<double>(n_labels);
+    auto const error = 1e-5 * least + 1e-6 * hess + 4.0 * std::sqrt(n_rows) * unit_of_all;
+    reach.hess = static_cast<float>(hess);
+    reach.least_hess = static_cast<float>(least - error);
+    reach.enough_hess = static_cast<float>(least + error);
+  }
+}
+
 /** @brief Derive what the scores of a node need from its sums. */
 inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
                          ClusterNode* node) {
@@ -144,8 +219,10 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
         sum_rounding += std::isfinite(n_per_hess) ? scale * scale * n_per_hess : 0.0;
       }
       node->total.Data()[at] = static_cast<float>(total);
-      sum_total += grad * grad / total;
-      sum_absolute += std::abs(grad) / (hess + param.reg.lambda);
+      if (auto const weight_of = hess + param.reg.lambda; weight_of > 0.0) {
+        sum_total += grad * grad / total;
+        sum_absolute += std::abs(grad) / weight_of;
+      }
     }
   }
   // Errors of single precision and of integers that are sums of n rounded ones. Where one row is
@@ -155,13 +232,29 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   // H. So G_L^2 / a errs by no more than 2 sqrt(0.75 s^2 n / H) times its root, and so does G_R^2 /
   // b.
   auto const n = std::sqrt(static_cast<float>(node->n_rows));
-  if (param.method == SplitMethod::kSumGain) {
+  bool const is_gain =
+      param.method == SplitMethod::kSumGain || param.method == SplitMethod::kMaxGain;
+  auto const size = is_gain ? std::abs(stats.score) : 4.0 * sum_absolute;
+  auto const rule = param.Rule();
+  if (rule != ScanRule::kPlain) {
+    SetReach(param, n_labels, stats, node);
+  }
+  if (rule == ScanRule::kCounted || rule == ScanRule::kClipped) {
+    // Children's scores as they are; a gradient that alpha all but takes away keeps alpha's error.
+    auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29);
+    auto weight = 0.0;
+    if (param.reg.lambda > 0.0) {
+      weight = param.reg.alpha / param.reg.lambda;
+    } else {
+      relative += 1.0f / static_cast<float>(ScoreError::kLeastExact);
+    }
+    auto const of_alpha = static_cast<double>(n_labels) * weight * (is_gain ? param.reg.alpha : 1);
+    node->error = {relative, relative * static_cast<float>(size + of_alpha), -stats.score};
+  } else if (param.method == SplitMethod::kSumGain) {
     node->error = {1e-5f + std::min(std::ldexp(n * n, -23), std::ldexp(n, -18)), 0.0f,
                    sum_total - stats.score, static_cast<float>(std::sqrt(6.0 * sum_rounding))};
   } else {
     auto const relative = 2e-6f + std::ldexp(n, -24);
-    auto const size =
-        param.method == SplitMethod::kMaxGain ? std::abs(stats.score) : 4.0 * sum_absolute;
     node->error = {relative, relative * static_cast<float>(size), -stats.score};
   }
 }
