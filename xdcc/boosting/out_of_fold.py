@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.out_of_fold import OutOfFold
+from xdcc.boosting.log_loss import LogLoss
 
 type Margins = NDArray[np.float32]
 
@@ -71,7 +72,7 @@ def train_out_of_fold(
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
     held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
-    loss = _LogLoss(data.Y, weight)
+    loss = LogLoss(data.Y, weight)
     margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
     best_loss, n_best = np.inf, 0
     for iteration in range(estimator.n_estimators):
@@ -99,17 +100,3 @@ def train_out_of_fold(
 
     unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
     return OutOfFold(expit(best_margins), [with_booster(each) for each in boosters], unfitted)
-
-
-class _LogLoss:
-    """Sum of the log-loss over known labels, by margins."""
-
-    def __init__(self, Y: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
-        # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it; unknown ones weigh nothing.
-        self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
-        self._weight = np.where(np.isnan(Y), np.float32(0), weight[:, np.newaxis])
-
-    def __call__(self, margins: Margins) -> float:
-        z = margins * self._sign
-        np.logaddexp(z, np.float32(0), out=z)
-        return float(np.multiply(z, self._weight, out=z).sum(dtype=np.float64))

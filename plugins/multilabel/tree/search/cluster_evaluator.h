@@ -374,12 +374,13 @@ class ClusterEvaluator {
                                        std::vector<bst_idx_t> global_rows, bool has_lists,
                                        std::int32_t n_threads) {
     auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
-    auto cluster = std::make_shared<Cluster>(Cluster{
-        RowCluster{n_threads, gradients, std::move(global_rows), !has_lists, std::move(memory)},
-        has_lists,
-        {},
-        {},
-        {}});
+    auto cluster = std::make_shared<Cluster>(
+        Cluster{RowCluster{n_threads, gradients, std::move(global_rows),
+                           !has_lists || param_.HasNarrowScans(), std::move(memory)},
+                has_lists,
+                {},
+                {},
+                {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
