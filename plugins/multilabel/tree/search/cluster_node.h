@@ -44,6 +44,10 @@ struct ClusterParam {
            : reg.MeanFloor() > 0.0                    ? ScanRule::kMean
                                                       : ScanRule::kPlain;
   }
+  /** @brief Whether these scans know narrow chunks of labels only: they keep more of a label. */
+  [[nodiscard]] bool HasNarrowScans() const {
+    return this->Rule() == ScanRule::kCounted || this->Rule() == ScanRule::kClipped;
+  }
 };
 
 /** @brief The entries of a cluster, by block. */

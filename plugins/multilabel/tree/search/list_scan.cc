@@ -264,22 +264,27 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, std::in
 
 template <SplitMethod kMethod, ScanRule kRule>
 ListScanFn ListScanOfWidth(std::size_t width) {
-  switch (width) {
-    case 8:
-      return &ScanList<kMethod, kRule, 8, 1>;
-    case 16:
-      return &ScanList<kMethod, kRule, 16, 1>;
-    case 24:
-      return &ScanList<kMethod, kRule, 8, 3>;
-    case 32:
-      return &ScanList<kMethod, kRule, 16, 2>;
-    case 48:
-      return &ScanList<kMethod, kRule, 16, 3>;
-    case 64:
-      return &ScanList<kMethod, kRule, 16, 4>;
-    default:
-      LOG(FATAL) << "Unreachable";
-      return nullptr;
+  if constexpr (kRule == ScanRule::kCounted || kRule == ScanRule::kClipped) {
+    // Comparisons of vectors that the machine does not have are slow: none is wider than 32 bytes.
+    return width == 8 ? &ScanList<kMethod, kRule, 8, 1> : &ScanList<kMethod, kRule, 8, 2>;
+  } else {
+    switch (width) {
+      case 8:
+        return &ScanList<kMethod, kRule, 8, 1>;
+      case 16:
+        return &ScanList<kMethod, kRule, 16, 1>;
+      case 24:
+        return &ScanList<kMethod, kRule, 8, 3>;
+      case 32:
+        return &ScanList<kMethod, kRule, 16, 2>;
+      case 48:
+        return &ScanList<kMethod, kRule, 16, 3>;
+      case 64:
+        return &ScanList<kMethod, kRule, 16, 4>;
+      default:
+        LOG(FATAL) << "Unreachable";
+        return nullptr;
+    }
   }
 }
 
