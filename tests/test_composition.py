@@ -39,7 +39,7 @@ from xdcc.baselines import (
 )
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
@@ -58,6 +58,9 @@ _SEEDED_TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),
     DynamicChainClassifier(n_estimators=2, n_jobs=1),
+    OrderFreeChainClassifier(
+        MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), n_estimators=3, cv=2, n_jobs=1
+    ),
     BinaryRelevance(n_estimators=3, n_jobs=1),
     ClassifierChain(n_estimators=3, n_jobs=1),
     BinaryRelevance(estimator=_TREE),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc.boomer import BoomerClassifier as BoomerClassifier
     from xdcc.boosting import MultiLabelXGBClassifier as MultiLabelXGBClassifier
     from xdcc.chain import DynamicChainClassifier as DynamicChainClassifier
+    from xdcc.chain import OrderFreeChainClassifier as OrderFreeChainClassifier
     from xdcc.ctbn import CTBNClassifier as CTBNClassifier
     from xdcc.ctbn import CTBNMixtureClassifier as CTBNMixtureClassifier
     from xdcc.decision import KnownLabelsets as KnownLabelsets
@@ -67,6 +68,7 @@ _HOMES = {
     "BoomerClassifier": "boomer",
     "MultiLabelXGBClassifier": "boosting",
     "DynamicChainClassifier": "chain",
+    "OrderFreeChainClassifier": "chain",
     "CTBNClassifier": "ctbn",
     "CTBNMixtureClassifier": "ctbn",
     "KnownLabelsets": "decision",

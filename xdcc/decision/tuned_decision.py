@@ -16,15 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.folds import stratified_folds
-from xdcc.base.labels import Labels
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
+from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import Measure, MeasureName
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
-from xdcc.decision.probabilities import proba_of
+from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, Rule
 from xdcc.decision.wrapper import ClassifierWrapper
@@ -196,16 +195,16 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             sample_weight=weight,
             n_jobs=self.n_jobs,
         )
-        self._constant, self._constant_proba = constant, _ = _constant_labels(labels, weight)
+        self._constant = constant = ConstantLabels.of(labels, weight)
         proba = np.asarray(found.proba, dtype=np.float64)
         scaling = PlattScaling(np.ones(self.n_labels_), np.zeros(self.n_labels_))
-        if self.calibrate and np.isnan(constant).any():
-            varied = np.isnan(constant)
+        varied = constant.varied
+        if self.calibrate and varied.any():
             row_weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
             fitted = calibrate(margins_of(proba[:, varied]), labels[:, varied], row_weight, folds)
             proba[:, varied] = fitted.proba
             scaling.slope[varied], scaling.intercept[varied] = fitted.scaling
-        proba = self._with_constant_labels(proba)
+        proba = constant.in_proba(proba)
         choice = choose_rule(
             labels,
             proba,
@@ -283,21 +282,14 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
     def _proba(self, X: Any) -> Floats:
-        found = (margins_of(proba_of(model, X, self.n_labels_)) for model in self.estimators_)
-        margins = next(found)
-        for more in found:
-            margins += more
-        proba = self.calibration_.proba(margins / len(self.estimators_))
-        return self._with_constant_labels(proba)
+        margins = mean_margins(self.estimators_, X, self.n_labels_)
+        return self._constant.in_proba(self.calibration_.proba(margins))
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
         labels = self.rule_.predict(self._proba(X))
-        is_constant = ~np.isnan(self._constant)
-        labels[:, is_constant] = self._constant[is_constant].astype(np.int64)
+        is_constant = ~self._constant.varied
+        labels[:, is_constant] = self._constant.value[is_constant].astype(np.int64)
         return labels
-
-    def _with_constant_labels(self, proba: Floats) -> Floats:
-        return np.where(np.isnan(self._constant), proba, self._constant_proba)
 
 
 class _Names:
@@ -322,21 +314,3 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(np.iinfo(np.int32).max))
     return 0 if random_state is None else int(random_state)
-
-
-def _constant_labels(Y: Labels, weight: NDArray[np.floating] | None) -> tuple[Floats, Floats]:
-    """Find labels that have one value only, where they are known.
-
-    Returns
-    -------
-    value, proba : float64 arrays of shape (n_labels,)
-        NaN for other labels. The probability is that of Laplace's rule of succession, as no
-        number of rows makes it certain that the next one is no different.
-    """
-    known = ~np.isnan(Y)
-    if weight is not None:
-        known &= weight[:, np.newaxis] > 0
-    n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
-    is_constant = (n_present == 0) | (n_present == n_known)
-    value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
-    return value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan)

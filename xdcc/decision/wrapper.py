@@ -41,12 +41,16 @@ class ClassifierWrapper(MultiLabelEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Tags: X may be what it may be for the estimator."""
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
+        tags.input_tags = get_tags(self._wrapped()).input_tags
         return tags
 
     def _check_params(self) -> None:
         super()._check_params()
-        require_proba(self.estimator)
+        require_proba(self._wrapped())
+
+    def _wrapped(self) -> Any:
+        """Get the other classifier, not fitted."""
+        return self.estimator
 
     def _begin_wrapped_fit(self, X: Any, Y: Any, sample_weight: Any) -> WrappedData:
         """Check parameters, labels and weights, and set what the data say."""

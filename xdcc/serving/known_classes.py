@@ -38,7 +38,7 @@ from xdcc.baselines.xgb_model import XGBModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.design import Design
@@ -47,6 +47,7 @@ from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import PlattScaling
+from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
@@ -253,6 +254,18 @@ def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
         check_boosters(boosters, model.n_features_in_ + n_outputs, n_outputs)
 
 
+def _check_order_free(model: OrderFreeChainClassifier) -> None:
+    n_labels, constant = model.n_labels_, model._constant
+    require(len(model.estimators_) > 0, "estimators_")
+    require(constant.value.shape == constant.proba.shape == (n_labels,), "_constant")
+    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    n_varied = int(constant.varied.sum())
+    scaling = model.calibration_
+    require(scaling.slope.shape == scaling.intercept.shape == (n_varied,), "calibration_")
+    if model.booster_ is not None:
+        check_boosters([model.booster_], 2 * n_varied, n_varied)
+
+
 def _check_thresholds(model: ThresholdClassifier) -> None:
     require(model.thresholds_.shape == (model.n_labels_,), "thresholds_")
 
@@ -260,7 +273,7 @@ def _check_thresholds(model: ThresholdClassifier) -> None:
 def _check_tuned(model: TunedDecisionClassifierCV) -> None:
     n_labels = model.n_labels_
     require(len(model.estimators_) > 0, "estimators_")
-    require(model._constant.shape == model._constant_proba.shape == (n_labels,), "_constant")
+    require(model._constant.value.shape == model._constant.proba.shape == (n_labels,), "_constant")
     require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
     scaling, rule = model.calibration_, model.rule_
     require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
@@ -378,6 +391,18 @@ _KNOWN = (
         n_rounds_=int,
     ),
     _classifier(
+        OrderFreeChainClassifier,
+        _check_order_free,
+        estimators_=list[BaseEstimator],
+        calibration_=PlattScaling,
+        booster_=xgb.Booster | None,
+        losses_=list[float],
+        oof_proba_=NDArray[np.float64],
+        folds_=NDArray[np.int64],
+        _constant=ConstantLabels,
+        _seed=int,
+    ),
+    _classifier(
         ThresholdClassifier,
         _check_thresholds,
         thresholds_=NDArray[np.float64],
@@ -400,8 +425,7 @@ _KNOWN = (
             | MostProbableLabelset
             | F1Maximiser
         ),
-        _constant=NDArray[np.float64],
-        _constant_proba=NDArray[np.float64],
+        _constant=ConstantLabels,
     ),
     _structure(LabelWise),
     _structure(LeastCost),
@@ -417,6 +441,11 @@ _KNOWN = (
     KnownClass(
         LabelCosts,
         {"false_positive": Any, "false_negative": Any},
+        constructed=True,
+    ),
+    KnownClass(
+        ConstantLabels,
+        {"value": NDArray[np.float64], "proba": NDArray[np.float64]},
         constructed=True,
     ),
     KnownClass(
