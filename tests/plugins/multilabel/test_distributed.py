@@ -332,6 +332,13 @@ def test_threads_do_not_change_the_model():
     two, *_ = on_workers(trainer({"nthread": 2}), *data, cuts=(2000,))
     assert one.get_dump(with_stats=True) == two.get_dump(with_stats=True)
 
+    def train(X, Y, weight):
+        return trainer({"nthread": 1 + collective.get_rank()})(X, Y, weight)
+
+    mixed, other = on_workers(train, *data, cuts=(2000,))
+    assert one.get_dump(with_stats=True) == mixed.get_dump(with_stats=True)
+    assert one.get_dump(with_stats=True) == other.get_dump(with_stats=True)
+
 
 def test_metrics_are_of_all_rows():
     metrics = ["logloss", "hamming_loss", "subset_loss", "example_f1", "micro_f1", "macro_f1"]

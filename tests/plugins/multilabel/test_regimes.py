@@ -222,5 +222,5 @@ def test_limits_that_cannot_be_met(params, message):
 def test_more_bins_than_have_numbers():
     values = np.arange(66_000, dtype=np.float32)[:, None]
     matrix = xgb.DMatrix(values, np.c_[values > 9, values > 99], nthread=1)
-    with pytest.raises(xgb.core.XGBoostError, match="Feature 0 has too many bins. Lower max_bin"):
+    with pytest.raises(xgb.core.XGBoostError, match=r"Feature 0 has too many bins\. Lower max_bin"):
         dump(matrix, 1, max_bin=70_000)

@@ -151,11 +151,16 @@ class ClusterSearch : public SplitSearch {
     return first;
   }
 
-  /** @brief Cut the features into blocks, smaller ones where there are too few for all threads. */
+  /**
+   * @brief Cut the features into blocks, smaller ones where there are too few for all threads.
+   *
+   * Workers have the same blocks, whatever number of threads they have.
+   */
   void MakeBlocks(common::HistogramCuts const& cuts, std::size_t bin_bytes) {
     auto const share = cuts.TotalBins() * bin_bytes / (kBlocksPerThread * n_threads_);
-    blocks_ = MakeFeatureBlocks(cuts, bin_bytes,
-                                n_threads_ == 1 ? kBlockBytes : std::min(kBlockBytes, share));
+    bool const is_fixed = n_threads_ == 1 || collective::IsDistributed();
+    blocks_ =
+        MakeFeatureBlocks(cuts, bin_bytes, is_fixed ? kBlockBytes : std::min(kBlockBytes, share));
   }
 
   /**

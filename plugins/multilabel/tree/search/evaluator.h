@@ -10,7 +10,7 @@
 #ifndef XDCC_MULTILABEL_EVALUATOR_H_
 #define XDCC_MULTILABEL_EVALUATOR_H_
 
-#include <algorithm>   // for fill, lower_bound, max, transform
+#include <algorithm>   // for fill, max, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
@@ -19,7 +19,7 @@
 
 #include "../data/bin_index.h"  // for BinIndex
 #include "../split_score.h"     // for ScoreNode, Regularisation
-#include "xgboost/base.h"       // for bst_feature_t, bst_bin_t, bst_idx_t
+#include "xgboost/base.h"       // for bst_bin_t, bst_feature_t, bst_idx_t
 #include "xgboost/logging.h"    // for LOG
 
 namespace xgboost::multilabel {
