@@ -8,13 +8,10 @@
  *
  * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - With categorical features, with parameters that look at single labels' Hessians or clip
- *   weights, with external memory and with several workers, by histograms in double precision
- *   (`histogram_search.h`).
  * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
- *   by a search of its own (`sketch_search.h`), where clusters would do.
+ *   by a search of its own (`sketch_search.h`), where it can do what is asked for.
  *
- * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
+ * The two differ by rounding.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
  * (`leaf_values.h`).
  */
@@ -38,7 +35,6 @@
 #include "leaf_values.h"                      // for GradientBounds
 #include "node_features.h"                    // for AllowedFeatures
 #include "search/cluster_search.h"            // for ClusterSearch
-#include "search/histogram_search.h"          // for HistogramSearch
 #include "search/sketch_search.h"             // for SketchSearch
 #include "search/split_search.h"              // for SplitSearch, TreeRules, TreeData, NodeRequest
 #include "split_score.h"                      // for LabelWeight
@@ -68,7 +64,6 @@ struct ExpandEntry {
 /** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
 struct Workspace {
   ClusterSearch clusters;
-  HistogramSearch histograms;
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, combined, of_leaves;
 
@@ -77,10 +72,7 @@ struct Workspace {
     if (is_sketch && SketchSearch::Serves(rules, data)) {
       return &sketches;
     }
-    if (ClusterSearch::Serves(rules, data)) {
-      return &clusters;
-    }
-    return &histograms;
+    return &clusters;
   }
 };
 

@@ -57,6 +57,10 @@ struct Regularisation {
   [[nodiscard]] double LabelFloor() const {
     return scope == kMeanOfLabels ? 0.0 : min_child_weight;
   }
+  /** @brief Whether every label of a child must reach it. */
+  [[nodiscard]] bool AllMustCount() const { return scope == kAllLabels && min_child_weight > 0.0; }
+  /** @brief The Hessian that the labels' mean must reach. */
+  [[nodiscard]] double MeanFloor() const { return scope == kMeanOfLabels ? min_child_weight : 0.0; }
   /** @brief Which loops these parameters need. */
   [[nodiscard]] LabelRule Rule() const {
     if (alpha != 0.0 || max_delta_step != 0.0) {

@@ -396,6 +396,30 @@ def test_dump_names_the_categories():
     assert f"0:[f{root.feature}:{{{names}}}]" in booster.get_dump()[0]
 
 
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+@pytest.mark.parametrize(
+    "rule",
+    [{}, {"min_child_weight": 2.0}, {"alpha": 1.0}, {"lambda": 0.0}],
+    ids=["plain", "any", "alpha", "no lambda"],
+)
+def test_lists_and_histograms_grow_the_same_trees(rule, method):
+    X, types = make_features([2, 5, 0, 40, 12], n_rows=400)
+    X[:, 1][np.isnan(X[:, 1])] = 0  # most rows: they are not stored
+    X[:200, 1] = 0
+    matrix = matrix_of(X, types, make_labels(X, 4))
+    params = OURS | rule | {"split_method": method}
+    models = {
+        tuple(xgb.train(params | regime, matrix, 3).get_dump(with_stats=True))
+        for regime in (
+            {},
+            {"max_list_rows": 0},
+            {"max_list_rows": 60},
+            {"max_list_rows": 60, "nthread": 3},
+        )
+    }
+    assert len(models) == 1
+
+
 def test_threads_and_quantile_matrices_make_no_difference():
     booster, X, types = train_some()
     Y = make_labels(X, 4)

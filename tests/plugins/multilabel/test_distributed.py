@@ -4,6 +4,8 @@ Most tests let two threads be the workers: XGBoost's communicator belongs to a t
 have few values, so that the workers' merged quantiles are the cuts of a single process.
 """
 
+import subprocess
+import sys
 from itertools import pairwise
 from threading import Thread
 
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from xgboost import collective
 from xgboost.tracker import RabitTracker
 
@@ -236,11 +240,104 @@ def test_other_parameters(params):
     assert trainer()(*data).get_dump() != train(*data).get_dump(), "the parameter does nothing"
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    method=st.sampled_from(SPLIT_METHODS),
+    params=st.fixed_dictionaries(
+        {},
+        optional={
+            "min_child_weight": st.sampled_from([1e-30, 3.0]),
+            "min_child_weight_scope": st.sampled_from(["any", "all", "mean"]),
+            "reg_alpha": st.sampled_from([0.5]),
+            "max_delta_step": st.sampled_from([0.3]),
+            "reg_lambda": st.sampled_from([0.01, 5.0]),
+            "gamma": st.sampled_from([1.0]),
+            "colsample_bynode": st.sampled_from([0.5]),
+            "max_depth": st.sampled_from([1, 9]),
+            "max_bin": st.sampled_from([32]),
+            "max_histogram_mib": st.sampled_from([1]),
+            "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+        },
+    ),
+    options=st.fixed_dictionaries(
+        {name: st.booleans() for name in ("missing", "unknown", "weighted")}
+    ),
+    cuts=st.sampled_from([(130,), (7,), (150, 160)]),
+    lossguide=st.booleans(),
+)
+def test_any_parameters_bit_for_bit(method, params, options, cuts, lossguide):
+    data = make_data(n=300, seed=20, **options)
+    # The estimate of base_score is a mean, whose last bit depends on the order of rows.
+    params = params | {"split_method": method, "objective": "multilabel:logistic"}
+    params |= {"base_score": 0.5, "seed": 3, **POLICIES["lossguide" if lossguide else "depthwise"]}
+    boosters = on_workers(trainer(params, n_rounds=2), *data, cuts=cuts)
+    expected = trainer(params, n_rounds=2)(*data).get_dump(with_stats=True)
+    for booster in boosters:
+        assert booster.get_dump(with_stats=True) == expected
+
+
+def test_nodes_that_shrink_far():
+    # From 4000 rows to few: their integers are made anew on the way.
+    data = make_data(n=4000, seed=21)
+    train = trainer({"max_depth": 14, "base_score": 0.5, "objective": "multilabel:sumGain"})
+    expected = train(*data).get_dump(with_stats=True)
+    for booster in on_workers(train, *data, cuts=(1500,)):
+        assert booster.get_dump(with_stats=True) == expected
+
+
+WORKER = """
+import os, sys
+import numpy as np, xgboost as xgb
+from xgboost import collective
+
+rank, port = sys.argv[1:]
+X = np.random.default_rng(int(rank)).integers(0, 9, size=(200, 5)).astype(float)
+Y = (X[:, :3] > 4).astype(float)
+
+class Leave(xgb.callback.TrainingCallback):
+    def after_iteration(self, model, epoch, evals_log):
+        if rank == "1" and epoch == 1:
+            os._exit(7)
+        return False
+
+arguments = {"dmlc_communicator": "rabit", "dmlc_tracker_uri": "127.0.0.1", "dmlc_task_id": rank}
+arguments |= {"dmlc_tracker_port": int(port), "dmlc_timeout": 10, "dmlc_retry": 1}
+with collective.CommunicatorContext(**arguments):
+    try:
+        params = {"objective": "multilabel:logistic", "nthread": 1}
+        xgb.train(params, xgb.DMatrix(X, Y), 50, callbacks=[Leave()])
+    except xgb.core.XGBoostError as error:
+        print(error)
+        sys.stdout.flush()
+        os._exit(3)
+"""
+
+
+# The tracker loses a worker, too, and says so when it is forgotten.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_worker_that_disappears_is_an_error():
+    tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", sortby="task", timeout=30)
+    tracker.start()
+    port = str(tracker.worker_args()["dmlc_tracker_port"])
+    command = [sys.executable, "-P", "-c", WORKER]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    workers = [subprocess.Popen([*command, str(rank), port], **pipes) for rank in range(2)]
+    output = [worker.communicate(timeout=120)[0] for worker in workers]
+    assert [worker.returncode for worker in workers] == [3, 7], output
+
+
 def test_threads_do_not_change_the_model():
     data = make_data(n=3000, seed=9)
     one, *_ = on_workers(trainer(), *data, cuts=(2000,))
     two, *_ = on_workers(trainer({"nthread": 2}), *data, cuts=(2000,))
     assert one.get_dump(with_stats=True) == two.get_dump(with_stats=True)
+
+    def train(X, Y, weight):
+        return trainer({"nthread": 1 + collective.get_rank()})(X, Y, weight)
+
+    mixed, other = on_workers(train, *data, cuts=(2000,))
+    assert one.get_dump(with_stats=True) == mixed.get_dump(with_stats=True)
+    assert one.get_dump(with_stats=True) == other.get_dump(with_stats=True)
 
 
 def test_metrics_are_of_all_rows():

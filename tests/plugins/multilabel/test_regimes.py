@@ -1,8 +1,8 @@
 """Lists, histograms, their mixtures and any number of threads grow the same trees, bit for bit.
 
 `max_list_rows` says up to how many rows a node keeps sorted lists, `max_histogram_mib` how much
-memory histograms may take. The double-precision histograms of other paths (`min_child_weight`,
-external memory) are an oracle for both: there every split is scored exactly.
+memory histograms may take. `RULES` are what scans have loops of their own for; a floor that no
+label's Hessian falls below changes nothing but these loops.
 """
 
 import numpy as np
@@ -38,6 +38,17 @@ def make_data(kind, n_rows=400, n_features=12, n_labels=5, seed=0):
     return xgb.DMatrix(X, Y, nthread=1)
 
 
+RULES = {
+    "any": {"min_child_weight": 1.0},
+    "all": {"min_child_weight": 0.4, "min_child_weight_scope": "all"},
+    "mean": {"min_child_weight": 2.0, "min_child_weight_scope": "mean"},
+    "alpha": {"alpha": 1.5},
+    "alpha, mean": {"alpha": 0.7, "min_child_weight": 1.0, "min_child_weight_scope": "mean"},
+    "clipped": {"max_delta_step": 0.4},
+    "clipped, any": {"max_delta_step": 0.4, "alpha": 0.3, "min_child_weight": 2.0},
+    "no lambda": {"lambda": 0.0},
+    "no lambda, all": {"lambda": 0, "min_child_weight": 0.3, "min_child_weight_scope": "all"},
+}
 KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "unknown"]
 
 
@@ -66,14 +77,29 @@ def test_lists_and_histograms_grow_the_same_trees(kind, method):
         assert dump(matrix, objective=objective, max_list_rows=max_list_rows) == lists
 
 
+@pytest.mark.parametrize("base_score", [0.5, 0.2])  # the first sums of Hessians hit 1 or miss it
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_every_rule_in_every_regime(method, rule, kind, base_score):
+    matrix = make_data(kind, n_labels=3)
+    params = rule | {"objective": f"multilabel:{method}", "base_score": base_score}
+    lists = dump(matrix, 3, **params)
+    assert sum(tree.count("leaf") for tree in lists) > 3
+    for max_list_rows in (0, 60):
+        assert dump(matrix, 3, **params, max_list_rows=max_list_rows) == lists
+    assert dump(matrix, 3, **params, max_list_rows=60, nthread=3) == lists
+
+
 @pytest.mark.parametrize("method", SPLIT_METHODS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_exact_scores_choose_the_same_splits(kind, method):
-    # A floor that no label's Hessian falls below changes nothing but the path.
+def test_floor_below_all_hessians(kind, method):
     matrix = make_data(kind)
     params = {"objective": f"multilabel:{method}", "base_score": 0.5}
-    exact = dump(matrix, **params, min_child_weight=1e-30, min_child_weight_scope="any")
-    assert dump(matrix, **params) == exact
+    plain = dump(matrix, **params)
+    assert dump(matrix, **params, min_child_weight=1e-30) == plain
+    assert dump(matrix, **params, min_child_weight=1e-30, min_child_weight_scope="mean") == plain
+    assert dump(matrix, **params, max_delta_step=1e30) == plain
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 8, 9, 17, 33, 64, 65, 150])
@@ -81,9 +107,12 @@ def test_any_number_of_labels(n_labels):
     # Chunks of labels of every width, alone and beside others.
     matrix = make_data("zeros", n_rows=150, n_labels=n_labels)
     for method in ("sumGain", "maxWeight"):
-        exact = dump(matrix, 2, min_child_weight=1e-30, split_method=method)
+        trees = dump(matrix, 2, min_child_weight=1e-30, split_method=method)
         for max_list_rows in (0, 1000):
-            assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == exact
+            assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == trees
+        for rule in RULES.values():
+            lists = dump(matrix, 2, split_method=method, **rule)
+            assert dump(matrix, 2, split_method=method, max_list_rows=0, **rule) == lists
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,15 +166,20 @@ def test_other_parameters(params):
         max_size=30,
     ),
     method=st.sampled_from(SPLIT_METHODS),
+    rule=st.sampled_from(list(RULES.values())),
+    base_score=st.sampled_from([0.5, 0.3]),
 )
-def test_ties(values, method):
+def test_ties(values, method, rule, base_score):
     # Few values: many splits have the same gain, and the order of preference decides.
     table = np.array(values)
     X, code = table[:, [0, 1, 1, 0]], table[:, 2].astype(int)
     matrix = xgb.DMatrix(X, np.c_[code & 1, code >> 1], nthread=1)
-    exact = dump(matrix, 2, split_method=method, min_child_weight=1e-30)
+    params = {"split_method": method, "base_score": base_score}
+    floored = dump(matrix, 2, **params, min_child_weight=1e-30)
+    ruled = dump(matrix, 2, **params, **rule)
     for max_list_rows in (0, 4, 100):
-        assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == exact
+        assert dump(matrix, 2, **params, max_list_rows=max_list_rows) == floored
+        assert dump(matrix, 2, **params, **rule, max_list_rows=max_list_rows) == ruled
 
 
 def test_change_of_matrix_and_of_regime_between_rounds():
@@ -177,13 +211,16 @@ def test_change_of_matrix_and_of_regime_between_rounds():
             r"max_histogram_mib=1 is too little: a block of features with 256 bins and 1200 labels "
             r"takes 2\.\d+ MiB for each of 1 threads. Raise it to 3, or lower max_bin or nthread",
         ),
-        (
-            {"max_histogram_mib": 1, "min_child_weight": 1},
-            r"takes 4\.\d+ MiB for each of 1 threads. Raise it to 5",
-        ),
     ],
 )
 def test_limits_that_cannot_be_met(params, message):
     matrix = make_data("dense", n_rows=300, n_features=1, n_labels=1200)
     with pytest.raises(xgb.core.XGBoostError, match=message):
         dump(matrix, 1, **params)
+
+
+def test_more_bins_than_have_numbers():
+    values = np.arange(66_000, dtype=np.float32)[:, None]
+    matrix = xgb.DMatrix(values, np.c_[values > 9, values > 99], nthread=1)
+    with pytest.raises(xgb.core.XGBoostError, match=r"Feature 0 has too many bins\. Lower max_bin"):
+        dump(matrix, 1, max_bin=70_000)

@@ -409,7 +409,7 @@ def test_infinite_gradients(sketch_size):
 
 
 def test_categories_and_external_memory(in_batches):
-    """What the fast search does not know goes through the general engine."""
+    """What the search on directions does not know goes through clusters."""
     X, Y = make_data(n_labels=3)
     params = {"objective": "multilabel:logistic", "sketch_size": 1, "nthread": 1, "max_depth": 4}
     pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y))

@@ -79,7 +79,13 @@ def regularisations():
     )
 
 
-def check(case: Case, method: str, scope: str, regularisation: dict[str, float]) -> int:
+def check(
+    case: Case,
+    method: str,
+    scope: str,
+    regularisation: dict[str, float],
+    max_list_rows: int = -1,
+) -> int:
     """Compare every tree of a booster with the twin; return the number of equal nodes."""
     params: dict[str, Any] = {
         "objective": "multilabel:logistic",
@@ -90,6 +96,7 @@ def check(case: Case, method: str, scope: str, regularisation: dict[str, float])
         "learning_rate": LEARNING_RATE,
         "base_score": 0.5,
         "nthread": 1,
+        "max_list_rows": max_list_rows,
         **regularisation,
     }
     if case.has_label_features:
@@ -117,15 +124,20 @@ def check(case: Case, method: str, scope: str, regularisation: dict[str, float])
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("method", SPLIT_METHODS)
 @settings(max_examples=15, deadline=None)
-@given(case=cases(), regularisation=regularisations())
-def test_agrees_with_the_twin(method, scope, case, regularisation):
-    check(case, method, scope, regularisation)
+@given(
+    case=cases(),
+    regularisation=regularisations(),
+    max_list_rows=st.sampled_from([-1, 0, 9]),  # lists, histograms, and from these to lists
+)
+def test_agrees_with_the_twin(method, scope, case, regularisation, max_list_rows):
+    check(case, method, scope, regularisation, max_list_rows)
 
 
+@pytest.mark.parametrize("max_list_rows", [-1, 0, 25])
 @pytest.mark.parametrize("has_label_features", [False, True])
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("method", SPLIT_METHODS)
-def test_agrees_with_the_twin_all_the_way_down(method, scope, has_label_features):
+def test_agrees_with_the_twin_all_the_way_down(method, scope, has_label_features, max_list_rows):
     """On data without equal gains, so that whole trees are compared."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(70, 4))
@@ -136,5 +148,21 @@ def test_agrees_with_the_twin_all_the_way_down(method, scope, has_label_features
         known = np.where(rng.random(Y.shape) < 0.2, rng.random(Y.shape), np.nan)
         X = np.hstack([X, known])
     case = Case(X, Y, rng.uniform(0.5, 2, size=70), has_label_features)
-    equal_nodes = check(case, method, scope, {"min_child_weight": 0.5, "reg_lambda": 1})
+    floor = {"min_child_weight": 0.5, "reg_lambda": 1}
+    equal_nodes = check(case, method, scope, floor, max_list_rows)
     assert equal_nodes > 10
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_splits_that_are_refused_do_not_hide_the_best_allowed_one(scope):
+    """One row pulls more than all others, and may not stand alone."""
+    rng = np.random.default_rng(5)
+    X = np.arange(60.0).reshape(-1, 1)
+    Y = (X[:, :1] > [20, 40]).astype(np.float64)
+    Y[-1] = 0
+    weight = np.ones(60)
+    weight[-1] = 3.9  # its Hessian is .975
+    case = Case(np.hstack([X, rng.normal(size=(60, 3))]), Y, weight, has_label_features=False)
+    for max_list_rows in (-1, 0):
+        floor = {"min_child_weight": 1.0}
+        assert check(case, "sumGain", scope, floor, max_list_rows) > 4

@@ -3,8 +3,8 @@
  *
  * A block keeps its own rows, one behind the other, so that filling its histogram reads memory in
  * order. It leaves out what need not be added up: where a feature has no missing values and at
- * least half of the page's rows fall into one bin (the zeros of a sparse feature, say), that
- * *default bin* is not stored. Its sums are the node's sums less those of the other bins, exactly,
+ * least half of all rows fall into one bin (the zeros of a sparse feature, say), that *default bin*
+ * is not stored. Its sums are the node's sums less those of the other bins, exactly,
  * since sums are exact (see `gradient_matrix.h`).
  *
  * On request a block in which every feature has a bin to store in every row keeps its bins column
@@ -18,6 +18,7 @@
 #include <cstdint>    // for uint16_t, uint32_t, uint8_t
 #include <limits>     // for numeric_limits
 #include <numeric>    // for accumulate
+#include <utility>    // for move
 #include <vector>     // for vector
 
 #include "../../../../src/common/hist_util.h"        // for HistogramCuts, DispatchBinType
@@ -60,6 +61,29 @@ inline std::vector<FeatureBlock> MakeFeatureBlocks(common::HistogramCuts const& 
   return blocks;
 }
 
+/** @brief No bin: a feature without default bin. */
+inline constexpr bst_bin_t kNoDefaultBin = -1;
+
+/**
+ * @brief Find the default bin of each feature, `kNoDefaultBin` if it has none.
+ *
+ * @param counts Number of rows in each bin, of all pages and workers.
+ */
+inline std::vector<bst_bin_t> FindDefaultBins(common::HistogramCuts const& cuts,
+                                              std::vector<double> const& counts, double n_rows) {
+  auto const& ptrs = cuts.Ptrs();
+  std::vector<bst_bin_t> bins(cuts.NumFeatures(), kNoDefaultBin);
+  for (bst_feature_t f = 0; f < bins.size(); ++f) {
+    auto const begin = counts.cbegin() + ptrs[f], end = counts.cbegin() + ptrs[f + 1];
+    bool const misses_none = std::accumulate(begin, end, 0.0) == n_rows;
+    auto const largest = std::max_element(begin, end);
+    if (misses_none && largest != end && 2.0 * *largest >= n_rows) {
+      bins[f] = static_cast<bst_bin_t>(ptrs[f] + (largest - begin));
+    }
+  }
+  return bins;
+}
+
 /** @brief The rows of a block: row r has the bins [row_ptr[r - base_rowid], next). */
 struct BlockRowsView {
   /** @brief Null where the block keeps columns. */
@@ -69,26 +93,34 @@ struct BlockRowsView {
   bst_idx_t base_rowid;
 };
 
+/** @brief The bins of a feature, by global row. */
+struct BinColumn {
+  std::uint16_t const* bins;
+  bst_idx_t base_rowid;
+
+  std::uint16_t operator[](bst_idx_t row) const { return bins[row - base_rowid]; }
+};
+
 class BinIndex {
  public:
-  static constexpr bst_bin_t kNoBin = -1;
+  static constexpr bst_bin_t kNoBin = kNoDefaultBin;
+
+  /** @brief An index without rows, which says what the default bins are. */
+  explicit BinIndex(std::vector<bst_bin_t> default_bins) : default_bin_{std::move(default_bins)} {}
 
   /**
    * @brief Read a page.
    *
-   * @param default_bins Whether to leave out default bins. Only where the page is all of the data:
-   *                     other pages may have other ones.
+   * @param default_bins By feature: the bin that is left out.
    * @param columns      Whether to keep columns where that is possible.
    */
   BinIndex(Context const* ctx, GHistIndexMatrix const& page,
-           std::vector<FeatureBlock> const& blocks, bool default_bins, bool columns)
+           std::vector<FeatureBlock> const& blocks, std::vector<bst_bin_t> default_bins,
+           bool columns)
       : base_rowid_{page.base_rowid},
         n_rows_{page.Size()},
-        default_bin_(page.Features(), bst_bin_t{kNoBin}),
+        default_bin_{std::move(default_bins)},
         blocks_(blocks.size()) {
-    if (default_bins) {
-      this->FindDefaultBins(page);
-    }
     common::ParallelFor(blocks.size(), ctx->Threads(), common::Sched::Dyn(1), [&](auto b) {
       common::DispatchBinType(page.index.GetBinTypeSize(), [&](auto t) {
         using BinT = decltype(t);
@@ -103,6 +135,9 @@ class BinIndex {
     });
   }
 
+  /** @brief The rows are [BaseRow(), BaseRow() + NumRows()). */
+  [[nodiscard]] bst_idx_t BaseRow() const { return base_rowid_; }
+  [[nodiscard]] bst_idx_t NumRows() const { return n_rows_; }
   [[nodiscard]] BlockRowsView Rows(std::size_t block) const {
     return {blocks_[block].row_ptr.data(), blocks_[block].bins.data(), base_rowid_};
   }
@@ -111,11 +146,11 @@ class BinIndex {
   /** @brief Mean number of a row's entries in a block. */
   [[nodiscard]] double EntriesPerRow(std::size_t block) const {
     auto const n_entries = blocks_[block].bins.size() + blocks_[block].columns.size();
-    return static_cast<double>(n_entries) / static_cast<double>(n_rows_);
+    return static_cast<double>(n_entries) / static_cast<double>(std::max<bst_idx_t>(1, n_rows_));
   }
-  /** @brief The bins of a block's feature, by row. [n_rows] */
-  [[nodiscard]] std::uint16_t const* Column(std::size_t block, std::size_t feature) const {
-    return blocks_[block].columns.data() + feature * n_rows_;
+  /** @brief The bins of a block's feature. */
+  [[nodiscard]] BinColumn Column(std::size_t block, std::size_t feature) const {
+    return {blocks_[block].columns.data() + feature * n_rows_, base_rowid_};
   }
   /** @brief The bin of a feature that is not stored, `kNoBin` if all are. */
   [[nodiscard]] bst_bin_t DefaultBin(bst_feature_t fidx) const { return default_bin_[fidx]; }
@@ -132,19 +167,6 @@ class BinIndex {
       row_ptr.push_back(static_cast<std::uint32_t>(bins.size()));
     }
   };
-
-  void FindDefaultBins(GHistIndexMatrix const& page) {
-    auto const& ptrs = page.cut.Ptrs();
-    for (bst_feature_t f = 0; f < page.Features(); ++f) {
-      auto const begin = page.hit_count.begin() + ptrs[f],
-                 end = page.hit_count.begin() + ptrs[f + 1];
-      bool const misses_none = std::accumulate(begin, end, std::size_t{0}) == page.Size();
-      auto const largest = std::max_element(begin, end);
-      if (misses_none && largest != end && *largest >= page.Size() - page.Size() / 2) {
-        default_bin_[f] = static_cast<bst_bin_t>(ptrs[f] + (largest - begin));
-      }
-    }
-  }
 
   [[nodiscard]] bool StoresAll(FeatureBlock const& block) const {
     return std::all_of(default_bin_.cbegin() + block.begin, default_bin_.cbegin() + block.end,
@@ -206,8 +228,8 @@ class BinIndex {
     }
   }
 
-  bst_idx_t base_rowid_;
-  bst_idx_t n_rows_;
+  bst_idx_t base_rowid_{0};
+  bst_idx_t n_rows_{0};
   std::vector<bst_bin_t> default_bin_;  // by feature
   std::vector<BlockRows> blocks_;
 };

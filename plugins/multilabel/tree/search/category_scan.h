@@ -1,5 +1,5 @@
 /**
- * @brief Finds the best split of a node on a categorical feature, from the feature's histogram.
+ * @brief Finds the best split of a node on a categorical feature, from the sums of its categories.
  *
  * A split names the categories that go right; the others go left. As XGBoost's own updaters do:
  *
@@ -16,7 +16,8 @@
  * plays no part in it, or rare categories would be all alike. Equal keys keep the order of codes.
  *
  * Among splits of equal gain the first one is taken, in the order above. Categories without rows in
- * the node have the key 0 and take part: where they go matters when predicting.
+ * the node have the key 0 and take part: where they go matters when predicting. A split that one of
+ * them makes of another one gains the same, so it need not be scored.
  */
 #ifndef XDCC_MULTILABEL_CATEGORY_SCAN_H_
 #define XDCC_MULTILABEL_CATEGORY_SCAN_H_
@@ -26,15 +27,15 @@
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus, plus
 #include <numeric>     // for iota
-#include <utility>     // for move
+#include <utility>     // for exchange, move
 #include <vector>      // for vector
 
 #include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
 #include "../../../../src/tree/param.h"          // for TrainParam
 #include "../data/bin_index.h"                   // for BinIndex
 #include "../split_score.h"                      // for LabelWeight, Regularisation
-#include "evaluator.h"     // for BestSplit, FeatureHistogram, NodeStats, Split
-#include "xgboost/span.h"  // for Span
+#include "evaluator.h"                           // for BestSplit, NodeStats, Split, SplitScanner
+#include "xgboost/span.h"                        // for Span
 
 namespace xgboost::multilabel {
 /** @brief Working memory of one thread. */
@@ -47,6 +48,7 @@ class CategoryScanner {
   std::size_t max_threshold_;
 
   std::vector<double const*> sums_;  // by category
+  std::vector<double> zeros_;        // sums of a category without rows
   std::vector<double> default_;      // sums of the default bin
   std::vector<double> missing_;      // sums of the rows without a value
   std::vector<double> right_;        // sums of the right child
@@ -55,23 +57,28 @@ class CategoryScanner {
   std::vector<std::uint32_t> categories_;  // codes, in the order of keys if they are sorted
 
   /** @brief Find the sums of every category, and of the rows without a value. */
-  void Read(FeatureHistogram const& hist, NodeStats const& node) {
-    auto const n = hist.end - hist.begin;
-    sums_.resize(n);
-    // Stored nowhere are the rows of the default bin, or else those without a value.
-    bool const has_default = hist.default_bin != BinIndex::kNoBin;
+  void Read(CategorySums const& stored, NodeStats const& node) {
+    auto const n = stored.by_category.size();
+    // Stored nowhere are the rows of the default category, or else those without a value.
+    bool const has_default = stored.default_category != BinIndex::kNoBin;
     auto& others = has_default ? default_ : missing_;
     std::fill(missing_.begin(), missing_.end(), 0.0);
     others = node.sums;
-    for (std::uint32_t c = 0; c < n; ++c) {
-      sums_[c] = hist.block.Sums(hist.begin - hist.origin + c);
-      std::transform(others.cbegin(), others.cend(), sums_[c], others.begin(), std::minus<>{});
+    sums_.assign(n, zeros_.data());
+    for (std::size_t c = 0; c < n; ++c) {
+      if (auto const* sums = stored.by_category[c]) {
+        sums_[c] = sums;
+        std::transform(others.cbegin(), others.cend(), sums, others.begin(), std::minus<>{});
+      }
     }
     if (has_default) {
-      sums_[hist.default_bin - hist.begin] = default_.data();
+      sums_[stored.default_category] = default_.data();
     }
     categories_.resize(n);
     std::iota(categories_.begin(), categories_.end(), 0);
+  }
+  [[nodiscard]] bool IsEmpty(std::uint32_t category) const {
+    return sums_[category] == zeros_.data();
   }
 
   /** @brief Weight of a label in single precision, as leaves have it. */
@@ -84,8 +91,8 @@ class CategoryScanner {
       node_weights_[j] = n_labels_ == 1 ? 1.0f : this->Weight(node.sums.data(), j);
     }
     keys_.assign(sums_.size(), 0.0);
-    for (std::size_t c = 0; c < sums_.size(); ++c) {
-      for (std::size_t j = 0; j < n_labels_; ++j) {
+    for (std::uint32_t c = 0; c < sums_.size(); ++c) {
+      for (std::size_t j = 0; !this->IsEmpty(c) && j < n_labels_; ++j) {
         // Products in single precision: the order is that of XGBoost's own updater.
         keys_[c] += node_weights_[j] * this->Weight(sums_[c], j);
       }
@@ -95,9 +102,9 @@ class CategoryScanner {
   }
 
   /** @brief Take the split with `right_` if it is the best so far. */
-  void Offer(FeatureHistogram const& hist, NodeStats const& node, bool default_left,
+  void Offer(bst_feature_t feature, NodeStats const& node, bool default_left,
              common::Span<std::uint32_t const> right_categories, BestSplit* best) {
-    Split split{(scanner_.*gain_)(right_, node), hist.feature, 0.0f, default_left, {}};
+    Split split{(scanner_.*gain_)(right_, node), feature, 0.0f, default_left, {}};
     if (!split.Beats(best->split)) {
       return;
     }
@@ -112,30 +119,38 @@ class CategoryScanner {
                    std::minus<>{});
   }
 
-  void ScanOneHot(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+  void ScanOneHot(bst_feature_t feature, NodeStats const& node, BestSplit* best) {
+    bool has_empty{false};
     for (std::uint32_t const& c : categories_) {
+      if (this->IsEmpty(c) && std::exchange(has_empty, true)) {
+        continue;
+      }
       right_.assign(sums_[c], sums_[c] + 2 * n_labels_);
-      this->Offer(hist, node, true, {&c, 1}, best);
+      this->Offer(feature, node, true, {&c, 1}, best);
       std::transform(right_.cbegin(), right_.cend(), missing_.cbegin(), right_.begin(),
                      std::plus<>{});
-      this->Offer(hist, node, false, {&c, 1}, best);
+      this->Offer(feature, node, false, {&c, 1}, best);
     }
   }
 
-  void ScanPartitions(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+  void ScanPartitions(bst_feature_t feature, NodeStats const& node, BestSplit* best) {
     auto const n = categories_.size(), n_parted = std::min(n, max_threshold_);
     common::Span<std::uint32_t const> const sorted{categories_};
     right_.assign(2 * n_labels_, 0.0);
     for (std::size_t k = 1; k < n_parted; ++k) {
-      auto const* sums = sums_[categories_[k - 1]];
-      std::transform(right_.cbegin(), right_.cend(), sums, right_.begin(), std::plus<>{});
-      this->Offer(hist, node, true, sorted.first(k), best);
+      auto const c = categories_[k - 1];
+      if (!this->IsEmpty(c)) {
+        std::transform(right_.cbegin(), right_.cend(), sums_[c], right_.begin(), std::plus<>{});
+        this->Offer(feature, node, true, sorted.first(k), best);
+      }
     }
     right_ = node.sums;
     for (std::size_t k = 1; k < n_parted; ++k) {
-      auto const* sums = sums_[categories_[n - k]];
-      std::transform(right_.cbegin(), right_.cend(), sums, right_.begin(), std::minus<>{});
-      this->Offer(hist, node, false, sorted.first(n - k), best);
+      auto const c = categories_[n - k];
+      if (!this->IsEmpty(c)) {
+        std::transform(right_.cbegin(), right_.cend(), sums_[c], right_.begin(), std::minus<>{});
+        this->Offer(feature, node, false, sorted.first(n - k), best);
+      }
     }
   }
 
@@ -148,19 +163,20 @@ class CategoryScanner {
         n_labels_{n_labels},
         max_to_onehot_{param.max_cat_to_onehot},
         max_threshold_{static_cast<std::size_t>(param.max_cat_threshold)},
+        zeros_(2 * n_labels, 0.0),
         missing_(2 * n_labels),
         node_weights_(n_labels) {
     weight_reg_.min_child_weight = 0.0;
   }
 
   /** @brief Update the best split of a node with those of one feature. */
-  void Scan(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
-    this->Read(hist, node);
+  void Scan(CategorySums const& stored, NodeStats const& node, BestSplit* best) {
+    this->Read(stored, node);
     if (common::UseOneHot(sums_.size(), max_to_onehot_)) {
-      this->ScanOneHot(hist, node, best);
+      this->ScanOneHot(stored.feature, node, best);
     } else {
       this->Sort(node);
-      this->ScanPartitions(hist, node, best);
+      this->ScanPartitions(stored.feature, node, best);
     }
   }
 };

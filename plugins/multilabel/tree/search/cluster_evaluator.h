@@ -17,32 +17,42 @@
  *
  * Sums from which siblings' sums can follow are kept up to a limit on memory; beyond it they are
  * added up again.
+ *
+ * Rows may be shared out: among the pages of external memory, among workers, or both. Then all
+ * nodes have histograms. Those of a group of tasks are filled page by page and added up over the
+ * workers, as integers, and so are the exact sums of candidates: each worker searches on the same
+ * numbers, and finds what one process with all rows would. A node with few of its cluster's rows
+ * becomes a cluster of its own, whose integers are finer.
  */
 #ifndef XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 #define XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 
-#include <algorithm>  // for copy_n, fill_n, max, min
-#include <array>      // for array
-#include <atomic>     // for atomic
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t, uint32_t
-#include <limits>     // for numeric_limits
-#include <memory>     // for make_shared, shared_ptr
-#include <mutex>      // for lock_guard, mutex
-#include <numeric>    // for accumulate, iota
-#include <utility>    // for move
-#include <vector>     // for vector
+#include <algorithm>   // for copy_n, fill_n, max, min
+#include <array>       // for array
+#include <atomic>      // for atomic
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, int64_t, uint8_t, uint32_t
+#include <functional>  // for function
+#include <limits>      // for numeric_limits
+#include <memory>      // for make_shared, shared_ptr
+#include <mutex>       // for lock_guard, mutex
+#include <numeric>     // for accumulate, iota
+#include <utility>     // for move
+#include <vector>      // for vector
 
-#include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "../data/aligned_array.h"                   // for AlignedArray, MemoryPool
-#include "../data/gradient_matrix.h"                 // for GradientMatrix
-#include "cluster_node.h"                            // for ClusterNode, ClusterParam, RootLists
+#include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
+#include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
+#include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../data/aligned_array.h"                        // for AlignedArray, MemoryPool
+#include "../data/gradient_matrix.h"                      // for GradientMatrix
+#include "cluster_node.h"        // for ClusterNode, ClusterParam, RootLists
 #include "cluster_scan.h"        // for MakeListRanges, MakeBinRanges, ScoreSplits
-#include "evaluator.h"           // for NodeStats, Split, SplitScanner
+#include "evaluator.h"           // for NodeStats, Split
 #include "integer_histogram.h"   // for BinSortBuffer, IntegerHistogram
 #include "row_cluster.h"         // for RowCluster
 #include "row_lists.h"           // for MakeLists, PartLists
-#include "split_candidate.h"     // for CandidateContext, Decide, RunningBest
+#include "split_candidate.h"     // for CandidateContext, Decide, RunningBest, ThreadScanners
 #include "xgboost/base.h"        // for bst_idx_t, bst_node_t
 #include "xgboost/context.h"     // for Context
 #include "xgboost/logging.h"     // for CHECK_EQ
@@ -50,6 +60,9 @@
 #include "xgboost/tree_model.h"  // for RegTree
 
 namespace xgboost::multilabel {
+/** @brief Calls a function with the bins of each page, one after the other. */
+using PageVisitor = std::function<void(std::function<void(BinIndex const&)> const&)>;
+
 class ClusterEvaluator {
  public:
   /** @brief Row numbers of lists have 16 bits. */
@@ -60,20 +73,30 @@ class ClusterEvaluator {
     bst_node_t nid;
     /** @brief `RegTree::kInvalidNodeId` for the root. */
     bst_node_t parent;
-    /** @brief Global indices of the node's rows. */
-    common::Span<bst_idx_t const> rows;
+    /** @brief Global indices of the node's rows, by page. */
+    std::vector<common::Span<bst_idx_t const>> rows;
     /** @brief By feature: whether the node may be split on it; null: on all. */
     std::uint8_t const* allowed;
     NodeStats* stats;
     Split* split;
   };
 
+  /** @brief What a tree grows on. */
+  struct Shape {
+    std::size_t n_blocks, n_labels;
+    /** @brief On this worker. */
+    bst_idx_t n_rows;
+    /** @brief Whether there are several pages or workers. */
+    bool is_shared;
+  };
+
   /** @brief Begin a tree. */
-  void Reset(Context const* ctx, ClusterParam const& param, std::size_t n_blocks, bst_idx_t n_rows,
-             std::size_t n_labels) {
+  void Reset(Context const* ctx, ClusterParam const& param, Shape const& shape) {
+    ctx_ = ctx;
     n_threads_ = ctx->Threads();
     param_ = param;
-    n_labels_ = n_labels;
+    n_labels_ = shape.n_labels;
+    is_shared_ = shape.is_shared;
     for (auto& node : nodes_) {
       if (node.cluster && node.cluster.use_count() == 1) {
         cluster_memory_.GiveBack(node.cluster->rows.Release());
@@ -86,38 +109,40 @@ class ClusterEvaluator {
     }
     nodes_.clear();
     CHECK_EQ(kept_bytes_.load(), 0);
-    local_rows_.resize(n_rows);
+    local_rows_.resize(shape.n_rows);
+    numbers_.resize(shape.n_rows);
+    std::iota(numbers_.begin(), numbers_.end(), 0);
     buffers_.resize(n_threads_);
-    if (!root_children_ || root_children_->size() != n_blocks) {
-      root_children_ = std::make_shared<BlockEntries>(n_blocks);
+    if (!root_children_ || root_children_->size() != shape.n_blocks) {
+      root_children_ = std::make_shared<BlockEntries>(shape.n_blocks);
     }
   }
 
   /**
    * @brief Find the best split of each node.
    *
+   * @param pages    Visits the bins of each page; not used unless rows are shared out.
    * @param requests The root, or pairs of siblings, the left one first.
    * @param root     Lists of a root's rows; they serve the next tree if that has the same rows.
    */
-  void Evaluate(CandidateContext const& context, std::vector<Request> const& requests,
-                std::vector<SplitScanner>* scanners, RootLists* root) {
+  void Evaluate(CandidateContext const& context, PageVisitor const& pages,
+                std::vector<Request> const& requests, std::vector<ThreadScanners>* scanners,
+                RootLists* root) {
     for (auto const& request : requests) {
       nodes_.resize(std::max(nodes_.size(), static_cast<std::size_t>(request.nid) + 1));
     }
     auto rows = this->NumberRows(context.gradients, requests);
     auto jobs = this->MakeJobs(requests);
-    if (jobs.size() == 1) {  // threads are of more use inside
-      this->Prepare(context, requests, *root, n_threads_, jobs.front(), &rows);
-    } else {
-      common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
-        this->Prepare(context, requests, *root, 1, jobs[i], &rows);
-      });
-    }
+    this->Prepare(context, requests, *root, jobs, &rows);
     auto const tasks = this->MakeTasks(jobs, requests, context.blocks.size());
     std::vector<std::array<RunningBest, 2>> running(tasks.size());
-    common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
-      this->Work(context, jobs[tasks[i].job], tasks[i], requests, rows, *root, &running[i]);
-    });
+    if (is_shared_) {
+      this->WorkOnPages(context, pages, {jobs, tasks, requests, rows}, &running);
+    } else {
+      common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
+        this->Work(context, jobs[tasks[i].job], tasks[i], requests, rows, *root, &running[i]);
+      });
+    }
     if (requests.front().parent == RegTree::kInvalidNodeId) {
       this->KeepRoot(nodes_[requests.front().nid], root);
     }
@@ -129,11 +154,19 @@ class ClusterEvaluator {
         best[job.begin + k].Merge(running[t][k]);
       }
     }
-    common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
+                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].error, &best[i]); });
+    auto decide = [&](std::size_t i, double const* sums) {
       auto const& node = nodes_[requests[i].nid];
-      Decide(context, node.error, node.cluster->rows, rows[i].local, &best[i],
+      Decide(context, node.cluster->rows, this->RowsOf(node, rows[i]), best[i].candidates, sums,
              &(*scanners)[omp_get_thread_num()], requests[i].stats, requests[i].split);
-    });
+    };
+    if (is_shared_) {
+      this->DecideOnPages(context, pages, requests, rows, best, decide);
+    } else {
+      common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
+                          [&](auto i) { decide(i, nullptr); });
+    }
     for (auto const& request : requests) {
       if (request.parent != RegTree::kInvalidNodeId) {
         auto& parent = nodes_[request.parent];
@@ -156,8 +189,8 @@ class ClusterEvaluator {
     JobKind kind;
     std::size_t begin;    // among the requests
     std::size_t n_nodes;  // that it evaluates
-    /** @brief Of histogram siblings: whether they go on with histograms. */
-    std::array<bool, 2> is_large{};
+    /** @brief Of histogram siblings: whether they stay in the cluster. */
+    std::array<bool, 2> stays{};
 
     [[nodiscard]] bool IsNew() const {
       return kind == JobKind::kNewLists || kind == JobKind::kNewHistogram;
@@ -169,11 +202,20 @@ class ClusterEvaluator {
   /** @brief Rows of a node that carry a gradient, ascending. */
   struct NodeRows {
     std::vector<bst_idx_t> global;
-    /** @brief Numbers in the parent's cluster; of the root in its own. */
+    /** @brief Numbers in the parent's cluster. */
     std::vector<std::uint32_t> local;
   };
   struct Task {
     std::size_t job, block_begin, block_end;
+  };
+  /** @brief The new histograms of a job's nodes in a block; empty where they follow from others. */
+  using Parts = std::array<NodeHistogram, 2>;
+  /** @brief All that is to be done. */
+  struct Plan {
+    std::vector<Job> const& jobs;
+    std::vector<Task> const& tasks;
+    std::vector<Request> const& requests;
+    std::vector<NodeRows> const& rows;
   };
   /** @brief Working memory of a thread, in cache lines of its own. */
   struct alignas(kCacheLines) Buffer {
@@ -185,7 +227,12 @@ class ClusterEvaluator {
   [[nodiscard]] std::vector<Job> MakeJobs(std::vector<Request> const& requests) const {
     std::vector<Job> jobs;
     auto is_large = [&](std::size_t i) {
-      return requests[i].stats->n_active > param_.max_list_rows;
+      return is_shared_ || requests[i].stats->n_active > param_.max_list_rows;
+    };
+    // Whether the parent's integers are fine enough.
+    auto stays = [&](std::size_t i) {
+      auto const n_all = nodes_[requests[i].parent].cluster->n_all_rows;
+      return is_large(i) && requests[i].stats->n_active * kMaxShrinkage >= n_all;
     };
     auto push_new = [&](std::size_t i) {
       jobs.push_back({is_large(i) ? JobKind::kNewHistogram : JobKind::kNewLists, i, 1});
@@ -198,12 +245,12 @@ class ClusterEvaluator {
       if (nodes_[requests[i].parent].cluster->has_lists) {
         jobs.push_back({JobKind::kListSiblings, i, 2});
       } else {
-        if (is_large(i) || is_large(i + 1)) {
+        if (stays(i) || stays(i + 1)) {
           jobs.push_back({JobKind::kHistogramSiblings, i, 2});
-          jobs.back().is_large = {is_large(i), is_large(i + 1)};
+          jobs.back().stays = {stays(i), stays(i + 1)};
         }
         for (auto k : {i, i + 1}) {
-          if (!is_large(k)) {
+          if (!stays(k)) {
             push_new(k);
           }
         }
@@ -241,7 +288,9 @@ class ClusterEvaluator {
                                                  std::vector<Request> const& requests) {
     constexpr std::size_t kRun = 2048;
     struct Run {
-      std::size_t request, begin, n;
+      std::size_t request;
+      common::Span<bst_idx_t const> rows;
+      std::size_t begin, n;
     };
     std::vector<NodeRows> rows(requests.size());
     std::vector<Run> runs;
@@ -249,26 +298,31 @@ class ClusterEvaluator {
     std::vector<std::size_t> tasks{0};
     std::size_t n_task_rows{0};
     for (std::size_t i = 0; i < requests.size(); ++i) {
-      auto const n_rows = requests[i].rows.size();
+      std::size_t n_rows{0};
+      for (auto const& of_page : requests[i].rows) {
+        for (std::size_t begin = 0; begin < of_page.size(); begin += kRun) {
+          if (n_task_rows >= kRun) {
+            tasks.push_back(runs.size());
+            n_task_rows = 0;
+          }
+          auto const n = std::min(kRun, of_page.size() - begin);
+          runs.push_back({i, of_page.subspan(begin, n), n_rows, 0});
+          n_task_rows += n;
+          n_rows += n;
+        }
+      }
       rows[i].global.resize(n_rows);
       rows[i].local.resize(n_rows);
-      for (std::size_t begin = 0; begin < n_rows; begin += kRun) {
-        if (n_task_rows >= kRun) {
-          tasks.push_back(runs.size());
-          n_task_rows = 0;
-        }
-        runs.push_back({i, begin, 0});
-        n_task_rows += std::min(kRun, n_rows - begin);
-      }
     }
     tasks.push_back(runs.size());
     // Each run fills the front of its stretch.
     auto number = [&](Run* run) {
       auto const& request = requests[run->request];
       auto* global = rows[run->request].global.data() + run->begin;
-      for (auto i = run->begin; i < std::min(run->begin + kRun, request.rows.size()); ++i) {
-        global[run->n] = request.rows[i];
-        run->n += gradients.Active(request.rows[i]);
+      auto const* from = run->rows.data();
+      for (std::size_t i = 0; i < run->rows.size(); ++i) {
+        global[run->n] = from[i];
+        run->n += gradients.Active(from[i]);
       }
       if (request.parent == RegTree::kInvalidNodeId) {
         return;
@@ -297,62 +351,107 @@ class ClusterEvaluator {
       }
       to += run.n;
     }
+    std::vector<double> n_active(end.cbegin(), end.cend());
+    if (is_shared_) {
+      this->SumOverWorkers(&n_active);
+    }
     for (std::size_t i = 0; i < requests.size(); ++i) {
       rows[i].global.resize(end[i]);
       rows[i].local.resize(end[i]);
-      if (requests[i].parent == RegTree::kInvalidNodeId) {
-        std::iota(rows[i].local.begin(), rows[i].local.end(), 0);
-      }
-      requests[i].stats->n_active = end[i];
+      requests[i].stats->n_active = static_cast<bst_idx_t>(n_active[i]);
     }
     return rows;
   }
 
-  /** @param all_rows Of all requests; taken from where a job keeps them. */
+  /**
+   * @brief Make clusters and sum up nodes.
+   *
+   * @param rows Of all requests; taken from where a job keeps them.
+   */
   void Prepare(CandidateContext const& context, std::vector<Request> const& requests,
-               RootLists const& root, std::int32_t n_threads, Job const& job,
-               std::vector<NodeRows>* all_rows) {
-    auto const& gradients = context.gradients;
-    auto const n_blocks = context.blocks.size();
+               RootLists const& root, std::vector<Job> const& jobs, std::vector<NodeRows>* rows) {
+    std::vector<AlignedArray<std::int32_t>> totals(jobs.size());
+    auto sum_up = [&](std::size_t j, std::int32_t n_threads) {
+      totals[j] = this->SumUp(context.gradients, requests, jobs[j], n_threads, rows);
+    };
+    if (jobs.size() == 1 || is_shared_) {  // threads are of more use inside
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
+        sum_up(j, n_threads_);
+      }
+    } else {
+      common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1),
+                          [&](auto j) { sum_up(j, 1); });
+    }
+    if (is_shared_) {
+      std::vector<std::int32_t> message;
+      for (auto const& of_job : totals) {
+        message.insert(message.end(), of_job.Data(), of_job.Data() + of_job.Size());
+      }
+      this->SumOverWorkers(&message);
+      auto const* in = message.data();
+      for (auto& of_job : totals) {
+        std::copy_n(in, of_job.Size(), of_job.Data());
+        in += of_job.Size();
+      }
+    }
+    common::ParallelFor(jobs.size(), n_threads_, common::Sched::Dyn(1), [&](auto j) {
+      this->SetNodes(context, requests, root, jobs[j], std::move(totals[j]));
+    });
+  }
+
+  /** @brief Sums over the rows of a new cluster, or of the smaller one of two siblings. */
+  [[nodiscard]] AlignedArray<std::int32_t> SumUp(GradientMatrix const& gradients,
+                                                 std::vector<Request> const& requests,
+                                                 Job const& job, std::int32_t n_threads,
+                                                 std::vector<NodeRows>* all_rows) {
     auto const* request = requests.data() + job.begin;
     auto* rows = all_rows->data() + job.begin;
-    auto& first = nodes_[request->nid];
     if (job.IsNew()) {
-      first.cluster =
-          this->MakeCluster(gradients, std::move(rows->global), job.HasLists(), n_threads);
-      std::vector<std::uint32_t> all(first.cluster->rows.NumRows());
-      std::iota(all.begin(), all.end(), 0);
-      SumTotals(n_threads, all, &first);
-      SetConstants(param_, n_labels_, *request->stats, &first);
+      auto& cluster = nodes_[request->nid].cluster;
+      cluster = this->MakeCluster(gradients, *request, std::move(rows->global), job.HasLists(),
+                                  n_threads);
+      return SumTotals(n_threads, cluster->rows, this->AllOf(*cluster));
+    }
+    return SumTotals(n_threads, nodes_[request->parent].cluster->rows,
+                     common::Span{rows[SmallSibling(request)].local});
+  }
+
+  /** @param totals Of the new cluster, or of the smaller sibling. */
+  void SetNodes(CandidateContext const& context, std::vector<Request> const& requests,
+                RootLists const& root, Job const& job, AlignedArray<std::int32_t> totals) {
+    auto const n_blocks = context.blocks.size();
+    auto const* request = requests.data() + job.begin;
+    if (job.IsNew()) {
+      auto& node = nodes_[request->nid];
+      node.n_rows = request->stats->n_active;
+      node.totals = std::move(totals);
+      SetConstants(param_, n_labels_, *request->stats, &node);
       if (!job.HasLists()) {
-        first.histograms.resize(n_blocks);
+        node.histograms.resize(n_blocks);
         return;
       }
-      first.sums.resize(n_blocks);
-      if (root.entries && first.cluster->rows.GlobalRows() == root.rows) {
-        first.entries = root.entries;
-        first.lists = root.lists;
+      node.sums.resize(n_blocks);
+      if (root.entries && node.cluster->rows.GlobalRows() == root.rows) {
+        node.entries = root.entries;
+        node.lists = root.lists;
       } else {
-        first.entries = this->TakeEntries(n_blocks);
-        first.lists.resize(n_blocks);
+        node.entries = this->TakeEntries(n_blocks);
+        node.lists.resize(n_blocks);
       }
       return;
     }
     auto& parent = nodes_[request->parent];
     auto const small = SmallSibling(request);
-    ClusterNode temporary;  // of a sibling that becomes a cluster of its own
-    ClusterNode* siblings[2];
+    auto rest = parent.totals;
+    SubtractIntegers(totals.Data(), 2 * parent.cluster->rows.PaddedLabels(), rest.Data());
     for (std::size_t k = 0; k < 2; ++k) {
-      siblings[k] = job.HasLists() || job.is_large[k] ? &nodes_[request[k].nid] : &temporary;
-      siblings[k]->cluster = parent.cluster;
-    }
-    SumTotals(n_threads, rows[small].local, siblings[small]);
-    SubtractTotals(parent, *siblings[small], siblings[1 - small]);
-    for (std::size_t k = 0; k < 2; ++k) {
-      auto& node = *siblings[k];
-      if (&node == &temporary) {
-        continue;
+      if (!job.HasLists() && !job.stays[k]) {
+        continue;  // a cluster of its own
       }
+      auto& node = nodes_[request[k].nid];
+      node.cluster = parent.cluster;
+      node.n_rows = request[k].stats->n_active;
+      node.totals = std::move(k == small ? totals : rest);
       SetConstants(param_, n_labels_, *request[k].stats, &node);
       if (!job.HasLists()) {
         node.histograms.resize(n_blocks);
@@ -370,12 +469,18 @@ class ClusterEvaluator {
     return request[0].stats->n_active <= request[1].stats->n_active ? 0 : 1;
   }
 
-  std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients,
+  std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients, Request const& request,
                                        std::vector<bst_idx_t> global_rows, bool has_lists,
                                        std::int32_t n_threads) {
+    auto sums = AbsoluteSums(n_threads, gradients, global_rows);
+    if (is_shared_) {
+      this->SumOverWorkers(&sums);
+    }
     auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
+    bool const narrow = !has_lists || param_.HasNarrowScans();
     auto cluster = std::make_shared<Cluster>(Cluster{
-        RowCluster{n_threads, gradients, std::move(global_rows), !has_lists, std::move(memory)},
+        RowCluster{n_threads, gradients, std::move(global_rows), sums, narrow, std::move(memory)},
+        request.stats->n_active,
         has_lists,
         {},
         {},
@@ -418,37 +523,82 @@ class ClusterEvaluator {
     return true;
   }
 
+  /** @brief Add up numbers of all workers. */
+  template <typename T>
+  void SumOverWorkers(std::vector<T>* values) const {
+    collective::SafeColl(
+        collective::GlobalSum(ctx_, linalg::MakeVec(values->data(), values->size())));
+  }
+
   /** @brief Sum up and score one node, or two siblings, in a group of blocks. */
   void Work(CandidateContext const& context, Job const& job, Task const& task,
             std::vector<Request> const& requests, std::vector<NodeRows> const& all_rows,
             RootLists const& root, std::array<RunningBest, 2>* running) {
     auto* buffer = &buffers_[omp_get_thread_num()];
     auto const* request = requests.data() + job.begin;
-    auto const* rows = all_rows.data() + job.begin;
     for (auto b = task.block_begin; b < task.block_end; ++b) {
-      if (job.kind == JobKind::kNewHistogram) {
-        this->FillHistogram(context, b, rows->local, &buffer->bins, &nodes_[request->nid]);
-      } else if (job.kind == JobKind::kHistogramSiblings) {
-        this->FillSiblings(context, b, job, request, rows, &buffer->bins);
-      } else {
+      if (job.HasLists()) {
         this->FillLists(context, b, job.kind == JobKind::kNewLists, request, root, &buffer->lists);
+      } else {
+        auto parts = this->BeginParts(context, b, job, request);
+        this->AddPage(context, context.index, b, job, request, all_rows.data() + job.begin, &parts);
+        this->TakeParts(b, job, request, &parts);
       }
     }
     if (job.HasLists()) {
       this->FillSums(task, job.n_nodes, request);
     }
+    this->Score(context, job, task, request, running);
+  }
+
+  /** @brief The same for all tasks, where rows are shared out. */
+  void WorkOnPages(CandidateContext const& context, PageVisitor const& pages, Plan const& plan,
+                   std::vector<std::array<RunningBest, 2>>* running) {
+    auto const limit = std::min(kPassBytes, param_.max_bytes);
+    auto const job = [&](std::size_t t) -> Job const& { return plan.jobs[plan.tasks[t].job]; };
+    auto const request = [&](std::size_t t) { return plan.requests.data() + job(t).begin; };
+    for (std::size_t begin = 0, end = 0; begin < plan.tasks.size(); begin = end) {
+      std::vector<Parts> parts;
+      for (std::size_t bytes = 0; end < plan.tasks.size() && bytes < limit; ++end) {
+        auto const b = plan.tasks[end].block_begin;
+        parts.push_back(this->BeginParts(context, b, job(end), request(end)));
+        for (auto const& part : parts.back()) {
+          bytes += part.sums.NumBytes();
+        }
+      }
+      pages([&](BinIndex const& index) {
+        common::ParallelFor(parts.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
+          auto const t = begin + i;
+          this->AddPage(context, index, plan.tasks[t].block_begin, job(t), request(t),
+                        plan.rows.data() + job(t).begin, &parts[i]);
+        });
+      });
+      this->SumPartsOverWorkers(&parts);
+      common::ParallelFor(parts.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
+        auto const t = begin + i;
+        this->TakeParts(plan.tasks[t].block_begin, job(t), request(t), &parts[i]);
+        this->Score(context, job(t), plan.tasks[t], request(t), &(*running)[t]);
+      });
+    }
+  }
+
+  /** @brief Score one node, or two siblings, in a group of blocks. */
+  void Score(CandidateContext const& context, Job const& job, Task const& task,
+             Request const* request, std::array<RunningBest, 2>* running) {
+    auto* buffer = &buffers_[omp_get_thread_num()];
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto& node = nodes_[request[k].nid];
       if (job.HasLists()) {
         MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
-                       &buffer->scan);
-      } else if (job.IsNew() || job.is_large[k]) {
-        MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan);
+                       &buffer->scan, &(*running)[k]);
+      } else if (job.IsNew() || job.stays[k]) {
+        MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan,
+                      &(*running)[k]);
       } else {
         continue;
       }
       if (buffer->scan.n_scores > 0) {
-        ScoreSplits(param_.method, n_labels_, node, &buffer->scan, &(*running)[k]);
+        ScoreSplits(param_, n_labels_, node, &buffer->scan, &(*running)[k]);
       }
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {
@@ -460,53 +610,155 @@ class ClusterEvaluator {
     }
   }
 
-  [[nodiscard]] IntegerHistogram MakeHistogram(CandidateContext const& context, std::size_t b,
-                                               Cluster const& cluster,
-                                               std::vector<std::uint32_t> const& rows,
-                                               BinSortBuffer* buffer) {
+  /** @brief Numbers of all rows of a cluster. */
+  [[nodiscard]] common::Span<std::uint32_t const> AllOf(Cluster const& cluster) const {
+    return {numbers_.data(), cluster.rows.NumRows()};
+  }
+  /** @brief Numbers of a node's rows in its cluster. */
+  [[nodiscard]] common::Span<std::uint32_t const> RowsOf(ClusterNode const& node,
+                                                         NodeRows const& rows) const {
+    bool const is_whole = node.n_rows == node.cluster->n_all_rows;
+    return is_whole ? this->AllOf(*node.cluster) : common::Span{rows.local};
+  }
+  [[nodiscard]] Cluster const& ClusterOf(Job const& job, Request const* request) const {
+    return *nodes_[job.IsNew() ? request->nid : request->parent].cluster;
+  }
+
+  /** @brief Make room for the histograms of a job that have to be filled in a block. */
+  [[nodiscard]] Parts BeginParts(CandidateContext const& context, std::size_t b, Job const& job,
+                                 Request const* request) {
     auto const n_bins = context.blocks[b].n_bins;
-    auto const n_padded = cluster.rows.PaddedLabels();
-    IntegerHistogram histogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
-    histogram.Add(cluster.rows, context.index, b, context.blocks[b], rows, buffer);
-    return histogram;
+    auto const n_padded = this->ClusterOf(job, request).rows.PaddedLabels();
+    Parts parts;
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      // The larger sibling's is what the parent has left, if that was kept.
+      bool const follows = !job.IsNew() && k != SmallSibling(request) &&
+                           !nodes_[request->parent].histograms[b].sums.Empty();
+      if (follows) {
+        continue;
+      }
+      parts[k].sums =
+          IntegerHistogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
+      if (job.IsNew() || job.stays[k]) {
+        auto const bytes = parts[k].sums.NumBytes();
+        parts[k].kept_bytes = this->Reserve(bytes) ? bytes : 0;
+      }
+    }
+    return parts;
   }
 
-  void FillHistogram(CandidateContext const& context, std::size_t b,
-                     std::vector<std::uint32_t> const& rows, BinSortBuffer* buffer,
-                     ClusterNode* node) {
-    node->histograms[b].sums = this->MakeHistogram(context, b, *node->cluster, rows, buffer);
-    this->KeepHistogram(context, b, &node->histograms[b], *node);
+  /** @brief Add the rows of a page. */
+  void AddPage(CandidateContext const& context, BinIndex const& index, std::size_t b,
+               Job const& job, Request const* request, NodeRows const* rows, Parts* parts) {
+    auto const& cluster = this->ClusterOf(job, request);
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      if (auto& sums = (*parts)[k].sums; !sums.Empty()) {
+        auto const of_node = job.IsNew() ? this->AllOf(cluster) : common::Span{rows[k].local};
+        sums.Add(cluster.rows, index, b, context.blocks[b],
+                 RowsOfPage(cluster.rows, index, of_node), &buffers_[omp_get_thread_num()].bins);
+      }
+    }
   }
 
-  void KeepHistogram(CandidateContext const& context, std::size_t b, NodeHistogram* histogram,
-                     ClusterNode const& node) {
-    auto const bytes =
-        IntegerHistogram::Bytes(context.blocks[b].n_bins, node.cluster->rows.PaddedLabels());
-    histogram->kept_bytes = this->Reserve(bytes) ? bytes : 0;
+  /** @brief Add up histograms of all workers, in messages that are neither small nor huge. */
+  void SumPartsOverWorkers(std::vector<Parts>* parts) const {
+    if (!collective::IsDistributed()) {
+      return;
+    }
+    constexpr std::size_t kMessage = std::size_t{1} << 20;
+    std::vector<std::int32_t> message;
+    std::vector<IntegerHistogram*> in_message;
+    auto send = [&] {
+      this->SumOverWorkers(&message);
+      auto const* in = message.data();
+      for (auto* sums : in_message) {
+        in = sums->Read(in);
+      }
+      message.clear();
+      in_message.clear();
+    };
+    for (auto& of_task : *parts) {
+      for (auto& part : of_task) {
+        if (!part.sums.Empty()) {
+          part.sums.Write(&message);
+          in_message.push_back(&part.sums);
+        }
+      }
+      if (message.size() >= kMessage) {
+        send();
+      }
+    }
+    if (!message.empty()) {
+      send();
+    }
   }
 
-  /** @brief Fill the histogram of the smaller sibling; the other's is what the parent has left. */
-  void FillSiblings(CandidateContext const& context, std::size_t b, Job const& job,
-                    Request const* request, NodeRows const* rows, BinSortBuffer* buffer) {
+  /** @brief Give nodes their histograms. */
+  void TakeParts(std::size_t b, Job const& job, Request const* request, Parts* parts) {
+    if (job.IsNew()) {
+      nodes_[request->nid].histograms[b] = std::move(parts->front());
+      return;
+    }
     auto& parent = nodes_[request->parent];
     auto const small = SmallSibling(request);
-    auto& of_parent = parent.histograms[b];
-    auto part = this->MakeHistogram(context, b, *parent.cluster, rows[small].local, buffer);
-    auto& large = nodes_[request[1 - small].nid];
-    if (of_parent.sums.Empty()) {
-      this->FillHistogram(context, b, rows[1 - small].local, buffer, &large);
-    } else {
-      large.histograms[b] = std::move(of_parent);
-      of_parent = {};
-      large.histograms[b].sums.Subtract(part, parent.cluster->rows.PaddedLabels());
+    if (auto& large = (*parts)[1 - small]; large.sums.Empty()) {
+      large = std::move(parent.histograms[b]);
+      parent.histograms[b] = {};
+      large.sums.Subtract((*parts)[small].sums, parent.cluster->rows.PaddedLabels());
     }
-    if (job.is_large[small]) {
-      auto& node = nodes_[request[small].nid];
-      node.histograms[b].sums = std::move(part);
-      this->KeepHistogram(context, b, &node.histograms[b], node);
-    } else {
-      histogram_memory_.GiveBack(part.Release());
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (job.stays[k]) {
+        nodes_[request[k].nid].histograms[b] = std::move((*parts)[k]);
+      } else {
+        histogram_memory_.GiveBack((*parts)[k].sums.Release());
+      }
     }
+  }
+
+  /**
+   * @brief Decide where rows are shared out: first add up what the candidates need.
+   *
+   * @param decide Called with the position of a request and the sums of its candidates.
+   */
+  template <typename Fn>
+  void DecideOnPages(CandidateContext const& context, PageVisitor const& pages,
+                     std::vector<Request> const& requests, std::vector<NodeRows> const& rows,
+                     std::vector<RunningBest> const& best, Fn&& decide) {
+    auto const width = context.gradients.Width();
+    auto const limit = std::min(kPassBytes, param_.max_bytes) / sizeof(double);
+    for (std::size_t begin = 0, end = 0; begin < requests.size(); begin = end) {
+      std::vector<std::size_t> offsets{0};
+      for (; end < requests.size() && offsets.back() < limit; ++end) {
+        offsets.push_back(offsets.back() + width * NumSums(context, best[end].candidates));
+      }
+      std::vector<double> sums(offsets.back(), 0.0);
+      this->CheckAgreement(sums.size());
+      if (!sums.empty()) {
+        pages([&](BinIndex const& index) {
+          common::ParallelFor(end - begin, n_threads_, common::Sched::Dyn(1), [&](auto k) {
+            auto const i = begin + k;
+            auto const& node = nodes_[requests[i].nid];
+            auto const& cluster = node.cluster->rows;
+            AddCandidates(context, index, cluster,
+                          RowsOfPage(cluster, index, this->RowsOf(node, rows[i])),
+                          best[i].candidates, sums.data() + offsets[k]);
+          });
+        });
+        this->SumOverWorkers(&sums);
+      }
+      common::ParallelFor(end - begin, n_threads_, common::Sched::Dyn(1),
+                          [&](auto k) { decide(begin + k, sums.data() + offsets[k]); });
+    }
+  }
+
+  /** @brief Check that all workers have so many sums; they do if they compute alike. */
+  void CheckAgreement(std::size_t n_sums) const {
+    auto const n = static_cast<std::int64_t>(n_sums);
+    std::array<std::int64_t, 2> bounds{n, -n};
+    collective::SafeColl(collective::Allreduce(ctx_, linalg::MakeVec(bounds.data(), bounds.size()),
+                                               collective::Op::kMax));
+    CHECK_EQ(bounds[0], -bounds[1])
+        << "The workers disagree on splits. Do all of them have the same kind of processor?";
   }
 
   /** @brief Forget the sums of a node. */
@@ -595,14 +847,22 @@ class ClusterEvaluator {
     *root = {node.cluster->rows.GlobalRows(), node.entries, node.lists};
   }
 
+  /** @brief Nodes with a smaller part of their cluster's rows become clusters of their own. */
+  static constexpr std::size_t kMaxShrinkage = 256;
+  /** @brief Where rows are shared out: size of the histograms that one pass over the pages fills.
+   */
+  static constexpr std::size_t kPassBytes = std::size_t{1} << 28;
   /** @brief With lists: number of tasks for each thread. */
   static constexpr std::size_t kTasksPerThread = 4;
 
+  Context const* ctx_{nullptr};
   std::int32_t n_threads_{1};
+  bool is_shared_{false};
   ClusterParam param_;
   std::size_t n_labels_{0};
   std::vector<ClusterNode> nodes_;         // by node index
   std::vector<std::uint32_t> local_rows_;  // by global row: its number in its cluster
+  std::vector<std::uint32_t> numbers_;     // 0, 1, ...
   std::shared_ptr<BlockEntries> root_children_;
   MemoryPool cluster_memory_, histogram_memory_;
   std::vector<std::shared_ptr<BlockEntries>> spare_entries_;

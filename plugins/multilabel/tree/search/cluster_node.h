@@ -4,12 +4,13 @@
 #ifndef XDCC_MULTILABEL_CLUSTER_NODE_H_
 #define XDCC_MULTILABEL_CLUSTER_NODE_H_
 
-#include <algorithm>  // for min
-#include <cmath>      // for abs, ldexp, sqrt
+#include <algorithm>  // for max, min
+#include <cmath>      // for abs, floor, isfinite, ldexp, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint8_t, uint32_t
 #include <limits>     // for numeric_limits
 #include <memory>     // for shared_ptr
+#include <numeric>    // for accumulate
 #include <vector>     // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
@@ -18,7 +19,7 @@
 #include "../split_score.h"                          // for Regularisation
 #include "evaluator.h"                               // for NodeStats
 #include "integer_histogram.h"                       // for IntegerHistogram, SubtractIntegers
-#include "list_scan.h"                               // for ListEntry, ListSumOfWidth
+#include "list_scan.h"                               // for ListEntry, ListSumOfWidth, ScanRule
 #include "row_cluster.h"                             // for RowCluster, LabelChunk, SumClusterRows
 #include "row_lists.h"                               // for RowList
 #include "split_candidate.h"                         // for ScoreError
@@ -33,6 +34,20 @@ struct ClusterParam {
   std::size_t max_list_rows{0};
   /** @brief For sums that are kept for the sake of siblings. */
   std::size_t max_bytes{0};
+
+  /** @brief What scans must look out for. */
+  [[nodiscard]] ScanRule Rule() const {
+    if (reg.max_delta_step != 0.0 || reg.lambda == 0.0) {
+      return ScanRule::kClipped;
+    }
+    return reg.alpha != 0.0 || reg.LabelFloor() > 0.0 ? ScanRule::kCounted
+           : reg.MeanFloor() > 0.0                    ? ScanRule::kMean
+                                                      : ScanRule::kPlain;
+  }
+  /** @brief Whether these scans know narrow chunks of labels only: they keep more of a label. */
+  [[nodiscard]] bool HasNarrowScans() const {
+    return this->Rule() == ScanRule::kCounted || this->Rule() == ScanRule::kClipped;
+  }
 };
 
 /** @brief The entries of a cluster, by block. */
@@ -49,6 +64,8 @@ struct RootLists {
 /** @brief A cluster, and what its nodes share. */
 struct Cluster {
   RowCluster rows;
+  /** @brief Number of rows on all workers. */
+  std::size_t n_all_rows;
   bool has_lists;
   std::vector<std::uint8_t> is_right;   // of the last partition, by row
   AlignedArray<float> lambda, padding;  // by padded label
@@ -77,9 +94,21 @@ struct NodeHistogram {
   IntegerHistogram sums;
   std::size_t kept_bytes{0};
 };
+/**
+ * @brief What a node's children must reach for a split to be allowed, and how sure sums tell.
+ *
+ * Integers are sums of rounded numbers: between the bounds only exact sums decide.
+ */
+struct ClusterReach {
+  /** @brief By padded label: a label with a Hessian above `may` may count, above `does` it does. */
+  AlignedArray<std::int32_t> may, does;
+  /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
+  float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
+};
 /** @brief A node of a cluster. */
 struct ClusterNode {
   std::shared_ptr<Cluster> cluster;
+  /** @brief Number of rows on all workers. */
   std::size_t n_rows{0};
   std::shared_ptr<BlockEntries> entries;    // of the cluster
   std::vector<std::vector<RowList>> lists;  // by block
@@ -87,15 +116,15 @@ struct ClusterNode {
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
+  ClusterReach reach;
   ScoreError error;
 };
 
-/** @brief Sum up the rows of a node. */
-inline void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& node_rows,
-                      ClusterNode* node) {
-  auto const& rows = node->cluster->rows;
-  node->n_rows = node_rows.size();
-  node->totals.Assign(2 * rows.PaddedLabels(), 0);
+/** @brief Sum up rows of a cluster. [2 * padded], chunk by chunk */
+inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster const& rows,
+                                            common::Span<std::uint32_t const> node_rows) {
+  AlignedArray<std::int32_t> totals;
+  totals.Assign(2 * rows.PaddedLabels(), 0);
   constexpr std::size_t kRun = 1024;
   auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
     for (auto const& chunk : rows.Chunks()) {
@@ -107,23 +136,70 @@ inline void SumTotals(std::int32_t n_threads, std::vector<std::uint32_t> const& 
   auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
   if (n_threads == 1) {
     for (std::size_t run = 0; run < n_runs; ++run) {
-      sum(run, &node->totals);
+      sum(run, &totals);
     }
-    return;
+    return totals;
   }
-  std::vector<AlignedArray<std::int32_t>> parts(n_threads, node->totals);
+  std::vector<AlignedArray<std::int32_t>> parts(n_threads, totals);
   common::ParallelFor(n_runs, n_threads, [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
   for (auto const& part : parts) {
     for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
-      node->totals.Data()[k] += part.Data()[k];
+      totals.Data()[k] += part.Data()[k];
     }
   }
+  return totals;
 }
-/** @brief The same for the sibling of a node. */
-inline void SubtractTotals(ClusterNode const& parent, ClusterNode const& part, ClusterNode* node) {
-  node->n_rows = parent.n_rows - part.n_rows;
-  node->totals = parent.totals;
-  SubtractIntegers(part.totals.Data(), 2 * node->cluster->rows.PaddedLabels(), node->totals.Data());
+
+/** @brief How many integers a sum of `n_rows` of them is off at most, all but surely. */
+inline double RoundingOf(double sum, double n_rows, double total) {
+  // Rounded up and down at random, or all alike: then by as much as an average row, or some times
+  // more where rows differ.
+  auto const alike = total > 0.0 ? 4.0 * sum * n_rows / total : n_rows;
+  return std::min(n_rows, 4.0 * std::sqrt(n_rows) + 2.0 + alike);
+}
+
+/** @brief Set the bounds between which integers cannot tell whether a label counts. */
+inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
+                     ClusterNode* node) {
+  auto const& rows = node->cluster->rows;
+  auto& reach = node->reach;
+  constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kAlways = std::numeric_limits<std::int32_t>::min();
+  auto bound = [](double value) {
+    return static_cast<std::int32_t>(std::floor(std::min<double>(value, kNever)));
+  };
+  auto const label_floor = param.reg.LabelFloor();
+  auto const n_rows = static_cast<double>(node->n_rows);
+  auto const padding = param.reg.AllMustCount() ? kAlways : kNever;
+  reach.may.Assign(rows.PaddedLabels(), padding);
+  reach.does.Assign(rows.PaddedLabels(), padding);
+  double unit_of_all{0.0};
+  for (auto const& chunk : rows.Chunks()) {
+    auto const* hess_totals = node->totals.Data() + 2 * chunk.padded_begin + chunk.width;
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const at = chunk.padded_begin + k;
+      double const unit = rows.HessScale()[at];
+      unit_of_all += unit;
+      auto &may = reach.may.Data()[at], &does = reach.does.Data()[at];
+      double const least = label_floor == 0.0 ? 0.0 : unit > 0.0 ? label_floor / unit : kNever;
+      double const error = RoundingOf(least, n_rows, hess_totals[k]);
+      may = bound(least - error - 1.0);
+      // An integer above 0 is a row with half a unit at least.
+      does = least < 0.5 ? 0 : bound(least + error);
+      if (param.reg.lambda == 0.0) {  // what is to be divided by has to be exact enough
+        does = std::max(does,
+                        bound(ScoreError::kLeastExact * RoundingOf(0.0, n_rows, hess_totals[k])));
+      }
+    }
+  }
+  if (param.reg.MeanFloor() > 0.0) {
+    auto const hess = std::accumulate(stats.sums.cbegin() + n_labels, stats.sums.cend(), 0.0);
+    auto const least = param.reg.MeanFloor() * static_cast<double>(n_labels);
+    auto const error = 1e-5 * least + 1e-6 * hess + 4.0 * std::sqrt(n_rows) * unit_of_all;
+    reach.hess = static_cast<float>(hess);
+    reach.least_hess = static_cast<float>(least - error);
+    reach.enough_hess = static_cast<float>(least + error);
+  }
 }
 
 /** @brief Derive what the scores of a node need from its sums. */
@@ -133,7 +209,7 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   auto const n_padded = rows.PaddedLabels();
   node->mean.Assign(n_padded, 0.0f);
   node->total.Assign(n_padded, 2.0f);
-  double sum_total{0.0}, sum_absolute{0.0};
+  double sum_total{0.0}, sum_absolute{0.0}, sum_rounding{0.0};
   for (auto const& chunk : rows.Chunks()) {
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
@@ -142,22 +218,47 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
       double const total = hess + 2.0 * param.reg.lambda;
       if (auto const scale = rows.GradScale()[at]; scale > 0.0f) {
         node->mean.Data()[at] = static_cast<float>(grad / total / scale);
+        auto const n_per_hess = static_cast<double>(node->n_rows) /
+                                std::max(hess, static_cast<double>(param.reg.lambda));
+        sum_rounding += std::isfinite(n_per_hess) ? scale * scale * n_per_hess : 0.0;
       }
       node->total.Data()[at] = static_cast<float>(total);
-      sum_total += grad * grad / total;
-      sum_absolute += std::abs(grad) / (hess + param.reg.lambda);
+      if (auto const weight_of = hess + param.reg.lambda; weight_of > 0.0) {
+        sum_total += grad * grad / total;
+        sum_absolute += std::abs(grad) / weight_of;
+      }
     }
   }
   // Errors of single precision and of integers that are sums of n rounded ones. Where one row is
   // parted from n others, G - m a is small against G: that error grows with n, but it is rare.
+  // A node with few of its cluster's rows has coarse integers. With a step s, G_L of n_L rows errs
+  // by 3 s sqrt(n_L / 12) (three standard deviations), and where a is small, so is n_L: about n a /
+  // H. So G_L^2 / a errs by no more than 2 sqrt(0.75 s^2 n / H) times its root, and so does G_R^2 /
+  // b.
   auto const n = std::sqrt(static_cast<float>(node->n_rows));
-  if (param.method == SplitMethod::kSumGain) {
+  bool const is_gain =
+      param.method == SplitMethod::kSumGain || param.method == SplitMethod::kMaxGain;
+  auto const size = is_gain ? std::abs(stats.score) : 4.0 * sum_absolute;
+  auto const rule = param.Rule();
+  if (rule != ScanRule::kPlain) {
+    SetReach(param, n_labels, stats, node);
+  }
+  if (rule == ScanRule::kCounted || rule == ScanRule::kClipped) {
+    // Children's scores as they are; a gradient that alpha all but takes away keeps alpha's error.
+    auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29);
+    auto weight = 0.0;
+    if (param.reg.lambda > 0.0) {
+      weight = param.reg.alpha / param.reg.lambda;
+    } else {
+      relative += 1.0f / static_cast<float>(ScoreError::kLeastExact);
+    }
+    auto const of_alpha = static_cast<double>(n_labels) * weight * (is_gain ? param.reg.alpha : 1);
+    node->error = {relative, relative * static_cast<float>(size + of_alpha), -stats.score};
+  } else if (param.method == SplitMethod::kSumGain) {
     node->error = {1e-5f + std::min(std::ldexp(n * n, -23), std::ldexp(n, -18)), 0.0f,
-                   sum_total - stats.score};
+                   sum_total - stats.score, static_cast<float>(std::sqrt(6.0 * sum_rounding))};
   } else {
     auto const relative = 2e-6f + std::ldexp(n, -24);
-    auto const size =
-        param.method == SplitMethod::kMaxGain ? std::abs(stats.score) : 4.0 * sum_absolute;
     node->error = {relative, relative * static_cast<float>(size), -stats.score};
   }
 }

@@ -9,18 +9,19 @@
 #ifndef XDCC_MULTILABEL_CLUSTER_SCAN_H_
 #define XDCC_MULTILABEL_CLUSTER_SCAN_H_
 
-#include <algorithm>  // for max, partition_point
+#include <algorithm>  // for max, min, partition_point
 #include <cstddef>    // for size_t
-#include <cstdint>    // for uint8_t, uint32_t
+#include <cstdint>    // for int32_t, uint8_t, uint32_t
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
-#include "../../param/split_method.h"  // for SplitMethod
-#include "../data/bin_index.h"         // for BinIndex
-#include "cluster_node.h"              // for ClusterNode
-#include "list_scan.h"                 // for ListRange, ChooseListScan, ChunkView
-#include "split_candidate.h"           // for Candidate, CandidateContext, Direction, RunningBest
-#include "xgboost/base.h"              // for bst_bin_t, bst_feature_t
+#include "../../../../src/common/categorical.h"  // for IsCat
+#include "../../param/split_method.h"            // for SplitMethod
+#include "../data/bin_index.h"                   // for BinIndex
+#include "cluster_node.h"                        // for ClusterNode, ClusterParam
+#include "list_scan.h"                           // for ListRange, ChooseListScan, ScanRule
+#include "split_candidate.h"  // for Candidate, CandidateContext, Direction, RunningBest
+#include "xgboost/base.h"     // for bst_bin_t, bst_feature_t
 
 namespace xgboost::multilabel {
 /** @brief A range of entries, and what its splits are. */
@@ -44,8 +45,23 @@ struct ScanBuffer {
   std::vector<SplitRange> singles;     // the lists of these splits
   std::vector<SplitRange> ranges;
   std::vector<float> passed, rest;  // scores of the singles, then of the ranges
+  std::vector<float> doubt, hess;   // see `ScanOutput`
+  std::vector<std::int32_t> bits;
   std::size_t n_scores{0};
 };
+
+/** @brief All splits of a categorical feature. */
+inline Candidate CategoryCandidate(bst_feature_t feature, std::size_t block, ListEntry const* first,
+                                   std::uint32_t n) {
+  return {feature,
+          block,
+          Direction::kCategories,
+          n,
+          Candidate::kNoBin,
+          Candidate::kNoBin,
+          first,
+          std::numeric_limits<float>::infinity()};
+}
 
 /** @brief Give the scores of each range a place, behind those of the singles. */
 inline void PlaceScores(ScanBuffer* buffer) {
@@ -56,10 +72,14 @@ inline void PlaceScores(ScanBuffer* buffer) {
   }
 }
 
-/** @brief List the splits of a node with lists, in a group of blocks. */
+/**
+ * @brief List the splits of a node with lists, in a group of blocks.
+ *
+ * @param running Gets the categorical features: only exact sums say what they offer.
+ */
 inline void MakeListRanges(CandidateContext const& context, std::size_t block_begin,
                            std::size_t block_end, std::uint8_t const* allowed,
-                           ClusterNode const& node, ScanBuffer* buffer) {
+                           ClusterNode const& node, ScanBuffer* buffer, RunningBest* running) {
   buffer->single_blocks.clear();
   buffer->single_sums.clear();
   buffer->singles.clear();
@@ -74,6 +94,10 @@ inline void MakeListRanges(CandidateContext const& context, std::size_t block_be
         continue;
       }
       auto const *begin = entries + list.begin, *end = entries + list.end;
+      if (common::IsCat(context.types, feature)) {
+        running->candidates.push_back(CategoryCandidate(feature, b, begin, list.end - list.begin));
+        continue;
+      }
       auto const default_bin = context.index.DefaultBin(feature);
       auto upwards = [&](ListEntry const* to, bool with_last) {
         return SplitRange{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
@@ -123,10 +147,10 @@ inline void MakeListRanges(CandidateContext const& context, std::size_t block_be
   PlaceScores(buffer);
 }
 
-/** @brief List the splits of a node with histograms: the bins of a feature make a list. */
+/** @brief The same with histograms: the bins of a feature make a list. */
 inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
-                          std::uint8_t const* allowed, ClusterNode const& node,
-                          ScanBuffer* buffer) {
+                          std::uint8_t const* allowed, ClusterNode const& node, ScanBuffer* buffer,
+                          RunningBest* running) {
   auto const& histogram = node.histograms[b].sums;
   auto const& block = context.blocks[b];
   auto const& ptrs = context.cuts.Ptrs();
@@ -137,6 +161,10 @@ inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
   buffer->bins.reserve(block.n_bins);  // ranges point into it
   for (auto f = block.begin; f < block.end; ++f) {
     if (allowed && !allowed[f]) {
+      continue;
+    }
+    if (common::IsCat(context.types, f)) {
+      running->candidates.push_back(CategoryCandidate(f, b, nullptr, 0));
       continue;
     }
     auto const begin = buffer->bins.size();
@@ -198,46 +226,114 @@ inline bool IsSum(SplitMethod method) {
          method == SplitMethod::kSumAbsG;
 }
 
+/**
+ * @brief Give splits of which a child does not reach what it must the score -inf.
+ *
+ * @param running Gets the best score that an allowed split surely has.
+ */
+inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std::size_t begin,
+                         std::size_t n, ScanBuffer* buffer, RunningBest* running) {
+  auto const rule = param.Rule();
+  auto const& reach = node.reach;
+  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kAll : 0;
+  bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = rule != ScanRule::kMean;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (auto k = begin; k < begin + n; ++k) {
+    bool may{true}, does{true};
+    if (has_bits) {
+      auto const bits = buffer->bits[k] ^ flip;
+      may = (bits & ReachBits::kPassedMay) && (bits & ReachBits::kRestMay);
+      does = (bits & ReachBits::kPassedDoes) && (bits & ReachBits::kRestDoes);
+    }
+    if (has_mean) {
+      auto const least = std::min(buffer->hess[k], reach.hess - buffer->hess[k]);
+      may = may && least >= reach.least_hess;
+      does = does && least >= reach.enough_hess;
+    }
+    auto& score = buffer->passed[k];
+    auto const doubt = has_bits ? buffer->doubt[k] : 0.0f;
+    if (may && does) {
+      running->score = std::max(running->score, score - doubt);
+    }
+    if (!may) {
+      score = -kInf;
+    } else if (doubt > 0.0f && param.reg.lambda == 0.0) {
+      score = kInf;  // the smaller the Hessian, the larger
+    }
+  }
+}
+
 /** @brief Score the splits in the buffer and keep those that may be the best. */
-inline void ScoreSplits(SplitMethod method, std::size_t n_labels, ClusterNode const& node,
+inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, ClusterNode const& node,
                         ScanBuffer* buffer, RunningBest* running) {
   auto const n_scores = buffer->n_scores;
   auto const& ranges = buffer->ranges;
-  bool const is_sum = IsSum(method);
+  auto const method = param.method;
+  auto const rule = param.Rule();
+  bool const is_sum = IsSum(method), is_plain = rule == ScanRule::kPlain;
   auto const& rows = node.cluster->rows;
+  if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
+    return;
+  }
   auto const n_all = n_scores * rows.Chunks().size();
   buffer->passed.resize(std::max(buffer->passed.size(), n_all));
   buffer->rest.resize(buffer->passed.size());
+  if (!is_plain) {
+    buffer->doubt.resize(buffer->passed.size());
+    buffer->hess.resize(buffer->passed.size());
+    buffer->bits.resize(buffer->passed.size());
+  }
   std::vector<std::uint32_t> n_candidates(ranges.size());
   for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
     auto const& chunk = rows.Chunks()[c];
-    auto const scan = ChooseListScan(method, chunk.width);
+    auto const scan = ChooseListScan(method, rule, chunk.width);
     auto const at = chunk.padded_begin;
     ChunkView view{rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
                    rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
                    node.total.Data() + at, node.cluster->padding.Data() + at};
-    auto* passed = buffer->passed.data() + c * n_scores;
-    auto* rest = buffer->rest.data() + c * n_scores;
+    if (!is_plain) {
+      view.may = node.reach.may.Data() + at;
+      view.does = node.reach.does.Data() + at;
+      view.all_must = param.reg.AllMustCount() ? -1 : 0;
+      view.alpha = static_cast<float>(param.reg.alpha);
+      view.max_step = param.reg.max_delta_step != 0.0 ? static_cast<float>(param.reg.max_delta_step)
+                                                      : std::numeric_limits<float>::infinity();
+    }
+    auto const first = c * n_scores;
+    auto output = [&](std::size_t offset) {
+      auto const i = first + offset;
+      ScanOutput out{buffer->passed.data() + i, buffer->rest.data() + i, nullptr, nullptr, nullptr};
+      if (!is_plain) {
+        out.doubt = buffer->doubt.data() + i;
+        out.bits = buffer->bits.data() + i;
+        out.hess = param.reg.MeanFloor() > 0.0 ? buffer->hess.data() + i : nullptr;
+      }
+      return out;
+    };
     for (auto const& splits : buffer->single_blocks) {
       auto of_sums = view;
       of_sums.rows = node.sums[splits.block].Of(chunk);
       scan({buffer->single_sums.data() + splits.begin, 1,
             static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
-           of_sums, {passed + splits.begin, rest + splits.begin});
+           of_sums, output(splits.begin));
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
-      auto const offset = ranges[r].offset;
       if (!node.histograms.empty()) {
         view.rows = node.histograms[ranges[r].block].sums.Sums(chunk);
       }
-      n_candidates[r] = scan(ranges[r].list, view, {passed + offset, rest + offset});
+      n_candidates[r] = scan(ranges[r].list, view, output(ranges[r].offset));
     }
     for (std::size_t k = 0; c > 0 && k < n_scores; ++k) {
       if (is_sum) {
-        buffer->passed[k] += passed[k];
+        buffer->passed[k] += buffer->passed[first + k];
       } else {
-        buffer->passed[k] = std::max(buffer->passed[k], passed[k]);
-        buffer->rest[k] = std::max(buffer->rest[k], rest[k]);
+        buffer->passed[k] = std::max(buffer->passed[k], buffer->passed[first + k]);
+        buffer->rest[k] = std::max(buffer->rest[k], buffer->rest[first + k]);
+      }
+      if (!is_plain) {
+        buffer->doubt[k] += buffer->doubt[first + k];
+        buffer->hess[k] += buffer->hess[first + k];
+        buffer->bits[k] |= buffer->bits[first + k];
       }
     }
   }
@@ -253,11 +349,16 @@ inline void ScoreSplits(SplitMethod method, std::size_t n_labels, ClusterNode co
         scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
       }
     }
+    if (!is_plain) {
+      ScoreAllowed(param, node, begin, n, buffer, running);
+    }
     float best = -std::numeric_limits<float>::infinity();
     for (std::size_t k = 0; k < n; ++k) {
       best = std::max(best, scores[k]);
     }
-    running->score = std::max(running->score, best);
+    if (is_plain) {
+      running->score = std::max(running->score, best);
+    }
     return best;
   };
   auto const n_singles = buffer->singles.size();

@@ -1,31 +1,26 @@
 /**
- * @brief Finds the best split of a node on one numeric feature, from the feature's histogram.
+ * @brief A node, its splits, and what a split gains, in double precision.
  *
- * The bins that hold rows are scanned upwards, with missing values on the right; where the node has
- * missing values of the feature they are scanned downwards as well, with missing values on the
- * left. A bin without rows would repeat the split before it. A feature with a default bin has no
- * missing values; its bins are scanned upwards to the default bin and downwards to it, so that the
- * default bin's own sums are never needed. The split value is the upper bound of the last bin on
- * the left, as in XGBoost's own updaters, and so is the order of preference among equal gains: the
- * feature with the lower index, missing values on the right, then the lower value (the higher one
- * with missing values on the left).
+ * The split value is the upper bound of the last bin on the left, as in XGBoost's own updaters, and
+ * so is the order of preference among equal gains: the feature with the lower index, missing values
+ * on the right, then the lower value (the higher one with missing values on the left). A feature
+ * with a default bin has no missing values; its bins are passed upwards to the default bin and
+ * downwards to it, so that the default bin's own sums are never needed.
  */
 #ifndef XDCC_MULTILABEL_EVALUATOR_H_
 #define XDCC_MULTILABEL_EVALUATOR_H_
 
-#include <algorithm>   // for fill, lower_bound, max, transform
+#include <algorithm>   // for fill, max, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
 #include <limits>      // for numeric_limits
 #include <vector>      // for vector
 
-#include "../../../../src/common/hist_util.h"  // for HistogramCuts
-#include "../data/bin_index.h"                 // for BinIndex
-#include "../split_score.h"                    // for ScoreNode, Regularisation
-#include "histogram.h"                         // for BlockHistogram
-#include "xgboost/base.h"                      // for bst_feature_t, bst_bin_t, bst_idx_t
-#include "xgboost/logging.h"                   // for LOG
+#include "../data/bin_index.h"  // for BinIndex
+#include "../split_score.h"     // for ScoreNode, Regularisation
+#include "xgboost/base.h"       // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/logging.h"    // for LOG
 
 namespace xgboost::multilabel {
 /** @brief A split on a number or on a category. */
@@ -62,81 +57,21 @@ struct NodeStats {
   std::vector<double> left_sums;
 };
 
-/** @brief A feature's histogram, with what is needed to read it. */
-struct FeatureHistogram {
-  BlockHistogram const& block;
-  common::HistogramCuts const& cuts;
-  bst_feature_t feature;
-  /** @brief First bin of the block, and of the feature, and one past its last. */
-  std::uint32_t origin, begin, end;
-  /** @brief The bin that is not in the histogram, `BinIndex::kNoBin` if all are. */
-  bst_bin_t default_bin;
+/** @brief A node's sums by category of a feature, gradients then Hessians. */
+struct CategorySums {
+  bst_feature_t feature{0};
+  /** @brief Null where no row of the category is stored. */
+  std::vector<double const*> by_category;
+  /** @brief The category whose rows are not stored, `BinIndex::kNoBin` if all are. */
+  bst_bin_t default_category{BinIndex::kNoBin};
 };
 
 /** @brief Working memory of one thread. */
 class SplitScanner {
   Regularisation reg_;
   std::size_t n_labels_;
-  std::vector<double> scanned_;      // sums of the bins passed so far
-  std::vector<double> rest_;         // sums of the node's other rows
-  std::vector<std::uint32_t> bins_;  // bins of the feature that hold rows, ascending
-  BestSplit from_above_;             // best split above the default bin
-
-  template <SplitMethod kMethod, LabelRule kRule>
-  void ScanImpl(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
-    auto const& ptrs = hist.cuts.Ptrs();
-    auto const& values = hist.cuts.Values();
-    hist.block.Touched(hist.begin - hist.origin, hist.end - hist.origin, &bins_);
-    bst_idx_t n_stored{0};
-    for (auto bin : bins_) {
-      n_stored += hist.block.Count(bin);
-    }
-    bool const others = n_stored != node.n_active;  // missing, or in the default bin
-    bool const has_default = others && hist.default_bin != BinIndex::kNoBin;
-    std::size_t n_below{bins_.size()};
-    if (has_default) {
-      auto const it = std::lower_bound(bins_.cbegin(), bins_.cend(),
-                                       static_cast<std::uint32_t>(hist.default_bin) - hist.origin);
-      n_below = it - bins_.cbegin();
-    } else if (!others && n_below > 0) {
-      --n_below;  // nothing would be left for the other child
-    }
-
-    this->Restart();
-    for (std::size_t k = 0; k < n_below; ++k) {
-      auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
-      Split const split{gain, hist.feature, values[hist.origin + bins_[k]], false};
-      if (split.Beats(best->split) && this->Allowed(node)) {
-        *best = {split, scanned_};
-      }
-    }
-    if (has_default) {
-      this->Restart();
-      from_above_.split = {};
-      for (std::size_t k = bins_.size(); k-- > n_below;) {
-        auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
-        auto const below = k == n_below ? hist.default_bin : bst_bin_t(hist.origin + bins_[k - 1]);
-        // At equal gains the lower value, which comes later here.
-        if (gain > 0.0f && gain >= from_above_.split.gain && this->Allowed(node)) {
-          from_above_ = {{gain, hist.feature, values[below], false}, rest_};
-        }
-      }
-      if (from_above_.split.Beats(best->split)) {
-        *best = from_above_;
-      }
-    } else if (others) {
-      this->Restart();
-      for (std::size_t k = bins_.size(); k-- > 0;) {
-        auto const gain = this->Pass<kMethod, kRule>(hist.block.Sums(bins_[k]), node);
-        auto const value = common::HistogramCuts::NumericBinLowerBound(
-            ptrs, values, hist.feature, static_cast<bst_bin_t>(hist.origin + bins_[k]));
-        Split const split{gain, hist.feature, value, true};
-        if (split.Beats(best->split) && this->Allowed(node)) {
-          *best = {split, rest_};
-        }
-      }
-    }
-  }
+  std::vector<double> scanned_;  // sums of the bins passed so far
+  std::vector<double> rest_;     // sums of the node's other rows
 
   /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
   template <SplitMethod kMethod, LabelRule kRule>
@@ -196,16 +131,12 @@ class SplitScanner {
   SplitScanner(Regularisation const& reg, std::size_t n_labels)
       : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
 
-  /** @brief Update the best split of a node with those of one feature. */
-  using ScanFn = void (SplitScanner::*)(FeatureHistogram const& hist, NodeStats const& node,
-                                        BestSplit* best);
   /** @brief The gain of one split. */
   using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node);
   using ScoreFn = double (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
 
   /** @brief The loops of one split method. */
   struct Kernels {
-    ScanFn scan;
     GainFn gain;
     ScoreFn score;
   };
@@ -246,8 +177,7 @@ class SplitScanner {
   }
   template <SplitMethod kMethod, LabelRule kRule>
   static Kernels MakeKernels() {
-    return {&SplitScanner::ScanImpl<kMethod, kRule>, &SplitScanner::GainImpl<kMethod, kRule>,
-            &ScoreNode<kMethod, kRule>};
+    return {&SplitScanner::GainImpl<kMethod, kRule>, &ScoreNode<kMethod, kRule>};
   }
 };
 }  // namespace xgboost::multilabel

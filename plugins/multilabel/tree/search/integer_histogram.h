@@ -8,7 +8,7 @@
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 #define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 
-#include <algorithm>   // for clamp, min, transform
+#include <algorithm>   // for clamp, copy_n, lower_bound, min, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int32_t, uint32_t
 #include <functional>  // for plus
@@ -20,6 +20,7 @@
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
 #include "row_cluster.h"        // for RowCluster, LabelChunk, ForEachBin
 #include "xgboost/base.h"       // for bst_idx_t
+#include "xgboost/span.h"       // for Span
 
 namespace xgboost::multilabel {
 /**
@@ -65,6 +66,20 @@ XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::s
   }
 }
 
+/** @brief Those of a node's rows, which ascend, that a page has. */
+inline common::Span<std::uint32_t const> RowsOfPage(RowCluster const& cluster,
+                                                    BinIndex const& index,
+                                                    common::Span<std::uint32_t const> rows) {
+  auto const *first = rows.data(), *last = first + rows.size();
+  auto find = [&](bst_idx_t global) {
+    return std::lower_bound(first, last, global, [&](std::uint32_t row, bst_idx_t that) {
+      return cluster.GlobalRow(row) < that;
+    });
+  };
+  auto const* begin = find(index.BaseRow());
+  return {begin, static_cast<std::size_t>(find(index.BaseRow() + index.NumRows()) - begin)};
+}
+
 /** @brief Working memory of one thread: rows sorted by bin. */
 struct BinSortBuffer {
   std::vector<std::uint32_t> counts, next;  // by bin
@@ -81,13 +96,13 @@ class IntegerHistogram {
   }
 
   [[nodiscard]] bool Empty() const { return counts_.empty(); }
-  [[nodiscard]] static std::size_t Bytes(std::size_t n_bins, std::size_t padded_labels) {
-    return n_bins * (2 * padded_labels * sizeof(std::int32_t) + sizeof(std::uint32_t));
+  [[nodiscard]] std::size_t NumBytes() const {
+    return sums_.Size() * sizeof(std::int32_t) + counts_.size() * sizeof(std::uint32_t);
   }
 
-  /** @param rows Rows of the cluster. */
+  /** @param rows Rows of the cluster that the index knows. */
   void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
-           FeatureBlock const& block, std::vector<std::uint32_t> const& rows,
+           FeatureBlock const& block, common::Span<std::uint32_t const> rows,
            BinSortBuffer* buffer) {
     auto& [counts, next, sorted] = *buffer;
     auto const wanted = kTileEntries / index.EntriesPerRow(block_id);  // infinite without entries
@@ -95,7 +110,8 @@ class IntegerHistogram {
     for (std::size_t begin = 0; begin < rows.size(); begin += n_tile) {
       auto const n = std::min(n_tile, rows.size() - begin);
       auto for_each_bin = [&](auto&& fn) {
-        ForEachBin(cluster, index, block_id, block, n, [&](auto i) { return rows[begin + i]; }, fn);
+        auto const* tile = rows.data() + begin;
+        ForEachBin(cluster, index, block_id, block, n, [&](auto i) { return tile[i]; }, fn);
       };
       counts.assign(counts_.size(), 0);
       for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
@@ -117,6 +133,18 @@ class IntegerHistogram {
     for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
       counts_[bin] -= part.counts_[bin];
     }
+  }
+
+  /** @brief Append sums and counts, to be added up over workers. */
+  void Write(std::vector<std::int32_t>* out) const {
+    out->insert(out->end(), sums_.Data(), sums_.Data() + sums_.Size());
+    out->insert(out->end(), counts_.cbegin(), counts_.cend());
+  }
+  /** @brief Read what `Write` wrote. Returns the end of it. */
+  std::int32_t const* Read(std::int32_t const* in) {
+    std::copy_n(in, sums_.Size(), sums_.Data());
+    std::copy_n(in + sums_.Size(), counts_.size(), counts_.begin());
+    return in + sums_.Size() + counts_.size();
   }
 
   /** @brief Number of rows in a bin. */

@@ -6,6 +6,9 @@
  * that the sum of absolute values is below 2^30, and rounded to integers: sums are exact, whatever
  * their order, and the rounding is 2^-31 of that sum for an entry. Other labels are left out.
  *
+ * Several workers scale alike, by the sums over all of their rows, and so may add up their
+ * integers. Rounding adds at most 1/2 for a row: with fewer than 2^31 rows no sum reaches 2^31.
+ *
  * Labels stand in chunks of at most 64 (16 for histograms), padded to the width of vectors. A chunk
  * holds all rows before the next chunk begins.
  */
@@ -42,11 +45,12 @@ class RowCluster {
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows, all with a gradient.
+   * @param sums   `AbsoluteSums` of the rows, on all workers.
    * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
   RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
-             bool narrow, AlignedArray<std::int32_t> memory);
+             std::vector<double> const& sums, bool narrow, AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kNarrow = 16;
   /** @brief Take the room back. */
@@ -137,24 +141,36 @@ XDCC_TARGET_CLONES static void SumClusterRows(std::int32_t const* values, std::s
   }
 }
 
-inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
-                              std::vector<bst_idx_t> rows, bool narrow,
-                              AlignedArray<std::int32_t> memory)
-    : rows_{std::move(rows)}, values_{std::move(memory)} {
-  auto const n_labels = gradients.NumLabels();
-  // Runs of rows, for threads. The sums are exact (see `gradient_matrix.h`), in any order.
-  constexpr std::size_t kRun = 1024;
-  std::size_t const n_runs = (rows_.size() + kRun - 1) / kRun;
-  auto length = [&](std::size_t run) { return std::min(kRun, rows_.size() - run * kRun); };
-  std::vector<std::vector<double>> parts(n_threads, std::vector<double>(2 * n_labels));
+/** @brief Number of rows that a thread takes at a time. */
+inline constexpr std::size_t kClusterRun = 1024;
+
+/**
+ * @brief Sums of absolute values over rows, gradients then Hessians. [2 * n_labels]
+ *
+ * They are exact (see `gradient_matrix.h`), in any order.
+ */
+inline std::vector<double> AbsoluteSums(std::int32_t n_threads, GradientMatrix const& gradients,
+                                        std::vector<bst_idx_t> const& rows) {
+  std::size_t const n_runs = (rows.size() + kClusterRun - 1) / kClusterRun;
+  std::vector<std::vector<double>> parts(n_threads, std::vector<double>(gradients.Width()));
   common::ParallelFor(n_runs, n_threads, [&](auto run) {
-    SumAbsolute(gradients.View(), rows_.data() + run * kRun, length(run),
+    auto const begin = run * kClusterRun;
+    SumAbsolute(gradients.View(), rows.data() + begin, std::min(kClusterRun, rows.size() - begin),
                 parts[n_threads == 1 ? 0 : omp_get_thread_num()].data());
   });
   auto& sums = parts.front();
   for (std::size_t t = 1; t < parts.size(); ++t) {
     std::transform(sums.cbegin(), sums.cend(), parts[t].cbegin(), sums.begin(), std::plus<>{});
   }
+  return sums;
+}
+
+inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
+                              std::vector<bst_idx_t> rows, std::vector<double> const& sums,
+                              bool narrow, AlignedArray<std::int32_t> memory)
+    : rows_{std::move(rows)}, values_{std::move(memory)} {
+  auto const n_labels = gradients.NumLabels();
+  std::size_t const n_runs = (rows_.size() + kClusterRun - 1) / kClusterRun;
   for (std::size_t j = 0; j < n_labels; ++j) {
     if (sums[j] != 0.0 || sums[n_labels + j] != 0.0) {
       labels_.push_back(static_cast<std::uint32_t>(j));
@@ -187,9 +203,10 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     }
     auto* out = values_.Data() + 2 * chunk.padded_begin * rows_.size();
     common::ParallelFor(n_runs, n_threads, [&](auto run) {
-      ScaleRows(gradients.View(), rows_.data() + run * kRun, length(run),
+      auto const begin = run * kClusterRun;
+      ScaleRows(gradients.View(), rows_.data() + begin, std::min(kClusterRun, rows_.size() - begin),
                 labels_.data() + chunk.begin, chunk, grad_factor.data(), hess_factor.data(),
-                out + run * kRun * 2 * chunk.width);
+                out + begin * 2 * chunk.width);
     });
   }
 }
@@ -207,7 +224,7 @@ void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t bl
   auto const* global = cluster.GlobalRows().data();
   if (index.HasColumns(block_id)) {
     for (std::size_t f = 0; f < block.end - block.begin; ++f) {
-      auto const* column = index.Column(block_id, f);
+      auto const column = index.Column(block_id, f);
       for (std::size_t i = 0; i < n; ++i) {
         fn(row_at(i), column[global[row_at(i)]]);
       }

@@ -1,7 +1,8 @@
 /**
  * @brief Splits that an approximate score leaves in the running, and the choice between them.
  *
- * Scores of `list_scan.h` are in single precision. What may be the best split by its score is
+ * Scores of `list_scan.h` are in single precision, and where a label may or may not count, or a
+ * child may or may not be allowed, they are the highest possible. What may be the best split is
  * scored again in double precision, from sums that are exact, and the best of those is taken by the
  * order of preference that `evaluator.h` describes. Whether a split is scored again depends on the
  * scores of its node alone, so neither the cutting of the work into tasks nor the number of threads
@@ -10,23 +11,27 @@
 #ifndef XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 #define XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 
-#include <algorithm>   // for fill, max, remove_if, sort, transform
-#include <cmath>       // for abs
+#include <algorithm>   // for any_of, fill, max, remove_if, sort, transform
+#include <cmath>       // for abs, sqrt
 #include <cstddef>     // for ptrdiff_t, size_t
 #include <cstdint>     // for uint8_t, uint32_t
-#include <functional>  // for minus
+#include <functional>  // for minus, plus
 #include <limits>      // for numeric_limits
 #include <tuple>       // for make_tuple
+#include <utility>     // for move
 #include <vector>      // for vector
 
 #include "../../../../src/common/hist_util.h"  // for HistogramCuts
 #include "../../vectorised.h"                  // for XDCC_TARGET_CLONES
 #include "../data/bin_index.h"                 // for BinIndex, BlockRowsView, FeatureBlock
 #include "../data/gradient_matrix.h"           // for GradientMatrix
-#include "evaluator.h"                         // for NodeStats, Split, SplitScanner
+#include "category_scan.h"                     // for CategoryScanner, CategorySums
+#include "evaluator.h"                         // for BestSplit, NodeStats, Split, SplitScanner
 #include "list_scan.h"                         // for ListEntry
 #include "row_cluster.h"                       // for RowCluster
-#include "xgboost/base.h"                      // for bst_feature_t, bst_idx_t
+#include "xgboost/base.h"                      // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/data.h"                      // for FeatureType
+#include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
 /** @brief How the bins of a feature are passed, in the order of preference. */
@@ -34,6 +39,7 @@ enum class Direction : std::uint8_t {
   kUp,           // upwards, the other rows on the right
   kDown,         // downwards to the default bin, which is on the left
   kDownMissing,  // downwards, missing values on the left
+  kCategories,   // not at all: a candidate is all splits of a categorical feature
 };
 
 /** @brief A split that may be the best. */
@@ -54,20 +60,33 @@ struct Candidate {
 
 /** @brief How far from the truth the scores of a node may be, and what they lack of a gain. */
 struct ScoreError {
+  /** @brief Without lambda: how many times its error an integer must be to be divided by. */
+  static constexpr double kLeastExact = 256.0;
+
   /** @brief Relative to the score. */
   float relative{0.0f};
   /** @brief In itself. */
   float absolute{0.0f};
   /** @brief Gain minus score. */
   double rest{0.0};
+  /** @brief Relative to the square root of the score. */
+  float of_root{0.0f};
 
   /** @brief Scores below it cannot be the best, `best` being one. */
   [[nodiscard]] float Threshold(float best) const {
-    return best - relative * std::abs(best) - absolute;
+    return std::max(best - this->Of(best), std::numeric_limits<float>::lowest());
+  }
+  /** @brief Whether a split with this score may gain anything. */
+  [[nodiscard]] bool MayGain(float score) const { return score + this->Of(score) + rest > 0.0; }
+
+ private:
+  [[nodiscard]] float Of(float score) const {
+    auto const root = of_root > 0.0f ? of_root * std::sqrt(std::max(score, 0.0f)) : 0.0f;
+    return relative * std::abs(score) + absolute + root;
   }
 };
 
-/** @brief The best score so far and what is not clearly worse. */
+/** @brief The best score that an allowed split surely has so far, and what is not clearly worse. */
 struct RunningBest {
   float score{-std::numeric_limits<float>::infinity()};
   std::vector<Candidate> candidates;
@@ -96,6 +115,13 @@ struct CandidateContext {
   std::vector<FeatureBlock> const& blocks;
   GradientMatrix const& gradients;
   SplitScanner::Kernels const& kernels;
+  common::Span<FeatureType const> types;
+};
+
+/** @brief What a thread decides with. */
+struct ThreadScanners {
+  SplitScanner numbers;
+  CategoryScanner categories;
 };
 
 /**
@@ -104,7 +130,7 @@ struct CandidateContext {
  * @param previous If given, a candidate of the same range that passes less: without its rows.
  */
 inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
-                       std::vector<std::uint32_t> const& rows, Candidate const* previous,
+                       common::Span<std::uint32_t const> rows, Candidate const* previous,
                        Candidate const& c, std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
@@ -115,9 +141,9 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
     (up ? low : high) = up ? previous->bin + 1 : previous->bin;
   }
   if (ctx.index.HasColumns(c.block)) {
-    auto const* column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
-    for (auto row : rows) {
-      auto const global = cluster.GlobalRow(row);
+    auto const column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+    for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
+      auto const global = cluster.GlobalRow(*row);
       if (column[global] >= low && column[global] < high) {
         out->push_back(global);
       }
@@ -125,8 +151,8 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
     return;
   }
   auto const view = ctx.index.Rows(c.block);
-  for (auto row : rows) {
-    auto const global = cluster.GlobalRow(row);
+  for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
+    auto const global = cluster.GlobalRow(*row);
     auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
     for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
       if (auto const bin = view.bins[e]; bin >= low && bin < high) {
@@ -137,54 +163,219 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
   }
 }
 
-/**
- * @brief Score the candidates in double precision and take the best.
- *
- * @param rows  Rows of the node, where it has histograms.
- * @param stats The node; gets the sums of the left child.
- * @param split Stays as it is where no split gains anything.
- */
-inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowCluster const& cluster,
-                   std::vector<std::uint32_t> const& rows, RunningBest* running,
-                   SplitScanner* scanner, NodeStats* stats, Split* split) {
-  auto& candidates = running->candidates;
-  auto const threshold = error.Threshold(running->score);
-  if (candidates.empty() || 2.0 * running->score - threshold + error.rest <= 0.0) {
+/** @brief Number of categories of a candidate's feature. */
+inline std::size_t NumCategories(CandidateContext const& ctx, Candidate const& c) {
+  return ctx.cuts.Ptrs()[c.feature + 1] - ctx.cuts.Ptrs()[c.feature];
+}
+
+/** @brief Call `fn(row, category)` for rows of a page that are stored for a candidate's feature. */
+template <typename Fn>
+void ForEachCategory(CandidateContext const& ctx, BinIndex const& index, RowCluster const& cluster,
+                     common::Span<std::uint32_t const> rows, Candidate const& c, Fn&& fn) {
+  auto const begin = ctx.cuts.Ptrs()[c.feature] - ctx.blocks[c.block].first_bin;
+  auto const end = begin + NumCategories(ctx, c);
+  auto const* last = rows.data() + rows.size();
+  if (index.HasColumns(c.block)) {
+    auto const column = index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+    for (auto const* row = rows.data(); row != last; ++row) {
+      auto const global = cluster.GlobalRow(*row);
+      fn(global, column[global] - begin);
+    }
     return;
   }
-  candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
-                                  [&](auto const& c) { return c.score < threshold; }),
-                   candidates.end());
+  auto const view = index.Rows(c.block);
+  for (auto const* row = rows.data(); row != last; ++row) {
+    auto const global = cluster.GlobalRow(*row);
+    auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      if (auto const bin = view.bins[e]; bin >= begin && bin < end) {
+        fn(global, bin - begin);
+        break;
+      }
+    }
+  }
+}
+
+/** @brief Sum up the rows of a node by category of a candidate's feature. */
+class CategoryReader {
+  std::vector<double> sums_;  // [slots, width]
+  CategorySums found_;
+
+  void Add(CandidateContext const& ctx, std::size_t slot, std::size_t category,
+           common::Span<bst_idx_t const> rows) {
+    auto* sums = sums_.data() + slot * ctx.gradients.Width();
+    AddRowsExactly(ctx.gradients.View(), rows.data(), rows.size(), sums);
+    found_.by_category[category] = sums;
+  }
+
+ public:
+  /** @param sums Where rows are shared out: what `AddCandidates` found; else null. */
+  CategorySums const& Read(CandidateContext const& ctx, RowCluster const& cluster,
+                           common::Span<std::uint32_t const> rows, Candidate const& c,
+                           double const* sums) {
+    auto const& ptrs = ctx.cuts.Ptrs();
+    auto const n_categories = ptrs[c.feature + 1] - ptrs[c.feature];
+    auto const begin = ptrs[c.feature] - ctx.blocks[c.block].first_bin;
+    auto const default_bin = ctx.index.DefaultBin(c.feature);
+    found_.feature = c.feature;
+    found_.by_category.assign(n_categories, nullptr);
+    found_.default_category = default_bin == BinIndex::kNoBin
+                                  ? bst_bin_t{BinIndex::kNoBin}
+                                  : default_bin - static_cast<bst_bin_t>(ptrs[c.feature]);
+    if (sums) {
+      auto const width = ctx.gradients.Width();
+      for (std::size_t k = 0; k < n_categories; ++k) {
+        auto const* of_category = sums + k * width;
+        if (std::any_of(of_category, of_category + width, [](double x) { return x != 0.0; })) {
+          found_.by_category[k] = of_category;
+        }
+      }
+      return found_;
+    }
+    if (c.first) {
+      auto is_last = [&](std::uint32_t i) {
+        return i + 1 == c.n || (c.first[i] ^ c.first[i + 1]) >> kBinShift != 0;
+      };
+      std::size_t n_here{0};
+      for (std::uint32_t i = 0; i < c.n; ++i) {
+        n_here += is_last(i);
+      }
+      sums_.assign(n_here * ctx.gradients.Width(), 0.0);
+      std::vector<bst_idx_t> of_category;
+      std::size_t slot{0};
+      for (std::uint32_t i = 0; i < c.n; ++i) {
+        of_category.push_back(cluster.GlobalRow(c.first[i] & kRowMask));
+        if (is_last(i)) {
+          this->Add(ctx, slot++, (c.first[i] >> kBinShift) - begin, of_category);
+          of_category.clear();
+        }
+      }
+      return found_;
+    }
+    sums_.assign(n_categories * ctx.gradients.Width(), 0.0);
+    ForEachCategory(ctx, ctx.index, cluster, rows, c, [&](bst_idx_t row, std::size_t category) {
+      this->Add(ctx, category, category, {&row, 1});
+    });
+    return found_;
+  }
+};
+
+/** @brief Drop candidates that are clearly not the best, and sort the others. */
+inline void KeepLikely(ScoreError const& error, RunningBest* running) {
+  auto& candidates = running->candidates;
+  auto const threshold = error.Threshold(running->score);
+  candidates.erase(
+      std::remove_if(candidates.begin(), candidates.end(),
+                     [&](auto const& c) { return c.score < threshold || !error.MayGain(c.score); }),
+      candidates.end());
   std::sort(candidates.begin(), candidates.end(), [](auto const& l, auto const& r) {
     return std::make_tuple(l.feature, l.direction, l.n) <
            std::make_tuple(r.feature, r.direction, r.n);
   });
+}
 
+/** @brief The candidate whose scan the i-th one goes on with, null if it begins one. */
+inline Candidate const* PreviousOf(std::vector<Candidate> const& candidates, std::size_t i) {
+  if (i == 0) {
+    return nullptr;
+  }
+  auto const &c = candidates[i], &previous = candidates[i - 1];
+  return previous.feature == c.feature && previous.direction == c.direction ? &previous : nullptr;
+}
+
+/**
+ * @brief Number of sums that decide between candidates.
+ *
+ * One for each, of the rows that it passes beyond those of the candidate before; of a categorical
+ * feature one for each category.
+ */
+inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> const& candidates) {
+  std::size_t n{0};
+  for (auto const& c : candidates) {
+    n += c.direction == Direction::kCategories ? NumCategories(ctx, c) : 1;
+  }
+  return n;
+}
+
+/**
+ * @brief Add up these sums over rows of a page, in double precision.
+ *
+ * @param index Of the page.
+ * @param rows  The node's rows in it.
+ * @param sums  [NumSums(candidates), width]
+ */
+inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
+                          RowCluster const& cluster, common::Span<std::uint32_t const> rows,
+                          std::vector<Candidate> const& candidates, double* sums) {
+  CandidateContext const of_page{index,         ctx.cuts,    ctx.blocks,
+                                 ctx.gradients, ctx.kernels, ctx.types};
+  auto const width = ctx.gradients.Width();
+  std::vector<bst_idx_t> passed;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    auto const& c = candidates[i];
+    if (c.direction == Direction::kCategories) {
+      ForEachCategory(ctx, index, cluster, rows, c, [&](bst_idx_t row, std::size_t category) {
+        AddRowsExactly(ctx.gradients.View(), &row, 1, sums + category * width);
+      });
+      sums += NumCategories(ctx, c) * width;
+      continue;
+    }
+    passed.clear();
+    RowsPassed(of_page, cluster, rows, PreviousOf(candidates, i), c, &passed);
+    AddRowsExactly(ctx.gradients.View(), passed.data(), passed.size(), sums);
+    sums += width;
+  }
+}
+
+/**
+ * @brief Score the candidates in double precision and take the best.
+ *
+ * @param rows       Rows of the node, where it has histograms.
+ * @param candidates As `KeepLikely` left them.
+ * @param sums       Where rows are shared out: what `AddCandidates` found; else null.
+ * @param stats      The node; gets the sums of the left child.
+ * @param split      Stays as it is where no split gains anything.
+ */
+inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
+                   common::Span<std::uint32_t const> rows, std::vector<Candidate> const& candidates,
+                   double const* sums, ThreadScanners* scanners, NodeStats* stats, Split* split) {
   std::vector<double> passed(ctx.gradients.Width()), best_passed;
   std::vector<bst_idx_t> rows_passed;
-  Candidate const *best{nullptr}, *previous{nullptr};
+  CategoryReader categories;
+  BestSplit best_category;
+  Candidate const* best{nullptr};
   float best_gain{0.0f};
-  for (auto const& c : candidates) {
-    rows_passed.clear();
-    // The scan goes on where the candidate before ended.
-    if (previous && !(previous->feature == c.feature && previous->direction == c.direction)) {
-      previous = nullptr;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    auto const& c = candidates[i];
+    if (c.direction == Direction::kCategories) {
+      auto const& found = categories.Read(ctx, cluster, rows, c, sums);
+      scanners->categories.Scan(found, *stats, &best_category);
+      if (sums) {
+        sums += NumCategories(ctx, c) * passed.size();
+      }
+      continue;
     }
+    auto const* previous = PreviousOf(candidates, i);
     if (!previous) {
       std::fill(passed.begin(), passed.end(), 0.0);
     }
-    if (c.first) {
-      std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
-      for (auto i = previous ? previous->n : 0; i < c.n; ++i) {
-        rows_passed.push_back(
-            cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(i)] & kRowMask));
-      }
+    if (sums) {
+      std::transform(passed.cbegin(), passed.cend(), sums, passed.begin(), std::plus<>{});
+      sums += passed.size();
     } else {
-      RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
+      rows_passed.clear();
+      if (c.first) {
+        std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
+        for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
+          rows_passed.push_back(
+              cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
+        }
+      } else {
+        RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
+      }
+      AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     }
-    AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
-    previous = &c;
-    auto const gain = (scanner->*ctx.kernels.gain)(passed, *stats);
+    auto const gain = (scanners->numbers.*ctx.kernels.gain)(passed, *stats);
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
                        best->direction == Direction::kDown && best->feature == c.feature;
@@ -194,12 +385,19 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
       best_passed = passed;
     }
   }
+  if (best) {
+    *split = {best_gain, best->feature, 0.0f, best->direction == Direction::kDownMissing, {}};
+  }
+  if (best_category.split.Beats(*split)) {
+    *split = std::move(best_category.split);
+    stats->left_sums = std::move(best_category.left_sums);
+    return;
+  }
   if (!best) {
     return;
   }
   auto const first_bin = ctx.blocks[best->block].first_bin;
   auto const& values = ctx.cuts.Values();
-  *split = {best_gain, best->feature, 0.0f, best->direction == Direction::kDownMissing};
   stats->left_sums = std::move(best_passed);
   if (best->direction == Direction::kUp) {
     split->split_value = values[first_bin + best->bin];
