@@ -205,22 +205,18 @@ XDCC_TARGET_CLONES static std::uint32_t ScanList(ListRange range, ChunkView chun
 template <int kVectors>
 XDCC_TARGET_CLONES static void SumList(ListEntry const* entries, std::size_t n,
                                        std::int32_t const* rows, std::int32_t* out) {
-  Int16 sums[kVectors];
-#pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v) {
-    sums[v] = Int16{};
-  }
+  Int8 sums[2 * kVectors]{};
   for (std::size_t i = 0; i < n; ++i) {
     auto const* row =
-        reinterpret_cast<Int16 const*>(rows + (entries[i] & kRowMask) * (16 * kVectors));
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
+        reinterpret_cast<Int8 const*>(rows + (entries[i] & kRowMask) * (16 * kVectors));
+#pragma GCC unroll 16
+    for (int v = 0; v < 2 * kVectors; ++v) {
       sums[v] += row[v];
     }
   }
-#pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v) {
-    reinterpret_cast<Int16*>(out)[v] = sums[v];
+#pragma GCC unroll 16
+  for (int v = 0; v < 2 * kVectors; ++v) {
+    reinterpret_cast<Int8*>(out)[v] = sums[v];
   }
 }
 
