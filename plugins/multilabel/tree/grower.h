@@ -66,6 +66,7 @@ struct Workspace {
   ClusterSearch clusters;
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, combined, of_leaves;
+  std::vector<linalg::Matrix<GradientPair>> of_groups;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {

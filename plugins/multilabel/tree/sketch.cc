@@ -122,33 +122,44 @@ XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::
 }
 }  // namespace
 
-std::vector<std::uint32_t> Sketch::DrawGroup(TreeKey const& key, std::size_t n_labels,
-                                             std::size_t n_groups) {
-  std::vector<std::uint32_t> labels(n_labels);
+std::vector<Sketch::Labels> Sketch::DrawGroups(TreeKey const& key, std::size_t n_labels,
+                                               std::size_t n_groups) {
+  Labels labels(n_labels);
   std::iota(labels.begin(), labels.end(), 0);
   if (n_groups == 1) {
-    return labels;
+    return {labels};
   }
   SketchRandom const random{key.seed, key.round, key.tree, kGroups};
   std::stable_sort(labels.begin(), labels.end(),
                    [&](auto l, auto r) { return random.Bits(l) < random.Bits(r); });
-  std::vector<std::uint32_t> group(labels.cbegin() + n_labels * key.group / n_groups,
-                                   labels.cbegin() + n_labels * (key.group + 1) / n_groups);
-  std::sort(group.begin(), group.end());
-  return group;
+  std::vector<Labels> groups;
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    auto& group = groups.emplace_back(labels.cbegin() + n_labels * g / n_groups,
+                                      labels.cbegin() + n_labels * (g + 1) / n_groups);
+    std::sort(group.begin(), group.end());
+  }
+  return groups;
 }
 
-void Sketch::GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
-                         std::vector<std::uint32_t> const& labels,
-                         linalg::Matrix<GradientPair>* out) {
-  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1), n = labels.size();
-  out->Reshape(n_rows, n);
-  auto* gathered = out->Data()->HostPointer();
+void Sketch::GatherGroups(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                          std::vector<Labels> const& groups,
+                          std::vector<linalg::Matrix<GradientPair>>* out) {
+  std::size_t const n_rows = gpair.Shape(0), width = gpair.Shape(1);
+  out->resize(groups.size());
+  std::vector<GradientPair*> gathered;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    (*out)[g].Reshape(n_rows, groups[g].size());
+    gathered.push_back((*out)[g].Data()->HostPointer());
+  }
   auto const* pairs = gpair.Values().data();
-  common::ParallelFor((n_rows + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        gathered[i * n + j] = pairs[i * width + labels[j]];
+  constexpr std::size_t kTogether = 64;  // rows
+  common::ParallelFor((n_rows + kTogether - 1) / kTogether, ctx->Threads(), [&](auto r) {
+    for (std::size_t i = r * kTogether; i < std::min(n_rows, (r + 1) * kTogether); ++i) {
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        auto* to = gathered[g] + i * groups[g].size();
+        for (auto label : groups[g]) {
+          *to++ = pairs[i * width + label];
+        }
       }
     }
   });

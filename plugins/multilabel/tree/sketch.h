@@ -49,13 +49,15 @@ struct TreeKey {
 
 class Sketch {
  public:
-  /** @brief The labels of one group of a round, ascending. */
-  static std::vector<std::uint32_t> DrawGroup(TreeKey const& key, std::size_t n_labels,
-                                              std::size_t n_groups);
-  /** @brief Take the columns of a group. [n_rows, n_all_labels] -> [n_rows, n_labels] */
-  static void GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
-                          std::vector<std::uint32_t> const& labels,
-                          linalg::Matrix<GradientPair>* out);
+  using Labels = std::vector<std::uint32_t>;
+
+  /** @brief The labels of each group of a round, ascending. */
+  static std::vector<Labels> DrawGroups(TreeKey const& key, std::size_t n_labels,
+                                        std::size_t n_groups);
+  /** @brief Take the columns of groups. [n_rows, n_all_labels] -> by group [n_rows, n_labels] */
+  static void GatherGroups(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                           std::vector<Labels> const& groups,
+                           std::vector<linalg::Matrix<GradientPair>>* out);
   /**
    * @brief Draw the sketch of a tree.
    *

@@ -9,8 +9,9 @@
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
 #include <memory>     // for make_shared, shared_ptr
 #include <numeric>    // for iota
+#include <optional>   // for nullopt, optional
 #include <string>     // for string
-#include <utility>    // for as_const
+#include <utility>    // for as_const, exchange
 #include <vector>     // for vector
 
 #include "../../../src/common/linalg_op.h"   // for begin, cbegin, cend
@@ -18,8 +19,10 @@
 #include "../../../src/tree/hist/sampler.h"  // for Sampler
 #include "../../../src/tree/param.h"         // for TrainParam
 #include "../param/param.h"                  // for MultiLabelTrainParam
+#include "adds_to_margins.h"                 // for AddsToMargins
 #include "grower.h"                          // for TreeGrower, Workspace
 #include "leaf_values.h"                     // for BoundsOf
+#include "margins.h"                         // for AddToMargins, GrownTree
 #include "sketch.h"                          // for Sketch, TreeKey
 #include "xgboost/base.h"                    // for GradientPair, bst_node_t
 #include "xgboost/context.h"                 // for Context
@@ -38,7 +41,7 @@ using tree::TrainParam;
 
 constexpr char kUpdaterName[] = "grow_multilabel_hist";
 
-class MultiLabelHistMaker : public TreeUpdater {
+class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
  public:
   MultiLabelHistMaker(Context const* ctx, ObjInfo const* task)
       : TreeUpdater{ctx}, task_{task}, column_sampler_{std::make_shared<common::ColumnSampler>()} {
@@ -57,6 +60,7 @@ class MultiLabelHistMaker : public TreeUpdater {
   void Update(TrainParam const* param, GradientContainer* in_gpair, DMatrix* p_fmat,
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
+    auto const margins = std::exchange(margins_, std::nullopt);
     this->CheckSupported(*param, *in_gpair, trees);
     auto const gpair = std::as_const(*in_gpair->Grad()).HostView();
     TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
@@ -66,6 +70,9 @@ class MultiLabelHistMaker : public TreeUpdater {
       auto out = to->HostView();
       std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
     };
+    std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
+    auto groups = Sketch::DrawGroups({}, gpair.Shape(1), 1);  // of labels
+    std::vector<GrownTree> grown(trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) {
       auto tree_gpair = gpair;
       if (param->subsample < 1.0f) {
@@ -83,19 +90,46 @@ class MultiLabelHistMaker : public TreeUpdater {
         auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
         grower.SetLeafValues(leaf_gpair, BoundsOf(ctx_, leaf_gpair), labels, trees[i]);
       } else if (this->HasSketch(gpair.Shape(1))) {
-        std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
         TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
                           static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
                           i % n_groups};
-        this->GrowOnSketch(key, n_groups, tree_gpair, p_fmat, &grower, &out_position[i], trees[i]);
+        if (n_groups > 1) {
+          // All at once, unless each tree has rows of its own.
+          bool const alone = param->subsample < 1.0f;
+          if (alone || key.group == 0) {
+            groups = Sketch::DrawGroups(key, gpair.Shape(1), n_groups);
+            auto const begin = groups.cbegin() + key.group;
+            Sketch::GatherGroups(ctx_, tree_gpair, {begin, alone ? begin + 1 : groups.cend()},
+                                 &workspace_.of_groups);
+          }
+          auto const at = alone ? 0 : key.group;
+          tree_gpair = std::as_const(workspace_.of_groups[at]).HostView();
+          grown[i].labels = groups[key.group];
+        }
+        auto const& labels = groups[key.group];
+        Sketch const sketch{ctx_, ml_param_, key, labels, tree_gpair};
+        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined);
+        auto const combined = std::as_const(workspace_.combined).HostView();
+        grower.Grow(combined, true, p_fmat, &out_position[i], trees[i]);
+        grower.SetLeafValues(tree_gpair, bounds, labels, trees[i]);
       } else {
         grower.Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
         if (trees[i]->IsMultiTarget()) {
           trees[i]->GetMultiTargetTree()->SetLeaves();
         }
       }
+      grown[i].tree = trees[i];
+      grown[i].position = out_position[i].ConstHostSpan();
+    }
+    // Behind all trees: one that cannot be grown leaves the margins as they were.
+    has_added_ = margins && trees.front()->IsMultiTarget();
+    if (has_added_) {
+      AddToMargins(ctx_, grown, *margins);
     }
   }
+
+  void UseMargins(linalg::MatrixView<float> margins) override { margins_ = margins; }
+  [[nodiscard]] bool HasAdded() const override { return has_added_; }
 
   [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {
     return ml_param_.NumGroups(n_targets);
@@ -106,21 +140,6 @@ class MultiLabelHistMaker : public TreeUpdater {
   [[nodiscard]] bool HasSketch(std::size_t n_labels) const {
     auto const k = static_cast<std::size_t>(ml_param_.sketch_size);
     return (k > 0 && k < n_labels) || ml_param_.NumGroups(n_labels) > 1;
-  }
-
-  void GrowOnSketch(TreeKey const& key, std::uint64_t n_groups,
-                    linalg::MatrixView<GradientPair const> gpair, DMatrix* p_fmat,
-                    TreeGrower* grower, HostDeviceVector<bst_node_t>* out_position,
-                    RegTree* p_tree) {
-    auto const labels = Sketch::DrawGroup(key, gpair.Shape(1), n_groups);
-    if (n_groups > 1) {
-      Sketch::GatherGroup(ctx_, gpair, labels, &workspace_.of_leaves);
-      gpair = std::as_const(workspace_.of_leaves).HostView();
-    }
-    Sketch const sketch{ctx_, ml_param_, key, labels, gpair};
-    auto const bounds = sketch.Project(ctx_, gpair, &workspace_.combined);
-    grower->Grow(std::as_const(workspace_.combined).HostView(), true, p_fmat, out_position, p_tree);
-    grower->SetLeafValues(gpair, bounds, labels, p_tree);
   }
 
   void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
@@ -140,6 +159,8 @@ class MultiLabelHistMaker : public TreeUpdater {
   MultiLabelTrainParam ml_param_;
   std::shared_ptr<common::ColumnSampler> column_sampler_;
   Workspace workspace_;
+  std::optional<linalg::MatrixView<float>> margins_;  // for the next trees
+  bool has_added_{false};
 };
 }  // namespace
 

@@ -280,6 +280,40 @@ def test_model_can_be_saved_explained_and_cut(tmp_path):
         )
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"sketch_size": 1},
+        {"sketch_size": 2, "labels_per_tree": 3},
+        {"labels_per_tree": 2, "num_parallel_tree": 2, "subsample": 0.6},
+        {"sketch_size": 1, "nthread": 3},
+    ],
+)
+def test_margins_of_the_training_rows(params):
+    X, Y = make_data()
+    matrix = xgb.DMatrix(X, Y, nthread=1)
+    booster = xgb.Booster({"objective": "multilabel:logistic"} | params, [matrix])
+    for i in range(4):
+        booster.update(matrix, i)
+        kept = booster.predict(matrix, output_margin=True)
+        anew = booster.predict(xgb.DMatrix(X), output_margin=True)
+        np.testing.assert_allclose(kept, anew, rtol=1e-5, atol=1e-6)
+
+
+def test_a_tree_that_cannot_be_grown_leaves_the_margins():
+    X, Y = make_data()
+    matrix = xgb.DMatrix(X, Y, nthread=1)
+    params = {"objective": "multilabel:logistic", "sketch_size": 1, "labels_per_tree": 3}
+    booster = xgb.train(params, matrix, 2)
+    before = booster.predict(matrix, output_margin=True)
+    grad = np.zeros(Y.shape)
+    grad[0, twin.draw_groups(0, 2, 7, 3)[-1][0]] = np.inf  # of the last group only
+    with pytest.raises(xgb.core.XGBoostError, match="infinite or not a number"):
+        booster.boost(matrix, iteration=2, grad=grad, hess=np.ones(Y.shape))
+    np.testing.assert_array_equal(booster.predict(matrix, output_margin=True), before)
+
+
 @pytest.mark.parametrize("labels_per_tree", [1, 2, 3, 6])
 def test_a_round_has_a_tree_for_every_label(labels_per_tree):
     X, Y = make_data()
