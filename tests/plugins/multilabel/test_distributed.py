@@ -301,7 +301,7 @@ class Leave(xgb.callback.TrainingCallback):
         return False
 
 arguments = {"dmlc_communicator": "rabit", "dmlc_tracker_uri": "127.0.0.1", "dmlc_task_id": rank}
-arguments |= {"dmlc_tracker_port": int(port), "dmlc_timeout": 10, "dmlc_retry": 1}
+arguments |= {"dmlc_tracker_port": int(port), "dmlc_timeout": 60, "dmlc_retry": 3}
 with collective.CommunicatorContext(**arguments):
     try:
         params = {"objective": "multilabel:logistic", "nthread": 1}
@@ -316,7 +316,7 @@ with collective.CommunicatorContext(**arguments):
 # The tracker loses a worker, too, and says so when it is forgotten.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_worker_that_disappears_is_an_error():
-    tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", sortby="task", timeout=30)
+    tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", sortby="task", timeout=60)
     tracker.start()
     port = str(tracker.worker_args()["dmlc_tracker_port"])
     command = [sys.executable, "-P", "-c", WORKER]
