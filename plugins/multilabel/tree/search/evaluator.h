@@ -159,12 +159,13 @@ class SplitScanner {
     }
   }
 
-  /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
+  /** @brief The gain of a split with these sums on one side, 0 if it is not allowed or too little.
+   */
   template <SplitMethod kMethod, LabelRule kRule>
-  float GainImpl(std::vector<double> const& passed, NodeStats const& node) {
+  float GainImpl(std::vector<double> const& passed, NodeStats const& node, float least) {
     this->Restart();
     auto const gain = this->Pass<kMethod, kRule>(passed.data(), node);
-    return this->Allowed(node) ? gain : 0.0f;
+    return gain >= least && this->Allowed(node) ? gain : 0.0f;
   }
 
   void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
@@ -220,8 +221,9 @@ class SplitScanner {
   /** @brief Update the best split of a node with those of one feature. */
   using ScanFn = void (SplitScanner::*)(FeatureHistogram const& hist, NodeStats const& node,
                                         BestSplit* best);
-  /** @brief The gain of one split. */
-  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node);
+  /** @brief The gain of one split if that is `least` at least, else 0. */
+  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node,
+                                         float least);
   using ScoreFn = double (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
 
   /** @brief The loops of one split method. */

@@ -280,7 +280,7 @@ inline void Decide(CandidateContext const& ctx, ScoreError const& error, RowClus
     }
     AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     previous = &c;
-    auto const gain = (scanners->numbers.*ctx.kernels.gain)(passed, *stats);
+    auto const gain = (scanners->numbers.*ctx.kernels.gain)(passed, *stats, best_gain);
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
                        best->direction == Direction::kDown && best->feature == c.feature;
