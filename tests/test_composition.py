@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.baselines import (
     HOMER,
     LPBR,
@@ -39,7 +40,7 @@ from xdcc.baselines import (
 )
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
@@ -58,6 +59,9 @@ _SEEDED_TREE = DecisionTreeClassifier(max_depth=2, random_state=0)
 ESTIMATORS = [
     MultiLabelXGBClassifier(n_estimators=3, n_jobs=1),
     DynamicChainClassifier(n_estimators=2, n_jobs=1),
+    OrderFreeChainClassifier(
+        MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), n_estimators=3, cv=2, n_jobs=1
+    ),
     BinaryRelevance(n_estimators=3, n_jobs=1),
     ClassifierChain(n_estimators=3, n_jobs=1),
     BinaryRelevance(estimator=_TREE),
@@ -70,6 +74,7 @@ ESTIMATORS = [
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
     TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
     TunedDecisionClassifierCV(_SEEDED_TREE, cv=2, ensemble=False, n_jobs=1),
+    MultiLabelClassifier(cv=2, n_jobs=1),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=3, random_state=0, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),

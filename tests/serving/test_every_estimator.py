@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.baselines import (
     HOMER,
@@ -25,7 +26,7 @@ from xdcc.baselines import (
 )
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
@@ -46,6 +47,12 @@ WITH_CATEGORIES = {
     "booster": _booster(split_method="maxGain", random_state=3),
     "chain": DynamicChainClassifier(n_estimators=3, max_depth=2, n_jobs=1),
     "chain of folds": DynamicChainClassifier(n_estimators=2, cv=2, ensemble=True, n_jobs=1),
+    "order-free chain": OrderFreeChainClassifier(
+        _booster(), n_estimators=5, learning_rate=0.3, cv=2, n_jobs=1
+    ),
+    "order-free chain of the default": OrderFreeChainClassifier(
+        n_estimators=2, cv=2, prediction="example_f1", n_jobs=1
+    ),
     "rdt": RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),
     "rdt static": RandomDecisionTreeClassifier(
         n_estimators=5, chain="static", label_test_fraction=0.3, random_state=0, n_jobs=1
@@ -77,6 +84,7 @@ WITH_CATEGORIES = {
         cv=2,
         random_state=0,
     ),
+    "automatic": MultiLabelClassifier(cv=2, n_jobs=1),
     "thresholds of a chain": ThresholdClassifier(
         DynamicChainClassifier(n_estimators=2, max_depth=2, n_jobs=1), cv=2, random_state=0
     ),

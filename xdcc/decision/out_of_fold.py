@@ -5,6 +5,7 @@ and better, as boosters that find their number of iterations on the way, are ask
 (:mod:`xdcc.base.out_of_fold`).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from xdcc.base.out_of_fold import OutOfFold, TrainsOutOfFold
+from xdcc.decision.calibration import margins_of
+from xdcc.decision.cuts import Floats
 from xdcc.decision.probabilities import proba_of
 
 
@@ -108,6 +111,30 @@ def cross_fit(
     for fold, (_, of_fold) in enumerate(found):
         proba[folds == fold] = of_fold
     return OutOfFold(proba, [model for model, _ in found], clone(estimator))
+
+
+def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
+    """Predict with the classifiers of all folds together.
+
+    Parameters
+    ----------
+    estimators : sequence of classifiers
+        Fitted, at least one.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        What they take.
+    n_labels : int
+        Number of labels.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_labels)
+        The mean of their log-odds.
+    """
+    found = (margins_of(proba_of(model, X, n_labels)) for model in estimators)
+    margins = next(found)
+    for more in found:
+        margins += more
+    return margins / len(estimators)
 
 
 def fit_on(model: Any, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:

@@ -11,27 +11,26 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.folds import stratified_folds
-from xdcc.base.labels import Labels
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
-from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
+from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import Measure, MeasureName
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
-from xdcc.decision.probabilities import proba_of
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.measures import Measure
+from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES, Rule
+from xdcc.decision.rules import RULE_NAMES
 from xdcc.decision.wrapper import ClassifierWrapper
 
 
 @declares_parameters
-class TunedDecisionClassifierCV(ClassifierWrapper):
+class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     """A classifier with calibrated probabilities and the decision rule that suits a measure.
 
     Which labels are the best prediction depends on the measure: for Hamming accuracy those of
@@ -107,8 +106,9 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         Fold of each training row.
     estimators_ : list of estimators
         Those that predict: one for each fold, or a single one.
-    calibration_ : PlattScaling
-        `slope` and `intercept` of each label; 1 and 0 with ``calibrate=False``.
+    calibration_ : LabelCalibration
+        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant` is the
+        value of a label that is the same in all rows, else NaN.
     {fitted}
 
     Notes
@@ -133,7 +133,6 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
     True
     """
 
-    _fitted_attribute = "rule_"
     _domains = MappingProxyType(
         {
             "estimator": Anything(),
@@ -182,10 +181,8 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         TypeError
             If a callable measure returns no number at all.
         """
-        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
-        if isinstance(self.measure, LabelCosts):
-            self.measure.prices(self.n_labels_)  # or an error before anything is trained
-        seed = _seed(self.random_state)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
+        seed = seed_from(self.random_state) or 0
         folds = stratified_folds(labels, int(self.cv), seed)
         found = out_of_fold(
             self.estimator,
@@ -196,16 +193,11 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             sample_weight=weight,
             n_jobs=self.n_jobs,
         )
-        self._constant, self._constant_proba = constant, _ = _constant_labels(labels, weight)
-        proba = np.asarray(found.proba, dtype=np.float64)
-        scaling = PlattScaling(np.ones(self.n_labels_), np.zeros(self.n_labels_))
-        if self.calibrate and np.isnan(constant).any():
-            varied = np.isnan(constant)
-            row_weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
-            fitted = calibrate(margins_of(proba[:, varied]), labels[:, varied], row_weight, folds)
-            proba[:, varied] = fitted.proba
-            scaling.slope[varied], scaling.intercept[varied] = fitted.scaling
-        proba = self._with_constant_labels(proba)
+        if self.calibrate:
+            calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
+        else:
+            calibration = LabelCalibration.without_scaling(labels, weight)
+            proba = calibration.keep_constant(np.asarray(found.proba, dtype=np.float64))
         choice = choose_rule(
             labels,
             proba,
@@ -220,10 +212,10 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         )
         self.folds_ = folds
         self.oof_proba_ = proba
-        self.calibration_ = scaling
+        self.calibration_ = calibration
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
-        self.rule_: Rule = choice.rule
+        self.rule_ = choice.rule
         return self
 
     def plot_rules(self, ax: Any = None) -> Any:
@@ -266,38 +258,15 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             color=["C1" if name == self.rule_.name else "C0" for name in kinds],
         )
         ax.invert_yaxis()
-        measure = self.measure
-        ax.set_xlabel(
-            measure
-            if isinstance(measure, str)
-            else "minus costs of a row"
-            if isinstance(measure, LabelCosts)
-            else "measure"
-        )
+        ax.set_xlabel(self._measure_in_words())
         return ax
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
-            check_domain("measure", self.measure, MeasureName())
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
-    def _proba(self, X: Any) -> Floats:
-        found = (margins_of(proba_of(model, X, self.n_labels_)) for model in self.estimators_)
-        margins = next(found)
-        for more in found:
-            margins += more
-        proba = self.calibration_.proba(margins / len(self.estimators_))
-        return self._with_constant_labels(proba)
-
-    def _labels(self, X: Any) -> NDArray[np.int64]:
-        labels = self.rule_.predict(self._proba(X))
-        is_constant = ~np.isnan(self._constant)
-        labels[:, is_constant] = self._constant[is_constant].astype(np.int64)
-        return labels
-
-    def _with_constant_labels(self, proba: Floats) -> Floats:
-        return np.where(np.isnan(self._constant), proba, self._constant_proba)
+    def _margins(self, X: Any) -> Floats:
+        return mean_margins(self.estimators_, X, self.n_labels_)
 
 
 class _Names:
@@ -316,27 +285,3 @@ class _Names:
     def __str__(self) -> str:
         """Say the names in words."""
         return f"a sequence of {', '.join(map(repr, RULE_NAMES))}"
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return 0 if random_state is None else int(random_state)
-
-
-def _constant_labels(Y: Labels, weight: NDArray[np.floating] | None) -> tuple[Floats, Floats]:
-    """Find labels that have one value only, where they are known.
-
-    Returns
-    -------
-    value, proba : float64 arrays of shape (n_labels,)
-        NaN for other labels. The probability is that of Laplace's rule of succession, as no
-        number of rows makes it certain that the next one is no different.
-    """
-    known = ~np.isnan(Y)
-    if weight is not None:
-        known &= weight[:, np.newaxis] > 0
-    n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
-    is_constant = (n_present == 0) | (n_present == n_known)
-    value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
-    return value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan)

@@ -1,6 +1,6 @@
-"""``ClassifierWrapper``: what estimators have in common that decide for another classifier.
+"""What estimators have in common that decide for other classifiers, one or several.
 
-X goes to that classifier as it is, which checks it: so it may be whatever the classifier takes.
+X goes to these as it is, and they check it: so it may be whatever they take.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +15,7 @@ from xdcc.base.weights import check_weight
 from xdcc.decision.probabilities import require_proba
 
 
-class WrappedData(NamedTuple):
+class DecisionData(NamedTuple):
     """What deciding needs of the input of ``fit``.
 
     Attributes
@@ -30,25 +30,13 @@ class WrappedData(NamedTuple):
     weight: NDArray[Any] | None
 
 
-class ClassifierWrapper(MultiLabelEstimator):
-    """A classifier around another one, its `estimator`."""
+class Decider(MultiLabelEstimator):
+    """An estimator that leaves it to other classifiers what X holds."""
 
     _fitted_attribute: ClassVar[str]
     """What a fitted one has and another has not."""
 
-    estimator: Any
-
-    def __sklearn_tags__(self) -> Tags:
-        """Tags: X may be what it may be for the estimator."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        require_proba(self.estimator)
-
-    def _begin_wrapped_fit(self, X: Any, Y: Any, sample_weight: Any) -> WrappedData:
+    def _begin_decision(self, X: Any, Y: Any, sample_weight: Any) -> DecisionData:
         """Check parameters, labels and weights, and set what the data say."""
         self._check_params()
         # Numbers of rows and features, names of features; the estimator checks what X holds.
@@ -60,9 +48,29 @@ class ClassifierWrapper(MultiLabelEstimator):
         self.label_names_ = labels.names
         self.classes_ = labels.classes
         self._labels_are_named = labels.named
-        return WrappedData(labels.Y, weight)
+        return DecisionData(labels.Y, weight)
 
     def _check_X(self, X: Any) -> Any:
-        """Leave it to the estimator what X holds."""
+        """Leave it to the classifiers what X holds."""
         check_is_fitted(self, self._fitted_attribute)
         return X
+
+
+class ClassifierWrapper(Decider):
+    """A classifier around another one, its `estimator`."""
+
+    estimator: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tags: X may be what it may be for the estimator."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._wrapped()).input_tags
+        return tags
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        require_proba(self._wrapped())
+
+    def _wrapped(self) -> Any:
+        """Get the other classifier, not fitted."""
+        return self.estimator

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.members import Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
@@ -38,7 +40,7 @@ from xdcc.baselines.xgb_model import XGBModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.design import Design
@@ -46,7 +48,9 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.calibration import PlattScaling
+from xdcc.decision.constant_labels import ConstantLabels
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.label_calibration import LabelCalibration
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
@@ -253,17 +257,42 @@ def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
         check_boosters(boosters, model.n_features_in_ + n_outputs, n_outputs)
 
 
+def _check_order_free(model: OrderFreeChainClassifier) -> None:
+    require(len(model.estimators_) > 0, "estimators_")
+    _check_calibration(model.calibration_, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+    n_varied = int(model.calibration_.varies.sum())
+    if model.booster_ is not None:
+        check_boosters([model.booster_], 2 * n_varied, n_varied)
+
+
 def _check_thresholds(model: ThresholdClassifier) -> None:
     require(model.thresholds_.shape == (model.n_labels_,), "thresholds_")
 
 
 def _check_tuned(model: TunedDecisionClassifierCV) -> None:
-    n_labels = model.n_labels_
+    _check_decision(model)
     require(len(model.estimators_) > 0, "estimators_")
-    require(model._constant.shape == model._constant_proba.shape == (n_labels,), "_constant")
-    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
-    scaling, rule = model.calibration_, model.rule_
-    require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_automatic(model: MultiLabelClassifier) -> None:
+    _check_decision(model)
+    require(len(model.members_) > 0, "members_")
+    for member in model.members_:
+        require(len(member.estimators) > 0, "estimators")
+        _check_calibration(member.calibration, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
+    parts = (calibration.slope, calibration.intercept, *calibration.constant)
+    require(all(part.shape == (n_labels,) for part in parts), "calibration")
+
+
+def _check_decision(model: DecidingEnsemble) -> None:
+    n_labels, rule = model.n_labels_, model.rule_
+    _check_calibration(model.calibration_, n_labels)
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
@@ -358,6 +387,10 @@ _CTBN: Mapping[str, Any] = {
     "log_likelihood_curve_": list[float],
 }
 
+_RULE = (
+    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+)
+
 _KNOWN = (
     _classifier(
         MultiLabelXGBClassifier,
@@ -378,6 +411,17 @@ _KNOWN = (
         n_rounds_=int,
     ),
     _classifier(
+        OrderFreeChainClassifier,
+        _check_order_free,
+        estimators_=list[BaseEstimator],
+        calibration_=LabelCalibration,
+        booster_=xgb.Booster | None,
+        losses_=list[float],
+        oof_proba_=NDArray[np.float64],
+        folds_=NDArray[np.int64],
+        _seed=int,
+    ),
+    _classifier(
         ThresholdClassifier,
         _check_thresholds,
         thresholds_=NDArray[np.float64],
@@ -389,34 +433,38 @@ _KNOWN = (
         estimators_=list[BaseEstimator],
         folds_=NDArray[np.int64],
         oof_proba_=NDArray[np.float64],
-        calibration_=PlattScaling,
+        calibration_=LabelCalibration,
         cv_results_=dict[str, Any],
         best_score_=float,
-        rule_=(
-            LabelWise
-            | LeastCost
-            | CommonThreshold
-            | ThresholdPerLabel
-            | MostProbableLabelset
-            | F1Maximiser
-        ),
-        _constant=NDArray[np.float64],
-        _constant_proba=NDArray[np.float64],
+        rule_=_RULE,
     ),
+    _classifier(
+        MultiLabelClassifier,
+        _check_automatic,
+        members_=list[Member],
+        folds_=NDArray[np.int64],
+        oof_proba_=NDArray[np.float64],
+        calibration_=LabelCalibration,
+        summary_=dict[str, Any],
+        best_score_=float,
+        rule_=_RULE,
+    ),
+    _structure(Member, estimators=list[BaseEstimator]),
     _structure(LabelWise),
     _structure(LeastCost),
     _structure(CommonThreshold),
     _structure(ThresholdPerLabel),
     _structure(MostProbableLabelset),
     _structure(F1Maximiser),
-    KnownClass(
-        PlattScaling,
-        {"slope": NDArray[np.float64], "intercept": NDArray[np.float64]},
-        constructed=True,
-    ),
+    _structure(LabelCalibration),
     KnownClass(
         LabelCosts,
         {"false_positive": Any, "false_negative": Any},
+        constructed=True,
+    ),
+    KnownClass(
+        ConstantLabels,
+        {"value": NDArray[np.float64], "proba": NDArray[np.float64]},
         constructed=True,
     ),
     KnownClass(

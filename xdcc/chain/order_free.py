@@ -1,0 +1,482 @@
+"""``OrderFreeChainClassifier``: a chain of which one booster is every link, in any order.
+
+``fit`` goes from out-of-fold margins of a first classifier (``xdcc.decision.out_of_fold``), which
+are calibrated, to a booster that predicts labels from these margins and from labels that are known
+(``order_free_training.py``). What can be read from it is in ``order_free_inference.py``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import field
+from types import MappingProxyType
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from xdcc.base.booster_parameters import seed_from
+from xdcc.base.domains import Anything, Choice, Number, Seed, Share, Threads, check_domain
+from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.folds import stratified_folds
+from xdcc.base.label_rows import row_blocks
+from xdcc.base.labels import Labels
+from xdcc.base.parameters import declares_parameters
+from xdcc.base.plugin import require_plugin
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.boosting.classifier import OBJECTIVE
+from xdcc.chain.order import ChainOrder
+from xdcc.chain.order_free_inference import (
+    NO_LABEL,
+    LabelStates,
+    draw_labelsets,
+    probable_labelsets,
+    walk_to,
+)
+from xdcc.chain.order_free_training import train_order_free
+from xdcc.decision.calibration import margins_of
+from xdcc.decision.cuts import Floats
+from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.decision.label_calibration import calibrate_labels
+from xdcc.decision.out_of_fold import mean_margins, out_of_fold
+from xdcc.decision.wrapper import ClassifierWrapper
+
+LabelsetPrediction = Literal["mode", "example_f1", "marginal"]
+
+LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
+"""What `predict` can be made to return."""
+
+_MAX_BIN = 64
+_BLOCK_ENTRIES = 2**20
+"""Rows times labels times states of a row that are read at a time."""
+
+_AT_LEAST_1 = Number(low=1, whole=True)
+
+
+@declares_parameters
+class OrderFreeChainClassifier(ClassifierWrapper):
+    """A joint distribution of the labels, from one booster that stands for chains of any order.
+
+    A chain predicts labels one after the other, each given those before it. This one learns
+    P(y_j | x, y_S) for every set S of known labels at once: a multi-label booster is trained on
+    rows of which a random part of the labels is revealed, and adds to calibrated out-of-fold
+    margins of a first classifier. While predicting, the label of which it is surest comes next,
+    in each row another. That gives the probability of any labelset (`log_prob`), samples, the most
+    probable labelset, and predictions where some labels are known already (`known`).
+
+    Needs the XGBoost of this project (``third_party/xgboost``).
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        The first classifier, with `predict_proba` or `decision_function`. None is a
+        :class:`~xdcc.boosting.MultiLabelXGBClassifier` at a rate of 0.05 whose trees are searched
+        on one random combination of a random half of the labels; its number of iterations is found
+        out of fold.
+    n_estimators : int, default=1000
+        Largest number of boosting iterations for the labels' dependences; how many there are is
+        found out of fold. Where labels do not depend on each other it may be none.
+    max_depth : int, default=4
+        Largest depth of these trees.
+    learning_rate : float, default=0.05
+        Factor by which their leaf values are shrunk.
+    reg_lambda : float, default=5.0
+        Their L2 regularisation.
+    subsample : float, default=0.7
+        Share of the rows that is drawn for each of them.
+    n_masks : int, default=10
+        How often a row is repeated, each time with other labels revealed; less often where the
+        rows would take more than 1 GiB.
+    cv : int, default=5
+        Number of folds, stratified by labels, for the first classifier and the number of
+        iterations.
+    n_beams : int, default=32
+        How many partial labelsets of a row the search follows at most.
+    n_draws : int, default=100
+        Labelsets that are drawn for ``prediction="example_f1"``.
+    prediction : {"mode", "example_f1", "marginal"}, default="mode"
+        What `predict` returns: the most probable labelset; the labelset of the highest expected
+        example-based F1, on draws; or every label of probability at least 0.5. Can be changed
+        after `fit`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None
+        is the seed 0.
+    {n_jobs}
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The first classifier, trained without each fold. They predict together.
+    calibration_ : LabelCalibration
+        `slope` and `intercept` of each label; 1 and 0 for one that is constant.
+    booster_ : xgboost.Booster or None
+        Adds to the calibrated margins. Its features are the margins of the labels that vary, then
+        these labels themselves, missing where they are not known. None if there is nothing to add.
+    losses_ : list of float
+        Mean log-loss of labels that are not revealed, in rows that were left out: before the first
+        iteration, after it, and so on.
+    oof_proba_ : float64 array of shape (n_samples, n_labels)
+        Calibrated probabilities of the first classifier, out of fold.
+    folds_ : int array of shape (n_samples,)
+        Fold of each training row.
+    {fitted}
+
+    Notes
+    -----
+    Unknown labels (NaN in Y) are never revealed. Of a label that is the same in all n rows, the
+    other value has the probability 1 / (n + 2), whatever else is known. Sources: Uria, Murray,
+    Larochelle, "A Deep and Tractable Density Estimator" (ICML 2014), for one model of all orders;
+    the XDCC paper for the dynamic order; Dembczyński et al. (NeurIPS 2011) for the F1 maximiser.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=3, random_state=0)
+    >>> model = OrderFreeChainClassifier(cv=3, random_state=0).fit(data.X, data.Y)
+    >>> labelsets = model.predict(data.X[:2])
+    >>> model.log_prob(data.X[:2], labelsets).shape
+    (2,)
+    >>> known = np.array([[1, np.nan, np.nan]])
+    >>> model.predict_proba(data.X[:1], known=known)[0, 0]
+    np.float64(1.0)
+    """
+
+    _fitted_attribute = "estimators_"
+    _domains = MappingProxyType(
+        {
+            "estimator": Anything(),
+            "n_estimators": _AT_LEAST_1,
+            "max_depth": _AT_LEAST_1,
+            "learning_rate": Number(low=0, low_open=True),
+            "reg_lambda": Number(low=0),
+            "subsample": Share(),
+            "n_masks": _AT_LEAST_1,
+            "cv": Number(low=2, whole=True),
+            "n_beams": _AT_LEAST_1,
+            "n_draws": _AT_LEAST_1,
+            "prediction": Choice(LABELSET_PREDICTIONS),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
+
+    estimator: Any = field(default=None, kw_only=False)
+    n_estimators: int = 1000
+    max_depth: int = 4
+    learning_rate: float = 0.05
+    reg_lambda: float = 5.0
+    subsample: float = 0.7
+    n_masks: int = 10
+    cv: int = 5
+    n_beams: int = 32
+    n_draws: int = 100
+    prediction: LabelsetPrediction = "mode"
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the first classifier on folds, then the booster on its out-of-fold margins.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            What the first classifier takes.
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), or (n_samples,)
+            0, 1, or, if the first classifier takes it, NaN for unknown; or the classes of a binary
+            target.
+        {sample_weight}
+
+        Returns
+        -------
+        self : OrderFreeChainClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, there are fewer rows than folds, or the data are not as
+            described.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+        """
+        require_plugin(type(self).__name__)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
+        seed = seed_from(self.random_state) or 0
+        folds = stratified_folds(labels, int(self.cv), seed)
+        found = out_of_fold(
+            self._first_stage(seed),
+            X,
+            Y,
+            folds,
+            n_labels=self.n_labels_,
+            sample_weight=weight,
+            n_jobs=self.n_jobs,
+        )
+        margins = margins_of(found.proba)
+        self.calibration_, proba = calibrate_labels(margins, labels, weight, folds)
+        varied = self.calibration_.varies
+        self.booster_: xgb.Booster | None = None
+        self.losses_: list[float] = []
+        if varied.any():
+            trained = train_order_free(
+                margins_of(proba[:, varied]).astype(np.float32),
+                np.ascontiguousarray(labels[:, varied]),
+                weight,
+                folds,
+                self._booster_params(seed),
+                n_estimators=self.n_estimators,
+                n_masks=self.n_masks,
+            )
+            self.booster_, self.losses_ = trained.booster, trained.losses
+        self.oof_proba_ = proba
+        self.folds_ = folds
+        self._seed = seed
+        self.estimators_ = found.estimators
+        return self
+
+    def predict_proba(self, X: Any, known: Any = None) -> NDArray[np.floating]:
+        """Probability of every label.
+
+        Parameters
+        ----------
+        {X}
+        known : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
+            Labels that are known already: 0, 1, or NaN for the others.
+
+        Returns
+        -------
+        float array of shape (n_samples, n_labels) or (n_samples, n_classes)
+            Probability that the label is 1, given those that are known; of each class, if Y had one
+            dimension. Known labels have the probability 0 or 1.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a parameter is outside its domain, X is not as described or has other features than
+            in `fit`, or `known` has another shape or other values.
+        """
+        margins, given = self._begin_reading(X, known)
+        return self._proba_in_form_of_y(self._marginals(margins, given))
+
+    def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
+        """Labels, by `prediction`.
+
+        Parameters
+        ----------
+        {X}
+        known : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
+            Labels that are known already: 0, 1, or NaN for the others.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels), or array of shape (n_samples,)
+            Zeros and ones, known labels as they are; classes, if Y had one dimension.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As `predict_proba`.
+        """
+        return self._labels_in_form_of_y(self._decide(*self._begin_reading(X, known)))
+
+    def log_prob(self, X: Any, Y: Any) -> Floats:
+        """Logarithm of the probability of labelsets.
+
+        Parameters
+        ----------
+        {X}
+        Y : array-like, sparse matrix, DataFrame or Series
+            Labelsets, one for each row, in the form of those in `fit`. Labels that are unknown
+            (NaN) are passed over.
+
+        Returns
+        -------
+        float64 array of shape (n_samples,)
+            By the chain rule, in the order that the chain itself takes. For a row it sums to one,
+            as probability, over all labelsets.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X or Y is not as described.
+        """
+        margins, _ = self._begin_reading(X, None)
+        truth = check_labels_as_in_fit(self, Y)
+        check_consistent_length(margins, truth)
+        total = np.zeros(len(margins))
+        for rows, states in self._states(margins, np.full_like(truth, np.nan)):
+            for step in walk_to(states, self._of_varied(truth[rows])):
+                total[rows] += step.log_prob
+        constant = ~self.calibration_.varies
+        proba, y = self.calibration_.constant.proba[constant], truth[:, constant]
+        return total + np.nansum(np.log(np.abs(1 - y - proba)), axis=1)
+
+    def sample(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+        *,
+        known: Any = None,
+    ) -> NDArray[np.int8]:
+        """Draw labelsets from the joint distribution.
+
+        Parameters
+        ----------
+        {X}
+        n_samples : int, default=1
+            How many for each row.
+        random_state : int, RandomState instance or None, default=None
+            Seed; None draws others each time.
+        known : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
+            Labels that are known already: 0, 1, or NaN for the others.
+
+        Returns
+        -------
+        int8 array of shape (n_rows, n_samples, n_labels)
+            Zeros and ones.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If an argument is not as described.
+        """
+        margins, given = self._begin_reading(X, known)
+        check_domain("n_samples", n_samples, _AT_LEAST_1)
+        rng = np.random.default_rng(seed_from(random_state))
+        if not self.calibration_.varies.any():
+            nothing = np.empty((len(given), n_samples, 0), dtype=np.int8)
+            return self._with_constant(nothing, given, rng)
+        drawn = np.empty((len(given), n_samples, self.n_labels_), dtype=np.int8)
+        for rows, states in self._states(margins, given):
+            drawn[rows] = self._with_constant(
+                draw_labelsets(states, n_samples, rng), given[rows], rng
+            )
+        return drawn
+
+    def chain_order(self, X: Any) -> ChainOrder:
+        """Tell in which order the labels of each row were decided, on the way to `predict`.
+
+        {takes_X}
+
+        Returns
+        -------
+        ChainOrder
+            Arrays `labels` and `values` of shape (n_samples, n_labels): which label was next, and
+            its probability then to be 1. Labels that were constant in `fit` are not decided.
+
+        {raises_in_predict}
+        """
+        margins, given = self._begin_reading(X, None)
+        labels = self._of_varied(self._decide(margins, given).astype(np.float32))
+        order = np.full(given.shape, NO_LABEL, dtype=np.intp)
+        values = np.full(given.shape, np.nan, dtype=np.float32)
+        position = np.flatnonzero(self.calibration_.varies)
+        for rows, states in self._states(margins, given):
+            for step, decision in enumerate(walk_to(states, labels[rows])):
+                order[rows, step] = position[decision.label]
+                values[rows, step] = decision.proba
+        return ChainOrder(order, values)
+
+    def _wrapped(self) -> Any:
+        return MultiLabelXGBClassifier() if self.estimator is None else self.estimator
+
+    def _first_stage(self, seed: int) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return MultiLabelXGBClassifier(
+            n_estimators=1000,
+            learning_rate=0.05,
+            subsample=0.7,
+            sketch_size=1,
+            max_bin=_MAX_BIN,
+            labels_per_tree=(self.n_labels_ + 1) // 2,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+
+    def _booster_params(self, seed: int) -> dict[str, Any]:
+        params: dict[str, Any] = {
+            "objective": OBJECTIVE,
+            "max_depth": self.max_depth,
+            "eta": self.learning_rate,
+            "lambda": self.reg_lambda,
+            "subsample": self.subsample,
+            "sketch_size": 1,
+            "max_bin": _MAX_BIN,
+            "seed": seed,
+        }
+        if self.n_jobs not in (None, -1):
+            params["nthread"] = self.n_jobs
+        return params
+
+    def _begin_reading(self, X: Any, known: Any) -> tuple[Floats, Labels]:
+        """Check what is to be predicted; compute margins of the labels that vary."""
+        check_is_fitted(self, self._fitted_attribute)
+        self._check_params()
+        margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
+        margins = margins[:, self.calibration_.varies]
+        if known is None:
+            return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
+        given = check_labels_as_in_fit(self, known, "known")
+        check_consistent_length(margins, given)
+        return margins, given
+
+    def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
+        """Walk over blocks of rows at the beginning of the chain; there are none without labels."""
+        n_rows, n_labels = margins.shape
+        if n_labels:
+            start, revealed = margins.astype(np.float32), self._of_varied(given)
+            for rows in row_blocks((n_rows, n_labels * self.n_beams), _BLOCK_ENTRIES):
+                yield rows, LabelStates(self.booster_, start[rows], revealed[rows])
+
+    def _of_varied(self, labels: Labels) -> Labels:
+        return np.ascontiguousarray(labels[:, self.calibration_.varies])
+
+    def _proba(self, X: Any) -> Floats:
+        return self._marginals(*self._begin_reading(X, None))
+
+    def _labels(self, X: Any) -> NDArray[np.int64]:
+        return self._decide(*self._begin_reading(X, None))
+
+    def _marginals(self, margins: Floats, given: Labels) -> Floats:
+        proba = np.empty(given.shape)
+        varied = np.flatnonzero(self.calibration_.varies)
+        for rows, states in self._states(margins, given):
+            proba[rows, varied] = expit(states.log_odds())
+        return np.where(np.isnan(given), self.calibration_.constant.in_proba(proba), given)
+
+    def _decide(self, margins: Floats, given: Labels) -> NDArray[np.int64]:
+        if self.prediction == "marginal":
+            return (self._marginals(margins, given) >= 0.5).astype(np.int64)
+        labels = np.tile(self.calibration_.constant.value, (len(given), 1))
+        varied = np.flatnonzero(self.calibration_.varies)
+        rng = np.random.default_rng(self._seed)
+        for rows, states in self._states(margins, given):
+            if self.prediction == "mode":
+                labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
+            else:
+                draws = self._with_constant(
+                    draw_labelsets(states, self.n_draws, rng), given[rows], rng
+                )
+                labels[rows] = SizedMarginals.of_samples(draws).maximise().labels
+        return np.where(np.isnan(given), labels, given).astype(np.int64)
+
+    def _with_constant(
+        self, draws: NDArray[np.int8], given: Labels, rng: np.random.Generator
+    ) -> NDArray[np.int8]:
+        """Put draws of constant labels, and those that are known, beside draws of the others."""
+        shape = (*draws.shape[:2], self.n_labels_)
+        whole = (rng.random(shape) < self.calibration_.constant.proba).astype(np.int8)
+        whole[:, :, self.calibration_.varies] = draws
+        given = given[:, np.newaxis]
+        return np.where(np.isnan(given), whole, given).astype(np.int8)

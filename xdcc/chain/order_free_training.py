@@ -1,0 +1,167 @@
+"""Training the one booster of an order-free chain, on rows with some of their labels revealed.
+
+A chain asks for P(y_j | x, y_S): a label, given those that were decided before it. Here a single
+multi-label booster learns it for every set S at once. Each row is repeated with another random set
+of its labels *revealed*, as label features; the revealed ones have no gradient
+(``label_feature_begin``, separate-and-conquer), the others are to be predicted. (Compare the
+order-agnostic training of NADE: Uria, Murray, Larochelle, "A Deep and Tractable Density Estimator",
+ICML 2014, and the label masks of C-Tran: Lanchantin et al., CVPR 2021.)
+
+The other features, and the margins that the trees add to, are margins of a first classifier that
+has not seen the row. On X itself repeated rows would be learned by heart.
+
+In a random order of L labels a set of each size s is met once, and the next label is one of the
+L - s that are open. Sizes are therefore drawn in proportion to 1 / (L - s), so that the loss over
+all open labels is that of whole labelsets: it is their negative log-likelihood in a random order,
+up to a factor. With sizes drawn evenly, the last labels, which depend on most, would hardly count.
+
+The number of trees is that with the least loss of rows that are left out, summed over folds: as
+many folds as it takes for enough rows, on small data all of them. Their boosters grow side by side,
+and beside them the one for all rows.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+from xdcc.base.labels import Labels
+from xdcc.boosting.log_loss import LogLoss
+
+type Margins = NDArray[np.float32]
+
+PATIENCE = 30
+"""Training ends when the loss has not fallen for so many iterations."""
+
+ENOUGH_ROWS = 3000
+"""With so many rows left out, further folds are not."""
+
+_BYTES_PER_LABEL = 64
+"""What a label of a repeated row takes: bins, gradient, and the margins of six boosters."""
+
+_MOST_BYTES = 2**30
+
+
+class OrderFreeBoosters(NamedTuple):
+    """What the training gives.
+
+    Attributes
+    ----------
+    booster : xgboost.Booster or None
+        Trained on all rows. None if trees do not help: the labels do not depend on each other.
+    of_folds : list of xgboost.Booster or None
+        Trained without a fold: the first, the second, and so on, not necessarily all.
+    losses : list of float
+        Mean log-loss of open labels in rows that were left out: before the first iteration, after
+        it, and so on.
+    """
+
+    booster: xgb.Booster | None
+    of_folds: list[xgb.Booster | None]
+    losses: list[float]
+
+
+def train_order_free(
+    margins: Margins,
+    Y: Labels,
+    weight: NDArray[np.float32] | None,
+    folds: NDArray[np.intp],
+    params: dict[str, Any],
+    *,
+    n_estimators: int,
+    n_masks: int,
+) -> OrderFreeBoosters:
+    """Train the boosters.
+
+    Parameters
+    ----------
+    margins : float32 array of shape (n_samples, n_labels)
+        Out-of-fold margins.
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown: it is never revealed, and nothing to predict.
+    weight : float32 array of shape (n_samples,) or None
+        Weights of the rows.
+    folds : int array of shape (n_samples,)
+        Fold of each row, from 0.
+    params : dict
+        Parameters for `xgboost.train`, "objective" and "seed" included.
+    n_estimators : int
+        Largest number of iterations.
+    n_masks : int
+        How often a row is repeated; less often where it would take more than 1 GiB.
+
+    Returns
+    -------
+    OrderFreeBoosters
+    """
+    n_rows, n_labels = Y.shape
+    n_masks = min(n_masks, max(1, _MOST_BYTES // (_BYTES_PER_LABEL * n_rows * n_labels)))
+    rng = np.random.default_rng(params["seed"])
+    revealed = draw_revealed(n_rows * n_masks, n_labels, rng)
+    # A block of all rows for each mask.
+    start, truth = np.tile(margins, (n_masks, 1)), np.tile(Y, (n_masks, 1))
+    every = np.ones(n_rows, np.float32) if weight is None else weight
+    every, fold = np.tile(every, n_masks), np.tile(folds, n_masks)
+    label_features = np.where(revealed, truth, np.float32(np.nan))
+    matrix = xgb.QuantileDMatrix(
+        np.concatenate((start, label_features), axis=1),
+        label=truth,
+        weight=every,
+        base_margin=start,
+        max_bin=params["max_bin"],
+        nthread=params.get("nthread"),
+    )
+    params = {**params, "label_feature_begin": n_labels, "base_score": 0.5}
+    held_out = [fold == number for number in range(_folds_to_leave_out(folds))]
+    boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
+    final = xgb.Booster(params, [matrix])
+
+    # What is not left out, or revealed, has no part in the loss.
+    truth[revealed | ~np.any(held_out, axis=0)[:, np.newaxis]] = np.nan
+    loss = LogLoss(truth, every)
+    total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
+    losses, n_best, now = [loss(start) / total], 0, start.copy()
+    for iteration in range(n_estimators):
+        for booster, rows in zip(boosters, held_out, strict=True):
+            matrix.set_weight(np.where(rows, np.float32(0), every))
+            booster.update(matrix, iteration)
+            now[rows] = booster.predict(matrix, output_margin=True, strict_shape=True)[rows]
+        matrix.set_weight(every)
+        final.update(matrix, iteration)
+        losses.append(loss(now) / total)
+        if losses[-1] < losses[n_best]:
+            n_best = iteration + 1
+        elif iteration + 1 - n_best >= PATIENCE:
+            break
+
+    if not n_best:
+        return OrderFreeBoosters(None, [None] * len(boosters), losses)
+    return OrderFreeBoosters(final[:n_best], [booster[:n_best] for booster in boosters], losses)
+
+
+def _folds_to_leave_out(folds: NDArray[np.intp]) -> int:
+    n_rows = np.cumsum(np.bincount(folds))
+    return min(len(n_rows), int(np.searchsorted(n_rows, ENOUGH_ROWS)) + 1)
+
+
+def draw_revealed(n_rows: int, n_labels: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Draw which labels are revealed.
+
+    Parameters
+    ----------
+    n_rows, n_labels : int
+        How many sets to draw, of how many labels.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    bool array of shape (n_rows, n_labels)
+        s labels of each row, s from 0 to n_labels - 1 with a probability in proportion to
+        1 / (n_labels - s); all sets of a size are as probable.
+    """
+    share = 1 / np.arange(n_labels, 0, -1)
+    size = rng.choice(n_labels, n_rows, p=share / share.sum())
+    rank = rng.permuted(np.tile(np.arange(n_labels), (n_rows, 1)), axis=1)
+    return rank < size[:, np.newaxis]
