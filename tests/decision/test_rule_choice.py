@@ -97,7 +97,8 @@ def test_every_rule_is_judged_on_rows_that_it_was_not_learned_from(measure, weig
 
 def test_one_posterior_serves_all_rules():
     Y, proba, *_ = drawn()
-    rules = learn_rules(RULE_NAMES, Y, proba, None, "example_f1")
+    names = [name for name in RULE_NAMES if name != "least_cost"]
+    rules = learn_rules(names, Y, proba, None, "example_f1")
     for rule, labels in zip(rules, predict_with_all(rules, proba), strict=True):
         assert labels.dtype == np.int8
         assert_array_equal(labels, rule.predict(proba))

@@ -22,6 +22,7 @@ from xdcc.base.domains import (
     Anything,
     Choice,
     Domain,
+    Either,
     Number,
     OneOrPerLabel,
     Seed,
@@ -91,6 +92,7 @@ _AT_LEAST_0 = Number(low=0)
 _SHARE = Number(low=0, high=1, low_open=True)
 _PROBABILITY = Number(low=0, high=1, low_open=True, high_open=True)
 _COUNT = Number(low=0, whole=True)
+_COUNT_OR_AUTO = Either(_COUNT, Choice(("auto",)))
 
 BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("learning_rate", _AT_LEAST_0, "Factor that shrinks a tree's leaves.", ("eta",)),
@@ -163,9 +165,10 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     ),
     BoosterParam(
         "sketch_size",
-        _COUNT,
+        _COUNT_OR_AUTO,
         "Number of random combinations of the labels that a tree's splits are searched on; leaf "
-        "values come from all labels. 0, or at least as many as labels: the labels themselves.",
+        "values come from all labels. 0, or at least as many as labels: the labels themselves. "
+        "'auto' is 1, and labels_per_tree is then 'auto', too, unless it is given.",
         plugin_only=True,
     ),
     BoosterParam(
@@ -177,9 +180,10 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     ),
     BoosterParam(
         "labels_per_tree",
-        _COUNT,
+        _COUNT_OR_AUTO,
         "Largest number of labels that a tree is for; each round deals out the labels anew and "
-        "grows a tree for each group. 0 is all.",
+        "grows a tree for each group. 0 is all, 'auto' what held-out rows of the training data are "
+        "predicted best with.",
         plugin_only=True,
     ),
     BoosterParam(

@@ -7,7 +7,7 @@ learning itself happens in the plugin (``plugins/multilabel``).
 
 import os
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import xgboost as xgb
@@ -21,6 +21,7 @@ from xdcc.base.categories import feature_types
 from xdcc.base.domains import Anything, Choice, Either, Number, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
+from xdcc.base.fit_data import FitData
 from xdcc.base.out_of_fold import OutOfFold
 from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
@@ -28,6 +29,7 @@ from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.boosting.nameless import nameless
 from xdcc.boosting.out_of_fold import train_out_of_fold
+from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 
 OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
@@ -53,6 +55,17 @@ class MultiLabelXGBClassifier(BoosterEstimator):
     split_method : {"sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"} or \
 int, default="sumGain"
         How a split is scored over the labels; 1 to 6 are the numbers of the authors' code.
+    sketch_size : int or "auto", default=0
+        Number of random combinations of the labels on which a tree's splits are searched; its
+        leaf values come from all labels. 0: the labels themselves. ``"auto"`` is 1.
+    sketch_method : {"projection", "sampling", "top"}, default="projection"
+        Combine all labels by random weights, draw labels in proportion to their gradients, or
+        take those with the largest.
+    labels_per_tree : int, "auto" or None, default=None
+        Largest number of labels that a tree is for: every iteration deals out the labels anew
+        and grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
+        training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
+        ``"auto"`` if `sketch_size` is, else all.
     reg_lambda : float, default=1.0
         L2 regularisation.
     max_bin : int, default=256
@@ -84,6 +97,8 @@ int, default="sumGain"
         The trees.
     best_iteration_ : int
         Index of the last iteration that predictions use.
+    sketch_size_, labels_per_tree_ : int
+        What the trees were grown with.
     evals_result_ : dict
         Values of the metrics: ``{"validation_0": {"logloss": [...]}}``.
     {fitted}
@@ -129,6 +144,9 @@ int, default="sumGain"
         max_depth: int = 6,
         learning_rate: float = 0.3,
         split_method: str | int = "sumGain",
+        sketch_size: int | Literal["auto"] = 0,
+        sketch_method: str = "projection",
+        labels_per_tree: int | Literal["auto"] | None = None,
         reg_lambda: float = 1.0,
         max_bin: int = 256,
         random_state: int | np.random.RandomState | None = None,
@@ -144,6 +162,9 @@ int, default="sumGain"
         self.max_depth = max_depth
         self.learning_rate = learning_rate
         self.split_method = split_method
+        self.sketch_size = sketch_size
+        self.sketch_method = sketch_method
+        self.labels_per_tree = labels_per_tree
         self.reg_lambda = reg_lambda
         self.max_bin = max_bin
         self.random_state = random_state
@@ -209,9 +230,7 @@ int, default="sumGain"
             if xgb_model is not None:
                 start = earlier_booster(xgb_model)
                 check_belongs(start, self)
-        params = settle_on_data(params, self)
-
-        params["objective"] = OBJECTIVE
+        params = self._settled(params, data)
         if self.eval_metric is not None:
             params["eval_metric"] = self.eval_metric
         train = xgb.DMatrix(
@@ -305,7 +324,11 @@ int, default="sumGain"
         params = model._native_booster_params()
         require_plugin(type(self).__name__)
         data = model._begin_fit(X, Y, sample_weight)
-        params = settle_on_data(params, model) | {"objective": OBJECTIVE}
+        params = model._settled(params, data)
+        if AUTO in (model.sketch_size, model.labels_per_tree):
+            # What was chosen is chosen for the folds' models and for the one that follows, too.
+            found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
+            model.set_params(**found)
         return train_out_of_fold(model, data, params, folds, patience)
 
     def get_booster(self) -> xgb.Booster:
@@ -323,6 +346,14 @@ int, default="sumGain"
         """
         check_is_fitted(self)
         return self.booster_
+
+    def _settled(self, params: dict[str, Any], data: FitData) -> dict[str, Any]:
+        """Make the booster's parameters complete when the data are known."""
+        params = settle_on_data(params, self) | {"objective": OBJECTIVE}
+        params |= choose_sketch(params, data)
+        self.sketch_size_ = int(params.get("sketch_size", 0))
+        self.labels_per_tree_ = int(params.get("labels_per_tree", 0))
+        return params
 
     def _booster_that_predicts(self) -> xgb.Booster:
         return self.booster_[: self.best_iteration_ + 1]

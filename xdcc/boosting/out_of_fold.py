@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.out_of_fold import OutOfFold
+from xdcc.boosting.log_loss import LogLoss
 
 type Margins = NDArray[np.float32]
 
@@ -99,26 +100,3 @@ def train_out_of_fold(
 
     unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
     return OutOfFold(expit(best_margins), [with_booster(each) for each in boosters], unfitted)
-
-
-class LogLoss:
-    """Sum of the log-loss over known labels, by margins.
-
-    Parameters
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_samples,)
-        Weights of the rows.
-    """
-
-    def __init__(self, Y: NDArray[np.float32], weight: NDArray[np.float32]) -> None:
-        # log(1 + exp(-z)) for a label, log(1 + exp(z)) without it; unknown ones weigh nothing.
-        self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
-        self._weight = np.where(np.isnan(Y), np.float32(0), weight[:, np.newaxis])
-
-    def __call__(self, margins: Margins) -> float:
-        """Sum up the loss of margins, float32 of the shape of Y."""
-        z = margins * self._sign
-        np.logaddexp(z, np.float32(0), out=z)
-        return float(np.multiply(z, self._weight, out=z).sum(dtype=np.float64))

@@ -24,6 +24,7 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
+from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.cumulation import (
     CUMULATIONS,
     PREDICTIONS,
@@ -142,7 +143,9 @@ int, default="maxGain"
     verbose : int, default=0
         Whether to print a line after each round.
     **booster_params
-        Further parameters of the booster, by these names. With `separate_and_conquer` each
+        Further parameters of the booster, by these names. What is ``"auto"`` is chosen once for
+        all rounds, before the first, when no label is propagated; it needs
+        ``split_method="sumGain"``. With `separate_and_conquer` each
         round starts from the mean of each label over the rows where it is open; a `base_score`
         given here is used in every round instead.
 
@@ -313,6 +316,7 @@ int, default="maxGain"
         plan = self._plan(data.Y, params.get("seed"))
         self.rule_ = plan.rule
         self.end_label_ = plan.end_label
+        params |= choose_sketch(settle_on_data(params, self) | {"objective": OBJECTIVE}, data)
         params = self._settled(params, plan)
         watch = self._watch(data.Y, eval_set, plan)
         self.boosters_ = train_chain(

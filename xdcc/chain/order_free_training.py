@@ -27,7 +27,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
-from xdcc.boosting.out_of_fold import LogLoss
+from xdcc.boosting.log_loss import LogLoss
 
 type Margins = NDArray[np.float32]
 

@@ -25,6 +25,7 @@ from xdcc import chain
 from xdcc.base.estimator import EvalSet
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.plugin import require_plugin
+from xdcc.boosting.sketch_choice import AUTO
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_rows
@@ -40,9 +41,10 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers. ``propagate="cross_val"``, `end_label` and `early_stopping_rounds` are not
-    available here: `fit` refuses them. So ``propagate="auto"`` is ``"in_sample"``, and
-    ``chain_length="auto"`` finds nothing to measure on: it is as many rounds as decide all labels.
+    the workers. ``propagate="cross_val"``, `end_label`, `early_stopping_rounds` and ``"auto"`` for
+    booster parameters are not available here: `fit` refuses them. So ``propagate="auto"`` is
+    ``"in_sample"``, and ``chain_length="auto"`` finds nothing to measure on: it is as many rounds
+    as decide all labels.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -209,6 +211,8 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             "end_label=True": self.end_label is True,
             "early_stopping_rounds": self.early_stopping_rounds is not None,
             "eval_set": eval_set is not None,
+            "sketch_size='auto'": self.booster_params.get("sketch_size") == AUTO,
+            "labels_per_tree='auto'": self.booster_params.get("labels_per_tree") == AUTO,
         }
         if refused := [name for name, is_wanted in wanted.items() if is_wanted]:
             raise ValueError(

@@ -22,7 +22,7 @@ type RowCounts = Floats
 
 
 def scores_on_draws(
-    measure: str | Callable[..., float],
+    measure: str | Measure | Callable[..., float],
     data: ValidationData,
     predictions: Sequence[NDArray[np.int8]],
     *,
@@ -32,8 +32,8 @@ def scores_on_draws(
 
     Parameters
     ----------
-    measure : str or callable
-        A name (see :class:`~xdcc.decision.measures.MeasureName`), or
+    measure : str, Measure or callable
+        A name (see :class:`~xdcc.decision.measures.MeasureName`) or a measure of three counts, or
         ``measure(Y_true, Y_pred)``, with `sample_weight` if `weighted`.
     data : ValidationData
         What is true, what is known, and weights.
@@ -48,7 +48,7 @@ def scores_on_draws(
         From counts of rows, `(n_draws, n_samples)`, to scores, `(n_draws, n_predictions)`; NaN
         for a draw without a known label.
     """
-    if isinstance(measure, str):
+    if not callable(measure):
         named = measure_named(measure)
         axes: dict[int | None, Any] = {1: _of_samples, 0: _of_labels, None: _of_all}
         return axes[named.axis](named, data, predictions)
@@ -119,13 +119,15 @@ def _of_samples(
 def _of_all(
     measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    known, true = (part.sum(axis=1, dtype=np.float64) for part in (data.known, data.truth))
-    predicted = np.column_stack([(labels & data.known).sum(axis=1) for labels in predictions])
-    both = np.column_stack([(labels & data.truth).sum(axis=1) for labels in predictions])
+    sizes, of_rows = measure.sizes(data), measure.row_sizes(data)
+    sizes_true = sizes * data.truth
+    true = sizes_true.sum(axis=1)
+    predicted = np.column_stack([np.vecdot(labels, sizes) for labels in predictions])
+    both = np.column_stack([np.vecdot(labels, sizes_true) for labels in predictions])
 
     def scores(counts: RowCounts) -> Floats:
         weight = counts * data.weight
-        total = weight @ known[:, np.newaxis]
+        total = weight @ of_rows[:, np.newaxis]
         parts = (weight @ true[:, np.newaxis], weight @ predicted, weight @ both)
         shares = [_mean(part, total) for part in parts]
         return np.where(total > 0, measure.value(*map(np.nan_to_num, shares)), np.nan)

@@ -40,12 +40,21 @@ class Measure:
     axis: Literal[0, 1] | None
     value: Callable[[Floats, Floats, Floats], Floats]
 
+    def sizes(self, data: ValidationData) -> Floats:
+        """Tell what each entry counts among those of its row: (n_samples, n_labels)."""
+        return data.known.astype(np.float64)
+
+    def row_sizes(self, data: ValidationData) -> Floats:
+        """Tell what a row counts among all, if these are one group: (n_samples,)."""
+        return data.known.sum(axis=1, dtype=np.float64)
+
     def entry_sizes(self, data: ValidationData) -> Floats:
         """Tell what each entry counts in its group: (n_samples, n_labels), 0 if unknown."""
+        sizes = self.sizes(data)
         if self.axis == 1:
-            return data.known.astype(np.float64)
-        sizes = data.known * data.weight[:, np.newaxis]
-        return sizes if self.axis == 0 else sizes / sizes.sum()
+            return sizes
+        sizes = sizes * data.weight[:, np.newaxis]
+        return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
 
     def group_shares(self, data: ValidationData) -> Floats:
         """Tell what groups count in the mean: (n_samples, 1), (1, n_labels) or (1, 1), sum 1."""
@@ -75,6 +84,12 @@ def _exact(true: Floats, predicted: Floats, both: Floats) -> Floats:
     return ((true == both) & (predicted == both)).astype(np.float64)
 
 
+def _precision_at(true: Floats, predicted: Floats, both: Floats, *, least: float) -> Floats:
+    recall = _ratio(both, true, empty=1.0)
+    enough = recall >= least - 1e-9  # sums of weights are rounded
+    return np.where(enough, _ratio(both, predicted, empty=1.0), recall - least)
+
+
 def _right(true: Floats, predicted: Floats, both: Floats) -> Floats:
     return 1 - (true + predicted - 2 * both)
 
@@ -90,18 +105,24 @@ MEASURES: dict[str, Measure] = {
 """By the names that the functions have in :mod:`xdcc.metrics`."""
 
 _F_BETA = re.compile(r"example_f(\d+(?:\.\d+)?)")
+_AT_RECALL = re.compile(r"precision_at_recall_(1|0?\.\d+)")
 
 
 class MeasureName:
-    """The domain of names of measures: those of `MEASURES`, and example-based F-beta."""
+    """The domain of names of measures: those of `MEASURES`, and those with a number."""
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is such a name."""
-        return isinstance(value, str) and (value in MEASURES or bool(_F_BETA.fullmatch(value)))
+        return isinstance(value, str) and (
+            value in MEASURES or bool(_F_BETA.fullmatch(value) or _AT_RECALL.fullmatch(value))
+        )
 
     def __str__(self) -> str:
         """Say the names in words."""
-        return f"one of {', '.join(map(repr, MEASURES))}, or 'example_f2' for beta = 2 and so on"
+        return (
+            f"one of {', '.join(map(repr, MEASURES))}, 'example_f2' for beta = 2 and so on, or "
+            "'precision_at_recall_0.9' and so on"
+        )
 
 
 def beta_of(name: str) -> float | None:
@@ -125,14 +146,17 @@ def beta_of(name: str) -> float | None:
     return float(found.group(1)) if found else None
 
 
-def measure_named(name: str) -> Measure:
+def measure_named(measure: str | Measure) -> Measure:
     """Find a measure.
 
     Parameters
     ----------
-    name : str
-        One of `MEASURES`, or `example_f` and a number: example-based F-beta,
-        (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0.
+    measure : str or Measure
+        One of `MEASURES`; or `example_f` and a number: example-based F-beta,
+        (1 + b) both / (b true + predicted) with b the square of beta, 1 for 0/0; or
+        `precision_at_recall_` and a number: the precision of all entries together if their recall
+        is at least that number, else what the recall falls short of it, as a negative number. A
+        measure itself is returned.
 
     Returns
     -------
@@ -142,9 +166,19 @@ def measure_named(name: str) -> Measure:
     ------
     ValueError
         If there is none of that name.
+
+    Examples
+    --------
+    >>> measure_named("precision_at_recall_0.9").value(*np.array([[10.0], [12.0], [9.0]]))
+    array([0.75])
     """
-    check_domain("measure", name, MeasureName())
-    beta = beta_of(name)
-    if name in MEASURES or beta is None:
-        return MEASURES[name]
-    return Measure(1, partial(_f_beta, empty=1.0, b=beta**2))
+    if isinstance(measure, Measure):
+        return measure
+    check_domain("measure", measure, MeasureName())
+    if measure in MEASURES:
+        return MEASURES[measure]
+    if beta := beta_of(measure):
+        return Measure(1, partial(_f_beta, empty=1.0, b=beta**2))
+    found = _AT_RECALL.fullmatch(measure)
+    assert found
+    return Measure(None, partial(_precision_at, least=float(found.group(1))))

@@ -7,7 +7,7 @@ choice is repeated on rows drawn with replacement, and judged on the rows that w
 (:mod:`xdcc.decision.bbc_cv`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from xdcc.decision.bbc_cv import draw_choices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
+from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
+    LeastCost,
     MeasureLike,
     Rule,
     ThresholdPerLabel,
@@ -75,7 +77,7 @@ def choose_rule(
         Out-of-fold probabilities.
     folds : int array of shape (n_samples,)
         Fold of each row.
-    measure : str or callable
+    measure : str, Measure or callable
         What is made as high as possible.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the measure and the data.
@@ -104,7 +106,7 @@ def choose_rule(
             "judged on rows that it was not learned from."
         )
     weight = None if sample_weight is None else data.weight
-    target = measure if isinstance(measure, str) else checked_measure(measure)
+    target = checked_measure(measure) if callable(measure) else measure
     names = _suitable(names, Y, folds, target)
 
     rules = learn_rules(names, Y, proba, weight, target)
@@ -120,7 +122,7 @@ def choose_rule(
     scores_of = scores_on_draws(measure, data, predicted, weighted=weight is not None)
     scores = scores_of(np.ones((1, len(Y))))[0]
     best = int(np.argmax(scores >= scores.max() - _TIE))
-    n_bootstraps = _N_BOOTSTRAPS if isinstance(measure, str) else _N_BOOTSTRAPS_OF_CALLABLE
+    n_bootstraps = _N_BOOTSTRAPS_OF_CALLABLE if callable(measure) else _N_BOOTSTRAPS
     draws = draw_choices(scores_of, len(Y), n_bootstraps=n_bootstraps, random_state=seed)
     kinds = np.array([rule.name for rule in rules])
     corrected = {kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in names}
@@ -140,12 +142,14 @@ def _suitable(
     names: Sequence[str] | None,
     Y: NDArray[np.floating],
     folds: NDArray[np.intp],
-    measure: str | Callable[..., float],
+    measure: MeasureLike,
 ) -> list[str]:
     """Leave out the kinds of rules that do not suit, or stop if one was asked for."""
     unsuitable = {}
-    if not isinstance(measure, str):
-        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name"
+    if callable(measure):
+        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name, or costs"
+    if not isinstance(measure, LabelCosts):
+        unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]
     if len(np.unique(of_fold)) < 2:
         for name in LABELSET_RULES:

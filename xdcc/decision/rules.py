@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.known_entries import Weights
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
+from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelset_posterior import PosteriorBlock
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.measures import beta_of
+from xdcc.decision.measures import Measure, beta_of
 from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
 
-type MeasureLike = str | Callable[..., float]
+type MeasureLike = str | Measure | Callable[..., float]
 
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _F1_PRIORS = (0.0, 0.25, 0.5)
@@ -58,6 +59,23 @@ class LabelWise:
     def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
         """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
         return apply_thresholds(Y_proba, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastCost:
+    """A label is predicted where that is expected to cost less, see `LabelCosts.thresholds`."""
+
+    name: ClassVar[str] = "least_cost"
+    thresholds: Floats = field(repr=False)
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Nothing is learned."""
+        return {}
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return apply_thresholds(Y_proba, self.thresholds)
 
 
 @dataclass(frozen=True)
@@ -157,6 +175,7 @@ class F1Maximiser(_LabelsetRule):
 
 RULE_NAMES: tuple[str, ...] = (
     LabelWise.name,
+    LeastCost.name,
     CommonThreshold.name,
     ThresholdPerLabel.name,
     MostProbableLabelset.name,
@@ -187,7 +206,7 @@ def learn_rules(
         Out-of-fold probabilities.
     weight : float array of shape (n_samples,) or None
         Weights of the rows.
-    measure : str or callable
+    measure : str, Measure or callable
         What rules are learned for.
 
     Returns
@@ -203,6 +222,9 @@ def learn_rules(
     rules: list[Rule] = []
     if LabelWise.name in names:
         rules.append(LabelWise())
+    if LeastCost.name in names:
+        assert isinstance(measure, LabelCosts)
+        rules.append(LeastCost(measure.thresholds(Y.shape[1])))
     if CommonThreshold.name in names or ThresholdPerLabel.name in names:
         common = best_threshold(
             Y, proba, measure, sample_weight=weight, max_candidates=_MAX_CANDIDATES
@@ -210,7 +232,7 @@ def learn_rules(
         if CommonThreshold.name in names:
             rules.append(CommonThreshold(common))
         if ThresholdPerLabel.name in names:
-            assert isinstance(measure, str)
+            assert isinstance(measure, str | Measure)
             own = best_thresholds_per_label(Y, proba, measure, sample_weight=weight)
             n_present = np.nansum(Y, axis=0)
             rules += [

@@ -27,7 +27,7 @@ _TOLERANCE = 1e-10
 def best_threshold(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str | Callable[..., float] = "example_f1",
+    measure: str | Measure | Callable[..., float] = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     max_candidates: int = 200,
@@ -40,10 +40,11 @@ def best_threshold(
         0, 1, or NaN where the label is unknown; such an entry does not count.
     Y_proba : array-like of shape (n_samples, n_labels)
         Probabilities of rows that the model was not trained on.
-    measure : str or callable, default="example_f1"
+    measure : str, LabelCosts or callable, default="example_f1"
         One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
         "jaccard", or "example_f2" for F-beta with beta = 2 and so on, with the conventions of
-        :mod:`xdcc.metrics`; or
+        :mod:`xdcc.metrics`; "precision_at_recall_0.9" and so on, of all entries together;
+        :class:`~xdcc.decision.LabelCosts`; or
         ``measure(Y_true, Y_pred)`` that returns a number, more being better, and takes
         `sample_weight` if weights are given.
     {sample_weight}
@@ -85,7 +86,7 @@ def best_threshold(
 def best_thresholds_per_label(
     Y_true: Any,
     Y_proba: ArrayLike,
-    measure: str = "example_f1",
+    measure: str | Measure = "example_f1",
     *,
     sample_weight: ArrayLike | None = None,
     min_positive: int = 10,
@@ -106,10 +107,8 @@ def best_thresholds_per_label(
     ----------
     Y_true, Y_proba
         As in :func:`best_threshold`.
-    measure : str, default="example_f1"
-        One of "example_f1", "micro_f1", "macro_f1", "subset_accuracy", "hamming_accuracy" and
-        "jaccard", or "example_f2" for F-beta with beta = 2 and so on, with the conventions of
-        :mod:`xdcc.metrics`.
+    measure : str or LabelCosts, default="example_f1"
+        As in :func:`best_threshold`, but no callable.
     {sample_weight}
     min_positive : int, default=10
         How many rows of positive weight must have a label for a threshold of its own. 0 lets

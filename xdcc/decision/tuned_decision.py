@@ -21,8 +21,15 @@ from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.cuts import Floats
+<<<<<<< HEAD
 from xdcc.decision.measures import MeasureName
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
+=======
+from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
+from xdcc.decision.probabilities import proba_of
+>>>>>>> main
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, Rule
 from xdcc.decision.wrapper import ClassifierWrapper
@@ -35,9 +42,11 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
     Which labels are the best prediction depends on the measure: for Hamming accuracy those of
     probability 0.5, for subset accuracy the most probable *set*, for F1 sets of middling size.
     This estimator trains the classifier on folds and, on probabilities of rows that it has not
-    seen, calibrates it and chooses among five kinds of rules, with their parameters:
+    seen, calibrates it and chooses among kinds of rules, with their parameters:
 
     * `"label_wise"`: labels of probability at least 0.5;
+    * `"least_cost"`: labels of which the prediction is expected to cost less than its absence, if
+      the measure is :class:`~xdcc.decision.LabelCosts`;
     * `"threshold"`: one threshold for all labels (:func:`~xdcc.decision.best_threshold`);
     * `"threshold_per_label"`: one for each
       (:func:`~xdcc.decision.best_thresholds_per_label`), drawn towards the common one as if
@@ -56,9 +65,11 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         scikit-learn's manner. One that has a method `out_of_fold`, as
         :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds the
         number of its iterations on the way, at most its `n_estimators`.
-    measure : str or callable, default="example_f1"
+    measure : str, LabelCosts or callable, default="example_f1"
         What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
-        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on;
+        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
+        "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
+        so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
@@ -142,7 +153,7 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
     )
 
     estimator: Any = field(kw_only=False)
-    measure: str | Callable[..., float] = "example_f1"
+    measure: str | Measure | Callable[..., float] = "example_f1"
     rules: Literal["auto"] | Sequence[str] = "auto"
     calibrate: bool = True
     cv: int = 5
@@ -177,6 +188,8 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             If a callable measure returns no number at all.
         """
         labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
+        if isinstance(self.measure, LabelCosts):
+            self.measure.prices(self.n_labels_)  # or an error before anything is trained
         seed = _seed(self.random_state)
         folds = stratified_folds(labels, int(self.cv), seed)
         found = out_of_fold(
@@ -259,12 +272,18 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         )
         ax.invert_yaxis()
         measure = self.measure
-        ax.set_xlabel(measure if isinstance(measure, str) else "measure")
+        ax.set_xlabel(
+            measure
+            if isinstance(measure, str)
+            else "minus costs of a row"
+            if isinstance(measure, LabelCosts)
+            else "measure"
+        )
         return ax
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not callable(self.measure):
+        if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
             check_domain("measure", self.measure, MeasureName())
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 

@@ -45,13 +45,14 @@ from xdcc.ctbn.design import Design
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
-from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import PlattScaling
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
     LabelWise,
+    LeastCost,
     MostProbableLabelset,
     ThresholdPerLabel,
 )
@@ -276,7 +277,7 @@ def _check_tuned(model: TunedDecisionClassifierCV) -> None:
     require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
     scaling, rule = model.calibration_, model.rule_
     require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
-    if isinstance(rule, ThresholdPerLabel):
+    if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
         require(rule.known.labelsets.shape == (len(rule.known.counts), n_labels), "rule_")
@@ -377,6 +378,8 @@ _KNOWN = (
         booster_=xgb.Booster,
         best_iteration_=int,
         evals_result_=Curves,
+        sketch_size_=int,
+        labels_per_tree_=int,
     ),
     _classifier(
         DynamicChainClassifier,
@@ -414,10 +417,18 @@ _KNOWN = (
         calibration_=PlattScaling,
         cv_results_=dict[str, Any],
         best_score_=float,
-        rule_=LabelWise | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser,
+        rule_=(
+            LabelWise
+            | LeastCost
+            | CommonThreshold
+            | ThresholdPerLabel
+            | MostProbableLabelset
+            | F1Maximiser
+        ),
         _constant=ConstantLabels,
     ),
     _structure(LabelWise),
+    _structure(LeastCost),
     _structure(CommonThreshold),
     _structure(ThresholdPerLabel),
     _structure(MostProbableLabelset),
@@ -430,6 +441,11 @@ _KNOWN = (
     KnownClass(
         ConstantLabels,
         {"value": NDArray[np.float64], "proba": NDArray[np.float64]},
+        constructed=True,
+    ),
+    KnownClass(
+        LabelCosts,
+        {"false_positive": Any, "false_negative": Any},
         constructed=True,
     ),
     KnownClass(

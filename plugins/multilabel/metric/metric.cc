@@ -1,0 +1,205 @@
+/**
+ * @brief Multi-label metrics: `hamming_loss`, `subset_loss`, `example_f1`, `micro_f1`, `macro_f1`.
+ *
+ * A label is predicted where its probability is at least the threshold, 0.5 or the t of
+ * `<metric>@t`. Entries whose label is NaN (unknown) take no part, nor do rows without any known
+ * label. Where nothing is true nor predicted, example_f1 is 1, micro_f1 and macro_f1 are 0 for
+ * that label. Sums are taken over fixed blocks in a fixed order: the same value for any number of
+ * threads.
+ */
+#include "xgboost/metric.h"  // for Metric
+
+#include <algorithm>  // for min
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstdio>     // for sscanf
+#include <sstream>    // for ostringstream
+#include <string>     // for string
+#include <vector>     // for vector
+
+#include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../../src/common/optional_weight.h"  // for OptionalWeights
+#include "../../../src/common/threading_utils.h"  // for ParallelFor
+#include "../../../src/metric/metric_common.h"    // for MetricNoCache, CheckRowWeights
+#include "xgboost/base.h"                         // for bst_idx_t
+#include "xgboost/context.h"                      // for Context
+#include "xgboost/data.h"                         // for MetaInfo
+#include "xgboost/host_device_vector.h"           // for HostDeviceVector
+#include "xgboost/linalg.h"                       // for MatrixView
+#include "xgboost/logging.h"                      // for CHECK
+
+namespace xgboost::multilabel {
+namespace {
+/** @brief What the metrics count over a row or over a label. */
+struct Counts {
+  double known{0.0};
+  double wrong{0.0};
+  double true_positive{0.0};
+  double positive{0.0};
+  double predicted{0.0};
+
+  void Add(float y, bool predicted_y, double weight = 1.0) {
+    bool const positive_y = y == 1.0f;
+    known += weight;
+    wrong += weight * (positive_y != predicted_y);
+    true_positive += weight * (positive_y && predicted_y);
+    positive += weight * positive_y;
+    predicted += weight * predicted_y;
+  }
+  /** @brief Twice the intersection and the sum of the sizes: the two parts of F1. */
+  [[nodiscard]] double F1Numerator() const { return 2.0 * true_positive; }
+  [[nodiscard]] double F1Denominator() const { return positive + predicted; }
+};
+
+/** @brief A mean as the sum of its terms and the sum of their weights. */
+struct Ratio {
+  double numerator{0.0};
+  double denominator{0.0};
+
+  void Add(Ratio const& that) {
+    numerator += that.numerator;
+    denominator += that.denominator;
+  }
+};
+
+struct HammingLoss {
+  static constexpr char kName[] = "hamming_loss";
+  static Ratio OfRow(Counts const& c) { return {c.wrong, c.known}; }
+};
+struct SubsetLoss {
+  static constexpr char kName[] = "subset_loss";
+  static Ratio OfRow(Counts const& c) { return {c.wrong > 0.0 ? 1.0 : 0.0, 1.0}; }
+};
+struct ExampleF1 {
+  static constexpr char kName[] = "example_f1";
+  static Ratio OfRow(Counts const& c) {
+    return {c.F1Denominator() == 0.0 ? 1.0 : c.F1Numerator() / c.F1Denominator(), 1.0};
+  }
+};
+struct MicroF1 {
+  static constexpr char kName[] = "micro_f1";
+  static Ratio OfRow(Counts const& c) { return {c.F1Numerator(), c.F1Denominator()}; }
+};
+struct MacroF1 {
+  static constexpr char kName[] = "macro_f1";
+};
+
+class MultiLabelMetric : public MetricNoCache {
+ public:
+  MultiLabelMetric(char const* name, char const* param) : name_{name} {
+    if (param != nullptr) {
+      CHECK(std::sscanf(param, "%f", &threshold_) == 1 && threshold_ >= 0.0f && threshold_ <= 1.0f)
+          << "The metric `" << name << "@" << param
+          << "` needs a threshold in [0, 1] behind the @.";
+      std::ostringstream with_threshold;
+      with_threshold << name << '@' << threshold_;
+      name_ = with_threshold.str();
+    }
+  }
+  [[nodiscard]] char const* Name() const override { return name_.c_str(); }
+
+ protected:
+  /** @brief What a metric is computed from. */
+  struct Inputs {
+    linalg::MatrixView<float const> labels;
+    common::Span<float const> probabilities;
+    common::OptionalWeights weights;
+  };
+  [[nodiscard]] Inputs Check(HostDeviceVector<float> const& preds, MetaInfo const& info) const {
+    metric::CheckRowWeights(info);
+    CHECK_EQ(preds.Size(), info.labels.Size())
+        << "The metric `" << name_ << "` needs one prediction per row and label.";
+    return {info.labels.HostView(), preds.ConstHostSpan(),
+            common::OptionalWeights{info.weights_.ConstHostSpan()}};
+  }
+  [[nodiscard]] bool Predicted(float probability) const { return probability >= threshold_; }
+
+ private:
+  std::string name_;
+  float threshold_{0.5f};
+};
+
+/** @brief Metrics that are a ratio of two sums over rows. */
+template <typename Policy>
+class RowMetric : public MultiLabelMetric {
+ public:
+  explicit RowMetric(char const* param) : MultiLabelMetric{Policy::kName, param} {}
+
+  double Eval(HostDeviceVector<float> const& preds, MetaInfo const& info) override {
+    auto const in = this->Check(preds, info);
+    std::size_t const n_rows = in.labels.Shape(0), n_labels = in.labels.Shape(1);
+
+    constexpr std::size_t kBlock = 1024;
+    std::vector<Ratio> blocks((n_rows + kBlock - 1) / kBlock);
+    common::ParallelFor(blocks.size(), ctx_->Threads(), [&](auto b) {
+      for (std::size_t i = b * kBlock; i < std::min(n_rows, (b + 1) * kBlock); ++i) {
+        Counts counts;
+        for (std::size_t j = 0; j < n_labels; ++j) {
+          auto const y = in.labels(i, j);
+          if (!std::isnan(y)) {
+            counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]));
+          }
+        }
+        if (counts.known > 0.0) {
+          auto const row = Policy::OfRow(counts);
+          blocks[b].Add({row.numerator * in.weights[i], row.denominator * in.weights[i]});
+        }
+      }
+    });
+    Ratio total;
+    for (auto const& block : blocks) {
+      total.Add(block);
+    }
+    collective::SafeColl(
+        collective::GlobalSum(ctx_, linalg::MakeVec(reinterpret_cast<double*>(&total), 2)));
+    return total.denominator == 0.0 ? 0.0 : total.numerator / total.denominator;
+  }
+};
+
+/** @brief Mean over the labels of their F1; a label is counted over all rows. */
+class MacroF1Metric : public MultiLabelMetric {
+ public:
+  explicit MacroF1Metric(char const* param) : MultiLabelMetric{MacroF1::kName, param} {}
+
+  double Eval(HostDeviceVector<float> const& preds, MetaInfo const& info) override {
+    auto const in = this->Check(preds, info);
+    std::size_t const n_rows = in.labels.Shape(0), n_labels = in.labels.Shape(1);
+
+    std::vector<Ratio> f1(n_labels);
+    common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
+      Counts counts;
+      for (std::size_t i = 0; i < n_rows; ++i) {
+        auto const y = in.labels(i, j);
+        if (!std::isnan(y)) {
+          counts.Add(y, this->Predicted(in.probabilities[i * n_labels + j]), in.weights[i]);
+        }
+      }
+      f1[j] = {counts.F1Numerator(), counts.F1Denominator()};
+    });
+    collective::SafeColl(collective::GlobalSum(
+        ctx_, linalg::MakeVec(reinterpret_cast<double*>(f1.data()), 2 * f1.size())));
+    double sum{0.0};
+    for (auto const& label : f1) {
+      sum += label.denominator == 0.0 ? 0.0 : label.numerator / label.denominator;
+    }
+    return n_labels == 0 ? 0.0 : sum / static_cast<double>(n_labels);
+  }
+};
+}  // namespace
+
+XGBOOST_REGISTER_METRIC(HammingLoss, HammingLoss::kName)
+    .describe("Share of the labels that are predicted wrongly.")
+    .set_body([](char const* param) { return new RowMetric<HammingLoss>{param}; });
+XGBOOST_REGISTER_METRIC(SubsetLoss, SubsetLoss::kName)
+    .describe("Share of the rows with a label that is predicted wrongly.")
+    .set_body([](char const* param) { return new RowMetric<SubsetLoss>{param}; });
+XGBOOST_REGISTER_METRIC(ExampleF1, ExampleF1::kName)
+    .describe("Mean over the rows of the F1 of the predicted labels.")
+    .set_body([](char const* param) { return new RowMetric<ExampleF1>{param}; });
+XGBOOST_REGISTER_METRIC(MicroF1, MicroF1::kName)
+    .describe("F1 of all entries together.")
+    .set_body([](char const* param) { return new RowMetric<MicroF1>{param}; });
+XGBOOST_REGISTER_METRIC(MacroF1, MacroF1::kName)
+    .describe("Mean over the labels of their F1.")
+    .set_body([](char const* param) { return new MacroF1Metric{param}; });
+}  // namespace xgboost::multilabel

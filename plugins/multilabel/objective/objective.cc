@@ -1,0 +1,232 @@
+/**
+ * @brief The objectives `multilabel:logistic`, `multilabel:logitraw` and their short forms.
+ *
+ * Logistic loss of each label (equations 6 and 7 of the XDCC paper): with margin z and p =
+ * sigmoid(z), the gradient is (p - y) w and the Hessian p (1 - p) w. A label that is NaN is
+ * unknown: its gradient and Hessian are 0. A label may have a weight, and its positives another one
+ * (`LabelWeightParam`): w times the label's factor takes the place of w. The objective asks XGBoost
+ * for trees with vector leaves and for our updaters, so that naming it is all that a user has to
+ * do.
+ */
+#include "xgboost/objective.h"  // for ObjFunction
+
+#include <algorithm>  // for find_if, max, min
+#include <array>      // for array
+#include <atomic>     // for atomic
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
+#include <string>     // for string
+#include <utility>    // for move
+#include <vector>     // for vector
+
+#include "../../../src/collective/aggregator.h"       // for GlobalSum, SafeColl
+#include "../../../src/common/optional_weight.h"      // for OptionalWeights
+#include "../../../src/common/threading_utils.h"      // for ParallelFor
+#include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
+#include "../../../src/objective/regression_loss.h"   // for LogisticRegression
+#include "../../../src/objective/regression_param.h"  // for RegLossParam
+#include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
+#include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
+#include "logistic.h"                                 // for ApplyLogistic, LogisticGradients
+#include "xgboost/base.h"                             // for Args, GradientPair, bst_target_t
+#include "xgboost/context.h"                          // for Context
+#include "xgboost/data.h"                             // for MetaInfo
+#include "xgboost/host_device_vector.h"               // for HostDeviceVector
+#include "xgboost/json.h"                             // for Json
+#include "xgboost/linalg.h"                           // for Matrix, Vector
+#include "xgboost/logging.h"                          // for CHECK, LOG
+#include "xgboost/task.h"                             // for ObjInfo
+
+namespace xgboost::multilabel {
+namespace {
+using Loss = obj::LogisticRegression;
+
+class MultiLabelLogistic : public ObjFunction {
+ public:
+  /**
+   * @param name Name under which the objective is registered.
+   * @param raw  Predict margins instead of probabilities.
+   */
+  MultiLabelLogistic(std::string name, bool raw) : name_{std::move(name)}, raw_{raw} {}
+
+  void Configure(Args const& args) override {
+    loss_param_.UpdateAllowUnknown(args);
+    label_features_.UpdateAllowUnknown(args);
+    for (auto const& [name, value] : args) {
+      CHECK(name != "multi_strategy" || value != "one_output_per_tree")
+          << "`" << name_ << "` grows trees for all labels: multi_strategy=" << value
+          << " does not go with it. Leave it out, or train a booster for each label.";
+    }
+    label_weights_.UpdateAllowUnknown(args);
+  }
+
+  [[nodiscard]] ObjInfo Task() const override {
+    ObjInfo info{ObjInfo::kBinary};
+    info.updater = "mask_known_labels,grow_multilabel_hist";
+    info.vector_leaf = true;
+    info.unknown_labels = true;
+    return info;
+  }
+
+  [[nodiscard]] bst_target_t Targets(MetaInfo const& info) const override {
+    return std::max(static_cast<std::size_t>(1), info.labels.Shape(1));
+  }
+
+  void GetGradient(HostDeviceVector<float> const& preds, MetaInfo const& info, std::int32_t,
+                   linalg::Matrix<GradientPair>* out_gpair) override {
+    obj::CheckInitInputs(info);
+    CHECK_EQ(info.labels.Size(), preds.Size())
+        << "The labels are " << info.labels.Shape(0) << " x " << info.labels.Shape(1)
+        << ", which does not fit the number of predictions.";
+    auto const n_labels = this->Targets(info);
+    out_gpair->SetDevice(DeviceOrd::CPU());
+    out_gpair->Reshape(info.num_row_, n_labels);
+    auto* gpair = out_gpair->Data()->HostPointer();
+    auto const* margins = preds.ConstHostPointer();
+    auto const* labels = info.labels.Data()->ConstHostPointer();
+    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
+    auto const positive = loss_param_.scale_pos_weight;
+    label_weights_.Check(n_labels);
+
+    // Rows of different weights are done one by one, others in runs.
+    std::size_t const n_rows = info.num_row_, run = weights.Empty() ? kRun : 1;
+    std::atomic<bool> valid{true};
+    common::ParallelFor((n_rows + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
+      auto const end = std::min(n_rows, (r + 1) * kRun);
+      for (std::size_t i = r * kRun; i < end; i += run) {
+        auto const at = i * n_labels;
+        auto const w = weights[i];
+        if (LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels, w,
+                              w * positive, gpair + at) != 0) {
+          valid = false;
+        }
+      }
+      if (!label_weights_.Empty()) {
+        for (std::size_t i = r * kRun; i < end; ++i) {
+          for (bst_target_t j = 0; j < n_labels; ++j) {
+            auto const is_positive = labels[i * n_labels + j] == 1.0f;
+            gpair[i * n_labels + j] *=
+                label_weights_.OfLabel(j) * (is_positive ? label_weights_.OfPositive(j) : 1.0f);
+          }
+        }
+      }
+    });
+    if (!valid) {
+      auto const* end = labels + n_rows * n_labels;
+      auto const* bad = std::find_if(
+          labels, end, [](float y) { return !std::isnan(y) && y != 0.0f && y != 1.0f; });
+      LOG(FATAL) << "A label of `" << name_ << "` is 0, 1, or NaN where it is unknown; row "
+                 << (bad - labels) / n_labels << " holds another value.";
+    }
+  }
+
+  [[nodiscard]] char const* DefaultEvalMetric() const override { return "logloss"; }
+
+  void PredTransform(HostDeviceVector<float>* io_preds) const override {
+    if (!raw_) {
+      this->ToProbability(io_preds);
+    }
+  }
+  /** @brief Metrics see probabilities whatever `predict` returns. */
+  void EvalTransform(HostDeviceVector<float>* io_preds) override { this->ToProbability(io_preds); }
+
+  void ProbToMargin(linalg::Vector<float>* base_score) const override {
+    for (auto& v : base_score->Data()->HostVector()) {
+      CHECK(v >= 0.0f && v <= 1.0f)
+          << "base_score of `" << name_ << "` is a probability, in [0, 1]. Got: " << v;
+      v = Loss::ProbToMargin(v);
+    }
+  }
+
+  /**
+   * @brief Start from each label's share of positives among its known entries.
+   *
+   * With label features the start is 0.5: the share would be taken over entries that are masked.
+   */
+  void InitEstimation(MetaInfo const& info, linalg::Vector<float>* base_score) const override {
+    obj::CheckInitInputs(info);
+    auto const n_labels = this->Targets(info);
+    *base_score = linalg::Constant(ctx_, DefaultBaseScore(), n_labels);
+    if (label_features_.HasLabelFeatures()) {
+      return;
+    }
+    label_weights_.Check(n_labels);
+    auto const labels = info.labels.HostView();
+    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
+    std::vector<std::array<double, 2>> sums(n_labels);  // weight of the positives, of the known
+    common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
+      double positive{0.0}, known{0.0};
+      auto const positive_weight = loss_param_.scale_pos_weight * label_weights_.OfPositive(j);
+      for (std::size_t i = 0; i < labels.Shape(0); ++i) {
+        auto const y = labels(i, j);
+        if (!std::isnan(y)) {
+          auto const w = weights[i] * (y == 1.0f ? positive_weight : 1.0f);
+          positive += y * w;
+          known += w;
+        }
+      }
+      sums[j] = {positive, known};
+    });
+    collective::SafeColl(collective::GlobalSum(
+        ctx_, linalg::MakeVec(reinterpret_cast<double*>(sums.data()), sums.size() * 2)));
+    auto out = base_score->HostView();
+    for (std::size_t j = 0; j < n_labels; ++j) {
+      if (sums[j][1] > 0.0) {
+        out(j) = static_cast<float>(sums[j][0] / sums[j][1]);
+      }
+    }
+  }
+
+  void SaveConfig(Json* p_out) const override {
+    auto& out = *p_out;
+    out["name"] = String{name_};
+    out["reg_loss_param"] = ToJson(loss_param_);
+    out["label_feature_param"] = ToJson(label_features_);
+    if (!label_weights_.Empty()) {
+      out["label_weight_param"] = ToJson(label_weights_);
+    }
+  }
+  void LoadConfig(Json const& in) override {
+    auto const& config = get<Object const>(in);
+    FromJson(config.at("reg_loss_param"), &loss_param_);
+    FromJson(config.at("label_feature_param"), &label_features_);
+    if (auto weights = config.find("label_weight_param"); weights != config.cend()) {
+      FromJson(weights->second, &label_weights_);
+    }
+  }
+
+ private:
+  /** @brief Number of rows, or of predictions, that a thread takes at a time. */
+  static constexpr std::size_t kRun = 1024;
+
+  void ToProbability(HostDeviceVector<float>* io_preds) const {
+    auto& preds = io_preds->HostVector();
+    common::ParallelFor((preds.size() + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
+      ApplyLogistic(preds.data() + r * kRun, std::min(kRun, preds.size() - r * kRun));
+    });
+  }
+
+  std::string name_;
+  bool raw_;
+  obj::RegLossParam loss_param_;
+  LabelFeatureParam label_features_;
+  LabelWeightParam label_weights_;
+};
+}  // namespace
+
+#define XDCC_REGISTER_OBJECTIVE(UniqueId, Name, Raw)       \
+  XGBOOST_REGISTER_OBJECTIVE(UniqueId, Name)               \
+      .describe("Logistic loss of several labels at once") \
+      .set_body([] { return new MultiLabelLogistic{Name, Raw}; })
+
+XDCC_REGISTER_OBJECTIVE(MultiLabel, "multilabel", false);  // its name in the authors' code
+XDCC_REGISTER_OBJECTIVE(MultiLabelLogistic, "multilabel:logistic", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelLogitRaw, "multilabel:logitraw", true);
+XDCC_REGISTER_OBJECTIVE(MultiLabelSumGain, "multilabel:sumGain", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelMaxGain, "multilabel:maxGain", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelSumWeight, "multilabel:sumWeight", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelMaxWeight, "multilabel:maxWeight", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelSumAbsG, "multilabel:sumAbsG", false);
+XDCC_REGISTER_OBJECTIVE(MultiLabelMaxAbsG, "multilabel:maxAbsG", false);
+}  // namespace xgboost::multilabel

@@ -1,0 +1,196 @@
+/**
+ * @brief The gradients of one tree, laid out for histograms and rounded so that sums are exact.
+ *
+ * Row i holds its n_labels gradients, then its n_labels Hessians: one contiguous vector that is
+ * added to a histogram bin at once.
+ *
+ * Gradients and Hessians are rounded to a grid of step 2^(e - 52), with 2^e at least the sum of
+ * their absolute values over the rows (bounded by n_rows * maximum). Every sum over rows is then a
+ * multiple of the step below 2^53 steps, so double precision represents it without error: sums do
+ * not depend on their order (the same model for any number of threads), a child is exactly its
+ * parent minus its sibling, and a label that is masked in all rows of a node sums to exactly 0.
+ * The error is below 2^-52 n_rows max per entry, less than single precision loses anyway up to
+ * about 2^28 rows. Workers of a distributed training agree on the grid and so on every sum.
+ */
+#ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
+#define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
+
+#include <algorithm>   // for max, min, transform
+#include <array>       // for array
+#include <cmath>       // for abs, ilogb, isnan, ldexp
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint8_t
+#include <functional>  // for plus
+#include <vector>      // for vector
+
+#include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
+#include "../../../../src/common/threading_utils.h"  // for ParallelFor
+#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
+#include "xgboost/base.h"                            // for GradientPair, bst_idx_t
+#include "xgboost/context.h"                         // for Context
+#include "xgboost/linalg.h"                          // for MatrixView
+#include "xgboost/logging.h"                         // for CHECK
+
+namespace xgboost::multilabel {
+inline constexpr char kNotFinite[] =
+    "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
+    "finite?";
+
+/** @brief Where the rows of a `GradientMatrix` lie. */
+struct GradientView {
+  /** @brief A row's gradients, then its Hessians. [n_rows, width] */
+  float const* values;
+  /** @brief Whether any label of the row carries a gradient. [n_rows] */
+  std::uint8_t const* active;
+  std::size_t width;
+};
+
+/** @brief Rounds to the grid by adding and subtracting a number of the right magnitude. */
+class GridRounding {
+  double shift_{0.0};
+
+ public:
+  GridRounding(float max_abs, double n_rows) {
+    auto const bound = static_cast<double>(max_abs) * n_rows;
+    if (bound > 0.0) {
+      auto const e = std::ilogb(bound) + 1;  // bound < 2^e
+      shift_ = std::ldexp(1.5, e);           // its last bit has the value 2^(e - 52)
+    }
+  }
+  [[nodiscard]] double Shift() const { return shift_; }
+  float operator()(float v) const {
+    // XGBoost is compiled without -ffast-math, so this is not simplified to v.
+    return static_cast<float>((static_cast<double>(v) + shift_) - shift_);
+  }
+};
+
+/** @brief The largest absolute gradient and Hessian; NaN or infinite values make `probe` NaN. */
+struct GradientRange {
+  float grad{0.0f}, hess{0.0f}, probe{0.0f};
+};
+
+XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::size_t n) {
+  auto const* values = reinterpret_cast<float const*>(gpair);
+  float grad{0.0f}, hess{0.0f}, probe{0.0f};
+#pragma omp simd reduction(max : grad, hess) reduction(+ : probe)
+  for (std::size_t i = 0; i < n; ++i) {
+    float const g = std::abs(values[2 * i]), h = std::abs(values[2 * i + 1]);
+    grad = g > grad ? g : grad;
+    hess = h > hess ? h : hess;
+    probe += 0.0f * g + 0.0f * h;
+  }
+  return {grad, hess, probe};
+}
+
+/** @brief Lay out and round one row. Returns whether any entry is not zero. */
+XDCC_TARGET_CLONES static bool AssignRow(GradientPair const* gpair, std::size_t n_labels,
+                                         GridRounding grad_rounding, GridRounding hess_rounding,
+                                         float* row) {
+  auto const* values = reinterpret_cast<float const*>(gpair);
+  float largest{0.0f};
+#pragma omp simd reduction(max : largest)
+  for (std::size_t j = 0; j < n_labels; ++j) {
+    float const g = grad_rounding(values[2 * j]), h = hess_rounding(values[2 * j + 1]);
+    row[j] = g;
+    row[n_labels + j] = h;
+    float const size = std::abs(g) + std::abs(h);
+    largest = size > largest ? size : largest;
+  }
+  return largest > 0.0f;
+}
+
+/** @brief Sum of rows. [n_rows, width] -> [width] */
+XDCC_TARGET_CLONES static void SumRows(float const* values, std::size_t n_rows, std::size_t width,
+                                       double* out) {
+  for (std::size_t i = 0; i < n_rows; ++i, values += width) {
+    for (std::size_t k = 0; k < width; ++k) {
+      out[k] += values[k];
+    }
+  }
+}
+
+class GradientMatrix {
+ public:
+  /**
+   * @brief Copy and round the gradients of one tree.
+   *
+   * @param gpair Gradients after masks and sampling. [n_rows, n_labels]
+   */
+  void Assign(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+    CHECK(gpair.CContiguous());
+    n_rows_ = gpair.Shape(0);
+    n_labels_ = gpair.Shape(1);
+    auto const n_threads = ctx->Threads();
+    auto const* pairs = gpair.Values().data();
+
+    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
+    std::vector<GradientRange> ranges(n_runs);
+    common::ParallelFor(n_runs, n_threads, [&](auto r) {
+      auto const n = std::min<std::size_t>(kRun, n_rows_ - r * kRun);
+      ranges[r] = RangeOf(pairs + r * kRun * n_labels_, n * n_labels_);
+    });
+    GradientRange all;
+    for (auto const& range : ranges) {
+      all.grad = std::max(all.grad, range.grad);
+      all.hess = std::max(all.hess, range.hess);
+      all.probe += range.probe;
+    }
+    // Every worker must round to the same grid.
+    std::array<float, 3> reduced{all.grad, all.hess, std::isnan(all.probe) ? 1.0f : 0.0f};
+    collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(reduced.data(), reduced.size()),
+                                               collective::Op::kMax));
+    auto n_all_rows = static_cast<double>(n_rows_);
+    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
+    CHECK_EQ(reduced[2], 0.0f) << kNotFinite;
+    GridRounding const grad_rounding{reduced[0], n_all_rows};
+    GridRounding const hess_rounding{reduced[1], n_all_rows};
+
+    values_.resize(n_rows_ * this->Width());
+    active_.resize(n_rows_);
+    common::ParallelFor(n_runs, n_threads, [&](auto r) {
+      auto const end = std::min<std::size_t>(n_rows_, (r + 1) * kRun);
+      for (std::size_t i = r * kRun; i < end; ++i) {
+        active_[i] = AssignRow(pairs + i * n_labels_, n_labels_, grad_rounding, hess_rounding,
+                               values_.data() + i * this->Width());
+      }
+    });
+  }
+
+  /** @brief Sums over the rows of all workers, gradients then Hessians. [2 * n_labels] */
+  [[nodiscard]] std::vector<double> Sum(Context const* ctx) const {
+    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
+    std::vector<std::vector<double>> parts(ctx->Threads(), std::vector<double>(this->Width()));
+    common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
+      SumRows(values_.data() + r * kRun * this->Width(),
+              std::min<std::size_t>(kRun, n_rows_ - r * kRun), this->Width(),
+              parts[omp_get_thread_num()].data());
+    });
+    auto& sum = parts.front();
+    for (std::size_t t = 1; t < parts.size(); ++t) {
+      std::transform(sum.cbegin(), sum.cend(), parts[t].cbegin(), sum.begin(), std::plus<>{});
+    }
+    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(sum.data(), sum.size())));
+    return sum;
+  }
+
+  [[nodiscard]] std::size_t NumLabels() const { return n_labels_; }
+  /** @brief Length of a row: gradients and Hessians. */
+  [[nodiscard]] std::size_t Width() const { return 2 * n_labels_; }
+  [[nodiscard]] GradientView View() const {
+    return {values_.data(), active_.data(), this->Width()};
+  }
+  /** @brief Whether any label of the row carries a gradient; other rows add nothing anywhere. */
+  [[nodiscard]] bool Active(bst_idx_t ridx) const { return active_[ridx]; }
+
+ private:
+  /** @brief Number of rows that a thread takes at a time. */
+  static constexpr std::size_t kRun = 1024;
+
+  bst_idx_t n_rows_{0};
+  std::size_t n_labels_{0};
+  std::vector<float> values_;
+  std::vector<std::uint8_t> active_;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_GRADIENT_MATRIX_H_

@@ -1,0 +1,273 @@
+/**
+ * @brief Grows one tree for all labels on bins, for the updater `grow_multilabel_hist`.
+ *
+ * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
+ * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
+ * interaction constraints. Ours are the layout of gradients and bins (`data/`) and the search for
+ * splits behind `search/split_search.h`:
+ *
+ * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
+ *   fast and decided exactly.
+ * - With categorical features, with parameters that look at single labels' Hessians or clip
+ *   weights, with external memory and with several workers, by histograms in double precision
+ *   (`histogram_search.h`).
+ * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
+ *   by a search of its own (`sketch_search.h`), where clusters would do.
+ *
+ * The first two grow the same trees; the third one's differ by rounding, and only a sketch uses it.
+ * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
+ * (`leaf_values.h`).
+ */
+#ifndef XDCC_MULTILABEL_GROWER_H_
+#define XDCC_MULTILABEL_GROWER_H_
+
+#include <algorithm>   // for max, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint32_t
+#include <functional>  // for minus
+#include <memory>      // for shared_ptr
+#include <numeric>     // for accumulate
+#include <utility>     // for move
+#include <vector>      // for vector
+
+#include "../../../src/common/random.h"       // for ColumnSampler
+#include "../../../src/tree/constraints.h"    // for FeatureInteractionConstraintHost
+#include "../../../src/tree/driver.h"         // for Driver
+#include "../../../src/tree/param.h"          // for TrainParam
+#include "../param/param.h"                   // for MultiLabelTrainParam
+#include "leaf_values.h"                      // for GradientBounds
+#include "node_features.h"                    // for AllowedFeatures
+#include "search/cluster_search.h"            // for ClusterSearch
+#include "search/histogram_search.h"          // for HistogramSearch
+#include "search/sketch_search.h"             // for SketchSearch
+#include "search/split_search.h"              // for SplitSearch, TreeRules, TreeData, NodeRequest
+#include "split_score.h"                      // for LabelWeight
+#include "xgboost/base.h"                     // for GradientPair, bst_node_t
+#include "xgboost/context.h"                  // for Context
+#include "xgboost/data.h"                     // for DMatrix
+#include "xgboost/linalg.h"                   // for Matrix, MatrixView
+#include "xgboost/multi_target_tree_model.h"  // for ExpandBatch
+#include "xgboost/tree_model.h"               // for RegTree
+
+namespace xgboost::multilabel {
+/** @brief A node that may be split, as `Driver` wants it. */
+struct ExpandEntry {
+  bst_node_t nid{RegTree::kRoot};
+  bst_node_t depth{0};
+  bst_node_t parent{RegTree::kInvalidNodeId};
+  Split split;
+
+  ExpandEntry() = default;
+  ExpandEntry(bst_node_t nid, bst_node_t depth, bst_node_t parent)
+      : nid{nid}, depth{depth}, parent{parent} {}
+
+  [[nodiscard]] float GetLossChange() const { return split.gain; }
+  [[nodiscard]] bst_node_t GetNodeId() const { return nid; }
+};
+
+/** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
+struct Workspace {
+  ClusterSearch clusters;
+  HistogramSearch histograms;
+  SketchSearch sketches;
+  linalg::Matrix<GradientPair> sampled, combined, of_leaves;
+
+  /** @param is_sketch Whether the gradients are a sketch of the labels'. */
+  SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {
+    if (is_sketch && SketchSearch::Serves(rules, data)) {
+      return &sketches;
+    }
+    if (ClusterSearch::Serves(rules, data)) {
+      return &clusters;
+    }
+    return &histograms;
+  }
+};
+
+class TreeGrower {
+ public:
+  TreeGrower(Context const* ctx, tree::TrainParam const* param,
+             MultiLabelTrainParam const& ml_param,
+             std::shared_ptr<common::ColumnSampler> column_sampler, Workspace* workspace)
+      : ctx_{ctx},
+        param_{*param},
+        rules_{*param, ml_param},
+        column_sampler_{std::move(column_sampler)},
+        workspace_{*workspace} {}
+
+  /**
+   * @brief Grow one tree.
+   *
+   * @param gpair        What splits are searched on, after masks and sampling. [n_rows, n_targets]
+   * @param is_sketch    Whether that is a sketch of the labels' gradients.
+   * @param out_position Leaf of each row, as `TreeUpdater::Update` wants it.
+   * @param p_tree       A tree of a single leaf.
+   */
+  void Grow(linalg::MatrixView<GradientPair const> gpair, bool is_sketch, DMatrix* p_fmat,
+            HostDeviceVector<bst_node_t>* out_position, RegTree* p_tree) {
+    TreeData const data{gpair, p_fmat};
+    auto const& info = p_fmat->Info();
+    n_targets_ = gpair.Shape(1);
+    n_features_ = info.num_col_;
+    stats_.clear();
+    interactions_.Reset();
+    interactions_.Configure(param_, n_features_);
+    column_sampler_->Init(ctx_, n_features_, info.feature_weights, param_.colsample_bynode,
+                          param_.colsample_bylevel, param_.colsample_bytree);
+    search_ = workspace_.Choose(rules_, data, is_sketch);
+    search_->Begin(ctx_, rules_, data);
+
+    tree::Driver<ExpandEntry> driver{param_};
+    driver.Push(this->InitRoot(p_tree));
+    for (auto to_apply = driver.Pop(); !to_apply.empty(); to_apply = driver.Pop()) {
+      std::vector<AppliedSplit> applied;
+      std::vector<ExpandEntry> children;
+      for (auto& entry : to_apply) {
+        this->ApplySplit(entry, p_tree);
+        auto const left = p_tree->LeftChild(entry.nid), right = p_tree->RightChild(entry.nid);
+        if (driver.IsChildValid(entry)) {
+          children.emplace_back(left, entry.depth + 1, entry.nid);
+          children.emplace_back(right, entry.depth + 1, entry.nid);
+        }
+        applied.push_back({entry.nid, left, right, std::move(entry.split)});
+      }
+      search_->Partition(*p_tree, applied);
+      this->Evaluate(&children);
+      driver.Push(children);
+    }
+
+    auto& position = out_position->HostVector();
+    position.resize(gpair.Shape(0));
+    search_->End(common::Span{position});
+  }
+
+  /**
+   * @brief Give the leaves of the tree that was grown last values for some labels.
+   *
+   * @param gpair  Gradients of these labels, with these bounds. [n_rows, n_labels]
+   * @param labels Other labels have the value 0.
+   */
+  void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
+                     std::vector<std::uint32_t> const& labels, RegTree* p_tree) const {
+    auto [leaves, sums] = search_->SumOverLeaves(gpair, bounds);
+    std::size_t const n_all_labels = p_tree->NumTargets();
+    std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
+    for (std::size_t l = 0; l < leaves.size(); ++l) {
+      for (std::size_t j = 0; j < labels.size(); ++j) {
+        auto const* sum = sums.data() + 2 * (l * labels.size() + j);
+        weights[l * n_all_labels + labels[j]] =
+            static_cast<float>(LabelWeight(rules_.reg, sum[0], sum[1])) * param_.learning_rate;
+      }
+    }
+    p_tree->SetLeaves(std::move(leaves), common::Span<float const>{weights});
+  }
+
+ private:
+  ExpandEntry InitRoot(RegTree* p_tree) {
+    this->AddNode(RegTree::kRoot, search_->RootSums());
+    auto weight = this->Weights(stats_[RegTree::kRoot].sums);
+    auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
+    if (p_tree->IsMultiTarget()) {
+      for (auto& w : weight) {
+        w *= param_.learning_rate;
+      }
+      p_tree->SetRoot(linalg::MakeVec(weight.data(), weight.size()), sum_hess);
+    } else {
+      p_tree->Stat(RegTree::kRoot).sum_hess = sum_hess;
+      p_tree->Stat(RegTree::kRoot).base_weight = weight.front();
+      (*p_tree)[RegTree::kRoot].SetLeaf(param_.learning_rate * weight.front());
+    }
+    std::vector<ExpandEntry> root(1);
+    this->Evaluate(&root);
+    return root.front();
+  }
+
+  void AddNode(bst_node_t nidx, std::vector<double> sums) {
+    stats_.resize(std::max(stats_.size(), static_cast<std::size_t>(nidx) + 1));
+    stats_[nidx].score = rules_.kernels.score(rules_.reg, sums.data(), n_targets_);
+    stats_[nidx].sums = std::move(sums);
+  }
+
+  /** @brief Weights of a node without the learning rate. [n_targets] */
+  [[nodiscard]] std::vector<float> Weights(std::vector<double> const& sums) const {
+    std::vector<float> weights(n_targets_);
+    for (std::size_t j = 0; j < n_targets_; ++j) {
+      weights[j] = static_cast<float>(LabelWeight(rules_.reg, sums[j], sums[n_targets_ + j]));
+    }
+    return weights;
+  }
+
+  /** @brief Hessian of a node over all labels: its `cover`. */
+  [[nodiscard]] double SumHess(std::vector<double> const& sums) const {
+    return std::accumulate(sums.cbegin() + n_targets_, sums.cend(), 0.0);
+  }
+
+  void ApplySplit(ExpandEntry const& entry, RegTree* p_tree) {
+    auto const& split = entry.split;
+    auto const left_sums = std::move(stats_[entry.nid].left_sums);
+    auto const& parent_sums = stats_[entry.nid].sums;
+    std::vector<double> right_sums(left_sums.size());
+    std::transform(parent_sums.cbegin(), parent_sums.cend(), left_sums.cbegin(), right_sums.begin(),
+                   std::minus<>{});
+
+    auto const base_weight = this->Weights(parent_sums);
+    auto const left_weight = this->Weights(left_sums);
+    auto const right_weight = this->Weights(right_sums);
+    auto const left_hess = this->SumHess(left_sums);
+    auto const right_hess = this->SumHess(right_sums);
+    auto const eta = param_.learning_rate;
+    if (p_tree->IsMultiTarget()) {
+      tree::ExpandBatch batch{eta};
+      batch.Push(entry.nid, split.feature, split.split_value, split.default_left,
+                 common::Span{base_weight}, common::Span{left_weight}, common::Span{right_weight},
+                 split.gain, left_hess, right_hess, common::Span{split.right_categories});
+      p_tree->Expand(ctx_, batch);
+    } else if (!split.right_categories.empty()) {
+      p_tree->ExpandCategorical(entry.nid, split.feature, common::Span{split.right_categories},
+                                split.default_left, base_weight.front(), eta * left_weight.front(),
+                                eta * right_weight.front(), split.gain, left_hess + right_hess,
+                                left_hess, right_hess);
+    } else {
+      p_tree->ExpandNode(entry.nid, split.feature, split.split_value, split.default_left,
+                         base_weight.front(), eta * left_weight.front(), eta * right_weight.front(),
+                         split.gain, left_hess + right_hess, left_hess, right_hess);
+    }
+    auto const left = p_tree->LeftChild(entry.nid);
+    auto const right = p_tree->RightChild(entry.nid);
+    interactions_.Split(entry.nid, split.feature, left, right);
+    this->AddNode(left, left_sums);
+    this->AddNode(right, std::move(right_sums));
+  }
+
+  /** @brief Find the best split of each node. */
+  void Evaluate(std::vector<ExpandEntry>* nodes) {
+    auto const* interactions = param_.interaction_constraints.empty() ? nullptr : &interactions_;
+    std::vector<NodeRequest> requests;
+    for (auto& node : *nodes) {
+      auto const sampled = column_sampler_->GetFeatureSet(ctx_, node.depth);
+      bool const goes_on = param_.max_depth == 0 || node.depth + 1 < param_.max_depth;
+      requests.push_back(
+          {node.nid, node.parent,
+           AllowedFeatures(sampled->ConstHostSpan(), n_features_, interactions, node.nid), goes_on,
+           &stats_[node.nid], &node.split});
+    }
+    if (!requests.empty()) {
+      search_->Evaluate(requests);
+    }
+  }
+
+  Context const* ctx_;
+  tree::TrainParam const& param_;
+  TreeRules rules_;
+  std::shared_ptr<common::ColumnSampler> column_sampler_;
+  FeatureInteractionConstraintHost interactions_;
+  Workspace& workspace_;
+  /** @brief Of the tree that was begun last. */
+  SplitSearch* search_{nullptr};
+  /** @brief Number of columns of what is searched on: labels, or directions. */
+  std::size_t n_targets_{0};
+  bst_feature_t n_features_{0};
+  std::vector<NodeStats> stats_;  // by node index
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_GROWER_H_

@@ -1,0 +1,147 @@
+/**
+ * @brief Sums of all labels' gradients over a tree's leaves, where splits were searched on others.
+ *
+ * Values are rounded to the grid of `gradient_matrix.h`, so that sums are exact: threads may share
+ * out a leaf's rows, and workers add up theirs, in any order.
+ */
+#ifndef XDCC_MULTILABEL_LEAF_VALUES_H_
+#define XDCC_MULTILABEL_LEAF_VALUES_H_
+
+#include <algorithm>  // for min
+#include <array>      // for array
+#include <cmath>      // for isnan
+#include <cstddef>    // for size_t
+#include <cstring>    // for memcpy
+#include <vector>     // for vector
+
+#include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
+#include "../../../src/collective/allreduce.h"    // for Allreduce, Op
+#include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double8, Float8
+#include "data/gradient_matrix.h"                 // for GridRounding, RangeOf, kNotFinite
+#include "xgboost/base.h"                         // for GradientPair, bst_idx_t
+#include "xgboost/context.h"                      // for Context
+#include "xgboost/linalg.h"                       // for MakeVec, MatrixView
+#include "xgboost/logging.h"                      // for CHECK
+#include "xgboost/span.h"                         // for Span
+
+namespace xgboost::multilabel {
+/** @brief Largest absolute gradient and Hessian, on all workers. */
+struct GradientBounds {
+  float grad{0.0f}, hess{0.0f};
+};
+
+/** @brief The bounds of some gradients; an error if any is not finite. */
+inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  CHECK(gpair.CContiguous());
+  auto const range = RangeOf(gpair.Values().data(), gpair.Size());
+  std::array<float, 3> largest{range.grad, range.hess, std::isnan(range.probe) ? 1.0f : 0.0f};
+  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
+                                             collective::Op::kMax));
+  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
+  return {largest[0], largest[1]};
+}
+
+/**
+ * @brief Round and add neighbouring columns of some rows, four rows at a time.
+ *
+ * @param values Gradients and Hessians, alternating. [n_all_rows, width]
+ * @param n      Number of columns, even.
+ * @param out    [n]
+ */
+template <typename Index>
+XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width, Index const* rows,
+                                          std::size_t n_rows, std::size_t n, double grad_shift,
+                                          double hess_shift, double* __restrict out) {
+  constexpr std::size_t kRows = 4, kLanes = 8;
+  Double8 const shift{grad_shift, hess_shift, grad_shift, hess_shift,
+                      grad_shift, hess_shift, grad_shift, hess_shift};
+  auto const n_vectors = n / kLanes * kLanes;
+  for (std::size_t i = 0; i < n_rows;) {
+    auto const n_here = n_rows - i < kRows ? 1 : kRows;
+    float const* row[kRows];
+    for (std::size_t r = 0; r < n_here; ++r) {
+      row[r] = values + rows[i + r] * width;
+    }
+    for (std::size_t j = 0; j < n_vectors; j += kLanes) {
+      Double8 sum;
+      std::memcpy(&sum, out + j, sizeof(sum));
+      Float8 x;
+      if (n_here == kRows) {
+#pragma GCC unroll 4
+        for (std::size_t r = 0; r < kRows; ++r) {
+          std::memcpy(&x, row[r] + j, sizeof(x));
+          sum += (__builtin_convertvector(x, Double8) + shift) - shift;
+        }
+      } else {
+        std::memcpy(&x, row[0] + j, sizeof(x));
+        sum += (__builtin_convertvector(x, Double8) + shift) - shift;
+      }
+      std::memcpy(out + j, &sum, sizeof(sum));
+    }
+    for (std::size_t r = 0; r < n_here; ++r) {
+      for (auto j = n_vectors; j < n; ++j) {
+        auto const s = j % 2 == 0 ? grad_shift : hess_shift;
+        out[j] += (static_cast<double>(row[r][j]) + s) - s;
+      }
+    }
+    i += n_here;
+  }
+}
+
+/**
+ * @brief Sum up all labels' gradients and Hessians, alternating, by leaf.
+ *
+ * @param gpair  [n_rows, n_labels]
+ * @param bounds Of these values, on all workers.
+ * @param leaves The rows of each leaf.
+ * @return       [n_leaves, 2 * n_labels]
+ */
+template <typename Index>
+std::vector<double> SumLeaves(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                              GradientBounds const& bounds,
+                              std::vector<std::vector<common::Span<Index const>>> const& leaves) {
+  constexpr std::size_t kRows = 4096, kColumns = 2048;  // of a task; its sums stay in cache
+  std::size_t const width = 2 * gpair.Shape(1);
+  auto const* values = reinterpret_cast<float const*>(gpair.Values().data());
+  auto n_all_rows = static_cast<double>(gpair.Shape(0));
+  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
+  auto const grad_shift = GridRounding{bounds.grad, n_all_rows}.Shift();
+  auto const hess_shift = GridRounding{bounds.hess, n_all_rows}.Shift();
+
+  struct Task {
+    std::size_t leaf;
+    common::Span<Index const> rows;
+    std::vector<double> sums;  // empty for the first run of a leaf, which is added in place
+  };
+  std::vector<double> sums(leaves.size() * width, 0.0);
+  std::vector<Task> tasks;
+  for (std::size_t l = 0; l < leaves.size(); ++l) {
+    bool first{true};
+    for (auto rows : leaves[l]) {
+      for (std::size_t begin = 0; begin < rows.size(); begin += kRows) {
+        auto const n = std::min(kRows, rows.size() - begin);
+        tasks.push_back({l, rows.subspan(begin, n), std::vector<double>(first ? 0 : width)});
+        first = false;
+      }
+    }
+  }
+  common::ParallelFor(tasks.size(), ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
+    auto& task = tasks[t];
+    auto* out = task.sums.empty() ? sums.data() + task.leaf * width : task.sums.data();
+    for (std::size_t j = 0; j < width; j += kColumns) {
+      AddRounded(values + j, width, task.rows.data(), task.rows.size(),
+                 std::min(kColumns, width - j), grad_shift, hess_shift, out + j);
+    }
+  });
+  for (auto const& task : tasks) {
+    auto* out = sums.data() + task.leaf * width;
+    for (std::size_t j = 0; j < task.sums.size(); ++j) {
+      out[j] += task.sums[j];
+    }
+  }
+  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(sums.data(), sums.size())));
+  return sums;
+}
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_LEAF_VALUES_H_

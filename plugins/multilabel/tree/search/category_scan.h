@@ -1,0 +1,168 @@
+/**
+ * @brief Finds the best split of a node on a categorical feature, from the feature's histogram.
+ *
+ * A split names the categories that go right; the others go left. As XGBoost's own updaters do:
+ *
+ * - With fewer than `max_cat_to_onehot` categories, each one is parted from all others, with
+ *   missing values on the left, then on the right.
+ * - Otherwise the categories are sorted, and the first ones of that order go right: one, two and so
+ *   on with missing values on the left; then all but one, all but two and so on with missing values
+ *   on the right. Either way less than `max_cat_threshold` categories are parted from the others.
+ *
+ * They are sorted by the leaf value that a category would have for itself: with one label by its
+ * weight w_1 (see `split_score.h`), with several by sum_j v_j w_j, its projection on the weights v
+ * of the node. The key is the same for every split method: it says how far the rows of a category
+ * pull in the direction of the node; the method scores what the order offers. `min_child_weight`
+ * plays no part in it, or rare categories would be all alike. Equal keys keep the order of codes.
+ *
+ * Among splits of equal gain the first one is taken, in the order above. Categories without rows in
+ * the node have the key 0 and take part: where they go matters when predicting.
+ */
+#ifndef XDCC_MULTILABEL_CATEGORY_SCAN_H_
+#define XDCC_MULTILABEL_CATEGORY_SCAN_H_
+
+#include <algorithm>   // for fill, min, stable_sort, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint32_t
+#include <functional>  // for minus, plus
+#include <numeric>     // for iota
+#include <utility>     // for move
+#include <vector>      // for vector
+
+#include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
+#include "../../../../src/tree/param.h"          // for TrainParam
+#include "../data/bin_index.h"                   // for BinIndex
+#include "../split_score.h"                      // for LabelWeight, Regularisation
+#include "evaluator.h"     // for BestSplit, FeatureHistogram, NodeStats, Split
+#include "xgboost/span.h"  // for Span
+
+namespace xgboost::multilabel {
+/** @brief Working memory of one thread. */
+class CategoryScanner {
+  SplitScanner scanner_;
+  SplitScanner::GainFn gain_;
+  Regularisation weight_reg_;  // of the weights that categories are sorted by
+  std::size_t n_labels_;
+  std::uint32_t max_to_onehot_;
+  std::size_t max_threshold_;
+
+  std::vector<double const*> sums_;  // by category
+  std::vector<double> default_;      // sums of the default bin
+  std::vector<double> missing_;      // sums of the rows without a value
+  std::vector<double> right_;        // sums of the right child
+  std::vector<float> node_weights_;
+  std::vector<double> keys_;               // by category
+  std::vector<std::uint32_t> categories_;  // codes, in the order of keys if they are sorted
+
+  /** @brief Find the sums of every category, and of the rows without a value. */
+  void Read(FeatureHistogram const& hist, NodeStats const& node) {
+    auto const n = hist.end - hist.begin;
+    sums_.resize(n);
+    // Stored nowhere are the rows of the default bin, or else those without a value.
+    bool const has_default = hist.default_bin != BinIndex::kNoBin;
+    auto& others = has_default ? default_ : missing_;
+    std::fill(missing_.begin(), missing_.end(), 0.0);
+    others = node.sums;
+    for (std::uint32_t c = 0; c < n; ++c) {
+      sums_[c] = hist.block.Sums(hist.begin - hist.origin + c);
+      std::transform(others.cbegin(), others.cend(), sums_[c], others.begin(), std::minus<>{});
+    }
+    if (has_default) {
+      sums_[hist.default_bin - hist.begin] = default_.data();
+    }
+    categories_.resize(n);
+    std::iota(categories_.begin(), categories_.end(), 0);
+  }
+
+  /** @brief Weight of a label in single precision, as leaves have it. */
+  [[nodiscard]] float Weight(double const* sums, std::size_t label) const {
+    return static_cast<float>(LabelWeight(weight_reg_, sums[label], sums[n_labels_ + label]));
+  }
+
+  void Sort(NodeStats const& node) {
+    for (std::size_t j = 0; j < n_labels_; ++j) {
+      node_weights_[j] = n_labels_ == 1 ? 1.0f : this->Weight(node.sums.data(), j);
+    }
+    keys_.assign(sums_.size(), 0.0);
+    for (std::size_t c = 0; c < sums_.size(); ++c) {
+      for (std::size_t j = 0; j < n_labels_; ++j) {
+        // Products in single precision: the order is that of XGBoost's own updater.
+        keys_[c] += node_weights_[j] * this->Weight(sums_[c], j);
+      }
+    }
+    std::stable_sort(categories_.begin(), categories_.end(),
+                     [&](auto l, auto r) { return keys_[l] < keys_[r]; });
+  }
+
+  /** @brief Take the split with `right_` if it is the best so far. */
+  void Offer(FeatureHistogram const& hist, NodeStats const& node, bool default_left,
+             common::Span<std::uint32_t const> right_categories, BestSplit* best) {
+    Split split{(scanner_.*gain_)(right_, node), hist.feature, 0.0f, default_left, {}};
+    if (!split.Beats(best->split)) {
+      return;
+    }
+    split.right_categories.resize(common::CatBitField::ComputeStorageSize(sums_.size()), 0);
+    common::CatBitField bits{common::Span{split.right_categories}};
+    for (auto c : right_categories) {
+      bits.Set(c);
+    }
+    best->split = std::move(split);
+    best->left_sums.resize(right_.size());
+    std::transform(node.sums.cbegin(), node.sums.cend(), right_.cbegin(), best->left_sums.begin(),
+                   std::minus<>{});
+  }
+
+  void ScanOneHot(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+    for (std::uint32_t const& c : categories_) {
+      right_.assign(sums_[c], sums_[c] + 2 * n_labels_);
+      this->Offer(hist, node, true, {&c, 1}, best);
+      std::transform(right_.cbegin(), right_.cend(), missing_.cbegin(), right_.begin(),
+                     std::plus<>{});
+      this->Offer(hist, node, false, {&c, 1}, best);
+    }
+  }
+
+  void ScanPartitions(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+    auto const n = categories_.size(), n_parted = std::min(n, max_threshold_);
+    common::Span<std::uint32_t const> const sorted{categories_};
+    right_.assign(2 * n_labels_, 0.0);
+    for (std::size_t k = 1; k < n_parted; ++k) {
+      auto const* sums = sums_[categories_[k - 1]];
+      std::transform(right_.cbegin(), right_.cend(), sums, right_.begin(), std::plus<>{});
+      this->Offer(hist, node, true, sorted.first(k), best);
+    }
+    right_ = node.sums;
+    for (std::size_t k = 1; k < n_parted; ++k) {
+      auto const* sums = sums_[categories_[n - k]];
+      std::transform(right_.cbegin(), right_.cend(), sums, right_.begin(), std::minus<>{});
+      this->Offer(hist, node, false, sorted.first(n - k), best);
+    }
+  }
+
+ public:
+  CategoryScanner(tree::TrainParam const& param, Regularisation const& reg,
+                  SplitScanner::Kernels const& kernels, std::size_t n_labels)
+      : scanner_{reg, n_labels},
+        gain_{kernels.gain},
+        weight_reg_{reg},
+        n_labels_{n_labels},
+        max_to_onehot_{param.max_cat_to_onehot},
+        max_threshold_{static_cast<std::size_t>(param.max_cat_threshold)},
+        missing_(2 * n_labels),
+        node_weights_(n_labels) {
+    weight_reg_.min_child_weight = 0.0;
+  }
+
+  /** @brief Update the best split of a node with those of one feature. */
+  void Scan(FeatureHistogram const& hist, NodeStats const& node, BestSplit* best) {
+    this->Read(hist, node);
+    if (common::UseOneHot(sums_.size(), max_to_onehot_)) {
+      this->ScanOneHot(hist, node, best);
+    } else {
+      this->Sort(node);
+      this->ScanPartitions(hist, node, best);
+    }
+  }
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_CATEGORY_SCAN_H_

@@ -1,0 +1,284 @@
+/**
+ * @brief Scores the splits of a cluster's node and keeps those that may be the best.
+ *
+ * First the splits are listed as ranges of entries: a feature's list, upwards and, where rows are
+ * missing from it, downwards; or the bins of its histogram, each an entry whose "row" is the bin's
+ * sums. A list with one bin offers one split, which is scored from the sum of its rows. Then all
+ * ranges are scored, a chunk of labels at a time, by the loops of `list_scan.h`.
+ */
+#ifndef XDCC_MULTILABEL_CLUSTER_SCAN_H_
+#define XDCC_MULTILABEL_CLUSTER_SCAN_H_
+
+#include <algorithm>  // for max, partition_point
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint8_t, uint32_t
+#include <limits>     // for numeric_limits
+#include <vector>     // for vector
+
+#include "../../param/split_method.h"  // for SplitMethod
+#include "../data/bin_index.h"         // for BinIndex
+#include "cluster_node.h"              // for ClusterNode
+#include "list_scan.h"                 // for ListRange, ChooseListScan, ChunkView
+#include "split_candidate.h"           // for Candidate, CandidateContext, Direction, RunningBest
+#include "xgboost/base.h"              // for bst_bin_t, bst_feature_t
+
+namespace xgboost::multilabel {
+/** @brief A range of entries, and what its splits are. */
+struct SplitRange {
+  ListRange list;
+  Direction direction;
+  bst_feature_t feature;
+  std::size_t block;
+  std::size_t offset;  // of its scores
+};
+
+/** @brief Splits on features with one bin, scored from their sums: [begin, end) of the buffer. */
+struct BlockSplits {
+  std::size_t block, begin, end;
+};
+/** @brief Working memory of one thread. */
+struct ScanBuffer {
+  std::vector<ListEntry> bins;  // that hold rows, of a block's histogram
+  std::vector<BlockSplits> single_blocks;
+  std::vector<ListEntry> single_sums;  // positions of the sums
+  std::vector<SplitRange> singles;     // the lists of these splits
+  std::vector<SplitRange> ranges;
+  std::vector<float> passed, rest;  // scores of the singles, then of the ranges
+  std::size_t n_scores{0};
+};
+
+/** @brief Give the scores of each range a place, behind those of the singles. */
+inline void PlaceScores(ScanBuffer* buffer) {
+  buffer->n_scores = buffer->singles.size();
+  for (auto& range : buffer->ranges) {
+    range.offset = buffer->n_scores;
+    buffer->n_scores += range.list.n;
+  }
+}
+
+/** @brief List the splits of a node with lists, in a group of blocks. */
+inline void MakeListRanges(CandidateContext const& context, std::size_t block_begin,
+                           std::size_t block_end, std::uint8_t const* allowed,
+                           ClusterNode const& node, ScanBuffer* buffer) {
+  buffer->single_blocks.clear();
+  buffer->single_sums.clear();
+  buffer->singles.clear();
+  buffer->ranges.clear();
+  for (auto b = block_begin; b < block_end; ++b) {
+    auto const* entries = (*node.entries)[b].data();
+    auto const n_singles = buffer->singles.size();
+    for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
+      auto const& list = node.lists[b][i];
+      auto const feature = list.feature;
+      if (allowed && !allowed[feature]) {
+        continue;
+      }
+      auto const *begin = entries + list.begin, *end = entries + list.end;
+      auto const default_bin = context.index.DefaultBin(feature);
+      auto upwards = [&](ListEntry const* to, bool with_last) {
+        return SplitRange{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
+                          Direction::kUp,
+                          feature,
+                          b,
+                          0};
+      };
+      auto downwards = [&](ListEntry const* to, Direction direction) {
+        return SplitRange{{end - 1, -1, static_cast<std::uint32_t>(end - to), true, false},
+                          direction,
+                          feature,
+                          b,
+                          0};
+      };
+      bool const others = list.end - list.begin != node.n_rows;
+      bool const has_default = others && default_bin != BinIndex::kNoBin;
+      auto const* middle = begin;  // the first entry above the default bin
+      if (has_default) {
+        auto const bin = static_cast<std::uint32_t>(default_bin) - context.blocks[b].first_bin;
+        middle =
+            std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
+      }
+      if (node.sums[b].Has(i)) {
+        buffer->single_sums.push_back(node.sums[b].position[i]);
+        buffer->singles.push_back(has_default && middle == begin
+                                      ? downwards(begin, Direction::kDown)
+                                      : upwards(end, true));
+      } else if (has_default) {
+        if (middle != begin) {
+          buffer->ranges.push_back(upwards(middle, true));
+        }
+        if (middle != end) {
+          buffer->ranges.push_back(downwards(middle, Direction::kDown));
+        }
+      } else {
+        buffer->ranges.push_back(upwards(end, others));
+        if (others) {
+          buffer->ranges.push_back(downwards(begin, Direction::kDownMissing));
+        }
+      }
+    }
+    if (buffer->singles.size() > n_singles) {
+      buffer->single_blocks.push_back({b, n_singles, buffer->singles.size()});
+    }
+  }
+  PlaceScores(buffer);
+}
+
+/** @brief List the splits of a node with histograms: the bins of a feature make a list. */
+inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
+                          std::uint8_t const* allowed, ClusterNode const& node,
+                          ScanBuffer* buffer) {
+  auto const& histogram = node.histograms[b].sums;
+  auto const& block = context.blocks[b];
+  auto const& ptrs = context.cuts.Ptrs();
+  buffer->single_blocks.clear();
+  buffer->singles.clear();
+  buffer->ranges.clear();
+  buffer->bins.clear();
+  buffer->bins.reserve(block.n_bins);  // ranges point into it
+  for (auto f = block.begin; f < block.end; ++f) {
+    if (allowed && !allowed[f]) {
+      continue;
+    }
+    auto const begin = buffer->bins.size();
+    std::size_t n_stored{0}, n_below{0};
+    auto const default_bin = context.index.DefaultBin(f);
+    for (auto bin = ptrs[f] - block.first_bin; bin < ptrs[f + 1] - block.first_bin; ++bin) {
+      if (auto const count = histogram.Count(bin); count != 0) {
+        n_stored += count;
+        n_below += static_cast<bst_bin_t>(block.first_bin + bin) < default_bin;
+        buffer->bins.push_back(bin | bin << kBinShift);
+      }
+    }
+    auto const n = buffer->bins.size() - begin;
+    auto const* first = buffer->bins.data() + begin;
+    auto push = [&](bool up, std::size_t n_entries, bool with_last, Direction direction) {
+      if (n_entries > 0) {
+        buffer->ranges.push_back({{up ? first : first + n - 1, up ? 1 : -1,
+                                   static_cast<std::uint32_t>(n_entries), with_last, false},
+                                  direction,
+                                  f,
+                                  b,
+                                  0});
+      }
+    };
+    if (n_stored == node.n_rows) {
+      push(true, n, false, Direction::kUp);
+    } else if (default_bin != BinIndex::kNoBin) {
+      push(true, n_below, true, Direction::kUp);
+      push(false, n - n_below, true, Direction::kDown);
+    } else {
+      push(true, n, true, Direction::kUp);
+      push(false, n, true, Direction::kDownMissing);
+    }
+  }
+  PlaceScores(buffer);
+}
+
+/** @brief Pick the candidates of a range that reach a score. */
+inline void Collect(SplitRange const& range, bool has_lists, float const* scores, float threshold,
+                    std::vector<Candidate>* out) {
+  auto const* entry = range.list.first;
+  std::size_t k{0};
+  for (std::uint32_t i = 1; i <= range.list.n; ++i, entry += range.list.step) {
+    bool const is_last = i == range.list.n;
+    auto const next_bin = is_last ? Candidate::kNoBin : entry[range.list.step] >> kBinShift;
+    auto const bin = *entry >> kBinShift;
+    if (is_last ? range.list.with_last : next_bin != bin) {
+      if (scores[k] >= threshold) {
+        out->push_back({range.feature, range.block, range.direction, i, bin, next_bin,
+                        has_lists ? range.list.first : nullptr, scores[k]});
+      }
+      ++k;
+    }
+  }
+}
+
+inline bool IsSum(SplitMethod method) {
+  return method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
+         method == SplitMethod::kSumAbsG;
+}
+
+/** @brief Score the splits in the buffer and keep those that may be the best. */
+inline void ScoreSplits(SplitMethod method, std::size_t n_labels, ClusterNode const& node,
+                        ScanBuffer* buffer, RunningBest* running) {
+  auto const n_scores = buffer->n_scores;
+  auto const& ranges = buffer->ranges;
+  bool const is_sum = IsSum(method);
+  auto const& rows = node.cluster->rows;
+  auto const n_all = n_scores * rows.Chunks().size();
+  buffer->passed.resize(std::max(buffer->passed.size(), n_all));
+  buffer->rest.resize(buffer->passed.size());
+  std::vector<std::uint32_t> n_candidates(ranges.size());
+  for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
+    auto const& chunk = rows.Chunks()[c];
+    auto const scan = ChooseListScan(method, chunk.width);
+    auto const at = chunk.padded_begin;
+    ChunkView view{rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
+                   rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
+                   node.total.Data() + at, node.cluster->padding.Data() + at};
+    auto* passed = buffer->passed.data() + c * n_scores;
+    auto* rest = buffer->rest.data() + c * n_scores;
+    for (auto const& splits : buffer->single_blocks) {
+      auto of_sums = view;
+      of_sums.rows = node.sums[splits.block].Of(chunk);
+      scan({buffer->single_sums.data() + splits.begin, 1,
+            static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
+           of_sums, {passed + splits.begin, rest + splits.begin});
+    }
+    for (std::size_t r = 0; r < ranges.size(); ++r) {
+      auto const offset = ranges[r].offset;
+      if (!node.histograms.empty()) {
+        view.rows = node.histograms[ranges[r].block].sums.Sums(chunk);
+      }
+      n_candidates[r] = scan(ranges[r].list, view, {passed + offset, rest + offset});
+    }
+    for (std::size_t k = 0; c > 0 && k < n_scores; ++k) {
+      if (is_sum) {
+        buffer->passed[k] += passed[k];
+      } else {
+        buffer->passed[k] = std::max(buffer->passed[k], passed[k]);
+        buffer->rest[k] = std::max(buffer->rest[k], rest[k]);
+      }
+    }
+  }
+
+  // Labels that the cluster leaves out count 0, in a maximum too.
+  float const floor =
+      rows.Labels().size() < n_labels ? 0.0f : -std::numeric_limits<float>::infinity();
+  auto combine = [&](std::size_t begin, std::size_t n) {
+    auto* scores = buffer->passed.data() + begin;
+    if (!is_sum) {
+      auto const* other = buffer->rest.data() + begin;
+      for (std::size_t k = 0; k < n; ++k) {
+        scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
+      }
+    }
+    float best = -std::numeric_limits<float>::infinity();
+    for (std::size_t k = 0; k < n; ++k) {
+      best = std::max(best, scores[k]);
+    }
+    running->score = std::max(running->score, best);
+    return best;
+  };
+  auto const n_singles = buffer->singles.size();
+  if (auto const best = combine(0, n_singles);
+      best >= node.error.Threshold(running->score) && n_singles > 0) {
+    for (std::size_t k = 0; k < n_singles; ++k) {
+      if (buffer->passed[k] >= node.error.Threshold(running->score)) {
+        auto const& range = buffer->singles[k];
+        running->candidates.push_back({range.feature, range.block, range.direction, range.list.n,
+                                       *range.list.first >> kBinShift, Candidate::kNoBin,
+                                       range.list.first, buffer->passed[k]});
+      }
+    }
+  }
+  for (std::size_t r = 0; r < ranges.size(); ++r) {
+    auto const best = combine(ranges[r].offset, n_candidates[r]);
+    if (auto const threshold = node.error.Threshold(running->score); best >= threshold) {
+      Collect(ranges[r], node.histograms.empty(), buffer->passed.data() + ranges[r].offset,
+              threshold, &running->candidates);
+    }
+  }
+}
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_CLUSTER_SCAN_H_

@@ -1,0 +1,902 @@
+/**
+ * @brief The loops of `direction_search.h`.
+ *
+ * Compiled without fused multiply-add, so that scores are the same on every machine.
+ */
+#include "direction_search.h"
+
+#include <algorithm>    // for copy_n, fill_n, lower_bound, max, min
+#include <array>        // for array
+#include <cmath>        // for abs, ilogb, ldexp
+#include <cstddef>      // for size_t
+#include <cstdint>      // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
+#include <cstring>      // for memcpy
+#include <limits>       // for numeric_limits
+#include <type_traits>  // for integral_constant
+#include <utility>      // for move
+#include <vector>       // for vector
+
+#include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Float8, Int8, Int16
+#include "../data/direction_index.h"                 // for DirectionIndex
+#include "xgboost/logging.h"                         // for CHECK_LE
+#include "xgboost/tree_model.h"                      // for RegTree
+
+namespace xgboost::multilabel {
+namespace {
+constexpr auto kLanes = DirectionIndex::kLanes;
+constexpr auto kMaxDirections = DirectionSearch::kMaxDirections;
+typedef std::int64_t Words8 __attribute__((vector_size(64)));
+
+/** @brief What scores of a node are made from. */
+struct ScoreParam {
+  std::int64_t const* total;
+  float const* lambda;
+  float const* weight;
+};
+
+/** @brief By lane: the best scores, with missing values on the right and on the left. */
+struct LaneBest {
+  Float8 score[2]{};
+  /** @brief The last slot on the left. */
+  Int8 slot[2]{};
+};
+
+// A macro, since a function would be compiled without the wide vectors. LEFT: packed sums.
+#define XDCC_DIRECTION_SCORES(score, LEFT)                                         \
+  _Pragma("GCC unroll 4") for (int d = 0; d < kWidth; ++d) {                       \
+    Words8 const left_words = (LEFT), right_words = total[d] - left_words;         \
+    Int16 left, right;                                                             \
+    std::memcpy(&left, &left_words, sizeof(left));                                 \
+    std::memcpy(&right, &right_words, sizeof(right));                              \
+    Float8 const gl = __builtin_convertvector(                                     \
+        __builtin_shufflevector(left, left, 1, 3, 5, 7, 9, 11, 13, 15), Float8);   \
+    Float8 const hl = __builtin_convertvector(                                     \
+        __builtin_shufflevector(left, left, 0, 2, 4, 6, 8, 10, 12, 14), Float8);   \
+    Float8 const gr = __builtin_convertvector(                                     \
+        __builtin_shufflevector(right, right, 1, 3, 5, 7, 9, 11, 13, 15), Float8); \
+    Float8 const hr = __builtin_convertvector(                                     \
+        __builtin_shufflevector(right, right, 0, 2, 4, 6, 8, 10, 12, 14), Float8); \
+    Float8 const a = hl + by.lambda[d], b = hr + by.lambda[d];                     \
+    Float8 const part = (gl * gl * b + gr * gr * a) / (a * b);                     \
+    score += kWidth == 1 ? part : part * by.weight[d];                             \
+  }
+
+/**
+ * @brief Score the splits of a block.
+ *
+ * @param histogram [n_slots, kWidth, 8]
+ */
+template <int kWidth, bool kMissing>
+XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::size_t n_slots,
+                                         ScoreParam by, LaneBest* out) {
+  Words8 total[kWidth], missing[kWidth], passed[kWidth];
+  for (int d = 0; d < kWidth; ++d) {
+    passed[d] = Words8{};
+    total[d] = passed[d] + by.total[d];
+    if (kMissing) {
+      std::memcpy(&missing[d], histogram + d * kLanes, sizeof(Words8));
+    }
+  }
+  Float8 best = out->score[0], best_left = out->score[1];
+  Int8 best_slot = out->slot[0], best_slot_left = out->slot[1];
+  for (std::size_t slot = kMissing; slot < n_slots; ++slot) {
+    auto const* bin = histogram + slot * kWidth * kLanes;
+    std::int64_t any{0};
+    for (std::size_t l = 0; l < kWidth * kLanes; ++l) {
+      any |= bin[l];
+    }
+    if (any == 0) {
+      continue;
+    }
+    for (int d = 0; d < kWidth; ++d) {
+      Words8 words;
+      std::memcpy(&words, bin + d * kLanes, sizeof(words));
+      passed[d] += words;
+    }
+    Int8 const here = Int8{} + static_cast<std::int32_t>(slot);
+    Float8 score{};
+    XDCC_DIRECTION_SCORES(score, passed[d])
+    Int8 const better = score > best;
+    best = better ? score : best;
+    best_slot = better ? here : best_slot;
+    if (kMissing) {
+      Float8 score_left{};
+      XDCC_DIRECTION_SCORES(score_left, passed[d] + missing[d])
+      Int8 const better_left = score_left >= best_left;
+      best_left = better_left ? score_left : best_left;
+      best_slot_left = better_left ? here : best_slot_left;
+    }
+  }
+  out->score[0] = best;
+  out->score[1] = best_left;
+  out->slot[0] = best_slot;
+  out->slot[1] = best_slot_left;
+}
+
+/**
+ * @brief Score the splits of features with a single slot: its rows against all others.
+ *
+ * @param histogram [n / 8, kWidth, 8]
+ * @param penalties Added to the scores, unless null. [n]
+ * @param out       Eight lanes; `slot` is the position of the eight slots that a lane's is among.
+ */
+template <int kWidth>
+XDCC_TARGET_CLONES static void ScanSingles(std::int64_t const* histogram, std::size_t n,
+                                           float const* penalties, ScoreParam by, LaneBest* out) {
+  Words8 total[kWidth];
+  for (int d = 0; d < kWidth; ++d) {
+    total[d] = Words8{} + by.total[d];
+  }
+  Float8 best = out->score[0];
+  Int8 best_slot = out->slot[0];
+  for (std::size_t at = 0; at < n; at += kLanes) {
+    Words8 words[kWidth];
+    std::memcpy(words, histogram + at * kWidth, sizeof(words));
+    Float8 score{};
+    XDCC_DIRECTION_SCORES(score, words[d])
+    if (penalties) {
+      Float8 penalty;
+      std::memcpy(&penalty, penalties + at, sizeof(penalty));
+      score += penalty;
+    }
+    Int8 const better = score > best;
+    best = better ? score : best;
+    best_slot = better ? Int8{} + static_cast<std::int32_t>(at) : best_slot;
+  }
+  out->score[0] = best;
+  out->slot[0] = best_slot;
+}
+#undef XDCC_DIRECTION_SCORES
+
+/** @brief The same score, of one split. */
+float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
+  float score{0.0f};
+  for (std::size_t d = 0; d < width; ++d) {
+    auto const right = by.total[d] - left[d];
+    auto const gl = static_cast<float>(left[d] >> 32), gr = static_cast<float>(right >> 32);
+    auto const hl = static_cast<float>(left[d] & 0xffffffff);
+    auto const hr = static_cast<float>(right & 0xffffffff);
+    auto const a = hl + by.lambda[d], b = hr + by.lambda[d];
+    auto const part = (gl * gl * b + gr * gr * a) / (a * b);
+    score += width == 1 ? part : part * by.weight[d];
+  }
+  return score;
+}
+
+/** @brief Add rows to the histogram of a block. */
+template <int kWidth, typename SlotT>
+void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
+             std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    SlotT const* row = slots + rows[i] * stride;
+#pragma GCC unroll 4
+    for (int d = 0; d < kWidth; ++d) {
+      auto const word = words[i * kWidth + d];
+#pragma GCC unroll 8
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        out[(row[l] * kWidth + d) * kLanes + l] += word;
+      }
+    }
+  }
+}
+
+/** @brief Add the stored slots of rows. */
+template <int kWidth>
+void AddSlots(std::size_t const* row_ptr, std::uint32_t const* row_slots, std::uint32_t const* rows,
+              std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    std::int64_t word[kWidth];
+    std::copy_n(words + i * kWidth, kWidth, word);
+    for (auto e = row_ptr[rows[i]], end = row_ptr[rows[i] + 1]; e < end; ++e) {
+      std::size_t const slot = row_slots[e];
+#pragma GCC unroll 4
+      for (int d = 0; d < kWidth; ++d) {
+        out[kWidth == 1 ? slot : slot / kLanes * kLanes * kWidth + d * kLanes + slot % kLanes] +=
+            word[d];
+      }
+    }
+  }
+}
+
+XDCC_TARGET_CLONES void AddWords(std::int64_t const* part, std::size_t n, std::int64_t* to) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += part[i];
+  }
+}
+
+XDCC_TARGET_CLONES void SubtractWords(std::int64_t const* part, std::size_t n, std::int64_t* from) {
+  for (std::size_t i = 0; i < n; ++i) {
+    from[i] -= part[i];
+  }
+}
+
+/** @brief The nearest integer of a number below 2^51, without a call. */
+std::int64_t Rounded(double x) {
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to an integer
+  return static_cast<std::int64_t>((x + kShift) - kShift);
+}
+
+/** @brief Call `fn` with the width, known when it is compiled. */
+template <typename Fn>
+void VisitWidth(std::size_t width, Fn&& fn) {
+  switch (width) {
+    case 1:
+      return fn(std::integral_constant<int, 1>{});
+    case 2:
+      return fn(std::integral_constant<int, 2>{});
+    default:
+      return fn(std::integral_constant<int, 4>{});
+  }
+}
+}  // namespace
+
+void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
+                            linalg::MatrixView<GradientPair const> gpair, double lambda,
+                            std::size_t max_bytes) {
+  n_threads_ = ctx->Threads();
+  auto const n_rows = gpair.Shape(0);
+  n_directions_ = gpair.Shape(1);
+  CHECK_LE(n_directions_, kMaxDirections);
+  CHECK_LE(n_rows, std::numeric_limits<std::uint32_t>::max() / 4);
+  width_ = n_directions_ == 3 ? 4 : n_directions_;
+  lambda_ = lambda;
+  max_bytes_ = max_bytes;
+  for (auto& node : nodes_) {
+    if (node.histogram.Data()) {
+      spare_.push_back(std::move(node.histogram));
+    }
+  }
+  nodes_.assign(1, {});
+  kept_bytes_ = 0;
+  if (index != index_) {
+    index_ = index;
+    spare_.clear();
+    buffers_.clear();
+  }
+  buffers_.resize(n_threads_);
+
+  // Sums of absolute values, in an order that threads do not change.
+  constexpr std::size_t kRun = 4096;
+  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
+  auto const* pairs = gpair.Values().data();
+  std::vector<std::array<double, 2 * kMaxDirections>> parts(n_runs);
+  common::ParallelFor(n_runs, n_threads_, [&](auto r) {
+    auto& sums = parts[r];
+    sums.fill(0.0);
+    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
+      for (std::size_t d = 0; d < n_directions_; ++d) {
+        auto const pair = pairs[i * n_directions_ + d];
+        sums[2 * d] += std::abs(static_cast<double>(pair.GetGrad()));
+        sums[2 * d + 1] += pair.GetHess();
+      }
+    }
+  });
+  double factors[2 * kMaxDirections];
+  for (std::size_t d = 0; d < kMaxDirections; ++d) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      double sum{0.0};
+      for (auto const& part : parts) {
+        sum += d < n_directions_ ? part[2 * d + k] : 0.0;
+      }
+      // The sum is below 2^30; of so many rows, each rounded up to 1, below 2^31.
+      auto const exponent = sum > 0.0 ? 29 - std::ilogb(sum) : 0;
+      factors[2 * d + k] = std::ldexp(1.0, exponent);
+      (k == 0 ? grad_unit_ : hess_unit_)[d] = std::ldexp(1.0, -exponent);
+    }
+    scaled_lambda_[d] = static_cast<float>(std::min(lambda / hess_unit_[d], 0x1p60));
+    weight_[d] = static_cast<float>(grad_unit_[d] * grad_unit_[d] / hess_unit_[d]);
+  }
+  rows_.resize(n_rows);
+  words_.resize(n_rows * width_);
+  std::vector<std::array<Words, kMaxDirections>> totals(n_runs);
+  common::ParallelFor(n_runs, n_threads_, [&](auto r) {
+    totals[r].fill(0);
+    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
+      rows_[i] = static_cast<std::uint32_t>(i);
+      for (std::size_t d = 0; d < width_; ++d) {
+        Words word{0};
+        if (auto const pair = d < n_directions_ ? pairs[i * n_directions_ + d] : GradientPair{};
+            pair.GetGrad() != 0.0f || pair.GetHess() != 0.0f) {
+          auto const grad = Rounded(pair.GetGrad() * factors[2 * d]);
+          auto const hess = Rounded(pair.GetHess() * factors[2 * d + 1]);
+          word = grad * (Words{1} << 32) + std::max(hess, Words{1});
+        }
+        words_[i * width_ + d] = word;
+        totals[r][d] += word;
+      }
+    }
+  });
+  auto& root = nodes_.front();
+  root.end = n_rows;
+  root.is_leaf = true;
+  for (auto const& part : totals) {
+    for (std::size_t d = 0; d < width_; ++d) {
+      root.total[d] += part[d];
+    }
+  }
+}
+
+std::vector<double> DirectionSearch::Sums(bst_node_t nid) const {
+  std::vector<double> sums(2 * n_directions_);
+  for (std::size_t d = 0; d < n_directions_; ++d) {
+    sums[d] = this->Grad(nodes_[nid].total[d], d);
+    sums[n_directions_ + d] = this->Hess(nodes_[nid].total[d], d);
+  }
+  return sums;
+}
+
+double DirectionSearch::Score(Words const* sums) const {
+  double score{0.0};
+  for (std::size_t d = 0; d < n_directions_; ++d) {
+    auto const grad = this->Grad(sums[d], d);
+    score += sums[d] == 0 ? 0.0 : grad * grad / (this->Hess(sums[d], d) + lambda_);
+  }
+  return score;
+}
+
+bool DirectionSearch::WorthKeeping(Node const& node) const {
+  // Adding up a row takes about a step for each feature stored; reading a histogram half a step for
+  // each of its vectors, several times.
+  auto const per_row = static_cast<double>(index_->Blocks().size() * kLanes) +
+                       static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
+                           static_cast<double>(std::max<std::size_t>(1, index_->NumRows()));
+  auto const of_histogram = static_cast<double>(4 * index_->NumBlockSlots() + index_->NumSlots());
+  return static_cast<double>(node.NumRows()) * per_row > of_histogram;
+}
+
+void DirectionSearch::MakeJobs(std::vector<Request> const& requests, std::vector<Job>* jobs) {
+  auto const n_values = this->HistogramSize();
+  auto keep = [&](Request const& request) {
+    auto& node = nodes_[request.nid];
+    auto const bytes = n_values * sizeof(Words);
+    if (node.histogram.Data() || !request.goes_on || !this->WorthKeeping(node) ||
+        kept_bytes_ + bytes > max_bytes_) {
+      return;
+    }
+    kept_bytes_ += bytes;
+    if (!spare_.empty()) {
+      node.histogram = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    node.histogram.Resize(n_values);
+  };
+  for (std::size_t i = 0; i < requests.size();) {
+    if (requests[i].parent == RegTree::kInvalidNodeId) {
+      keep(requests[i]);
+      jobs->push_back({i, 1, false, 0});
+      ++i;
+      continue;
+    }
+    auto& parent = nodes_[requests[i].parent];
+    auto const n_left = nodes_[requests[i].nid].NumRows();
+    Job job{i, 2, parent.histogram.Data() != nullptr,
+            n_left <= nodes_[requests[i + 1].nid].NumRows() ? std::size_t{0} : std::size_t{1}};
+    if (job.from_parent) {
+      nodes_[requests[i + 1 - job.small].nid].histogram = std::move(parent.histogram);
+      parent.histogram = {};
+    }
+    keep(requests[i]);
+    keep(requests[i + 1]);
+    jobs->push_back(job);
+    i += 2;
+  }
+}
+
+void DirectionSearch::FillBlock(Node const& node, std::size_t block, Words* out) const {
+  auto const* rows = rows_.data() + node.begin;
+  auto const* words = words_.data() + node.begin * width_;
+  VisitWidth(width_, [&](auto width) {
+    if (index_->IsWide()) {
+      AddRows<width>(index_->Slots<std::uint16_t>(block), index_->Stride(block), rows, words,
+                     node.NumRows(), out);
+    } else {
+      AddRows<width>(index_->Slots<std::uint8_t>(block), index_->Stride(block), rows, words,
+                     node.NumRows(), out);
+    }
+  });
+}
+
+void DirectionSearch::FillSlots(std::size_t begin, std::size_t end, Words* out) const {
+  VisitWidth(width_, [&](auto width) {
+    AddSlots<width>(index_->RowPtr(), index_->RowSlots(), rows_.data() + begin,
+                    words_.data() + begin * width_, end - begin, out);
+  });
+}
+
+void DirectionSearch::ShareSlots(std::vector<Job> const& jobs,
+                                 std::vector<Request> const& requests) {
+  constexpr std::size_t kLarge = std::size_t{1} << 15;  // entries
+  shared_.clear();
+  if (n_threads_ == 1 || index_->NumSlots() == 0) {
+    return;
+  }
+  auto const per_row = static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
+                       static_cast<double>(index_->NumRows());
+  std::vector<bst_node_t> large;
+  for (auto const& job : jobs) {
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      auto const nid = requests[job.begin + k].nid;
+      bool const is_filled = !job.from_parent || k == job.small;
+      if (is_filled && static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
+        large.push_back(nid);
+        shared_[nid].resize(n_threads_);
+      }
+    }
+  }
+  auto const n_values = (index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_;
+  std::size_t const n_runs = n_threads_;
+  common::ParallelFor(large.size() * n_runs, n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    auto const& node = nodes_[large[i / n_runs]];
+    auto& sums = shared_.at(large[i / n_runs])[i % n_runs];
+    sums.Assign(n_values, 0);
+    this->FillSlots(node.begin + node.NumRows() * (i % n_runs) / n_runs,
+                    node.begin + node.NumRows() * (i % n_runs + 1) / n_runs, sums.Data());
+  });
+  for (auto& [nid, runs] : shared_) {
+    for (std::size_t r = 1; r < runs.size(); ++r) {
+      AddWords(runs[r].Data(), n_values, runs.front().Data());
+    }
+  }
+}
+
+void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t const* allowed,
+                                 bool clear, Words* histogram, Best* best) const {
+  auto const& block = index_->Blocks()[b];
+  LaneBest lanes;
+  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  VisitWidth(width_, [&](auto width) {
+    if (block.has_missing) {
+      ScanBlock<width, true>(histogram, block.n_slots, by, &lanes);
+    } else {
+      ScanBlock<width, false>(histogram, block.n_slots, by, &lanes);
+    }
+  });
+  auto best_lane = kLanes;
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    auto const f = block.features[l];
+    if (f == DirectionIndex::kNoFeature || (allowed && !allowed[f])) {
+      continue;
+    }
+    bool const left = lanes.score[1][l] > lanes.score[0][l];
+    if (!(lanes.score[left][l] > 0.0f)) {
+      continue;
+    }
+    Best const of_lane{lanes.score[left][l], f, lanes.slot[left][l] - block.has_missing, left, {}};
+    if (of_lane.Beats(*best)) {
+      *best = of_lane;
+      best_lane = l;
+    }
+  }
+  if (best_lane < kLanes) {  // add up its left side
+    std::int64_t const last = best->bin + block.has_missing;
+    for (std::int64_t slot = block.has_missing && !best->default_left; slot <= last; ++slot) {
+      for (std::size_t d = 0; d < width_; ++d) {
+        best->left[d] += histogram[(slot * width_ + d) * kLanes + best_lane];
+      }
+    }
+  }
+  if (clear) {
+    std::fill_n(histogram, block.n_slots * width_ * kLanes, 0);
+  }
+}
+
+void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
+                                 Words const* histogram, Best* best) {
+  auto const n = index_->NumSingles();
+  auto const& sparse = index_->Sparse();
+  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  if (n > 0) {
+    // Lanes past the last single belong to other features.
+    auto& penalties = buffers_[omp_get_thread_num()].penalties;
+    auto const n_full = n / kLanes * kLanes, n_padded = (n + kLanes - 1) / kLanes * kLanes;
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    penalties.assign(n_padded, 0.0f);
+    std::fill(penalties.begin() + n, penalties.end(), kNever);
+    for (std::size_t i = 0; allowed && i < n; ++i) {
+      penalties[i] = allowed[sparse[i].feature] ? 0.0f : kNever;
+    }
+    LaneBest lanes;
+    VisitWidth(width_, [&](auto width) {
+      auto const n_plain = allowed ? 0 : n_full;
+      ScanSingles<width>(histogram, n_plain, nullptr, by, &lanes);
+      LaneBest others;
+      ScanSingles<width>(histogram + n_plain * width, n_padded - n_plain,
+                         penalties.data() + n_plain, by, &others);
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        if (others.score[0][l] > lanes.score[0][l]) {
+          lanes.score[0][l] = others.score[0][l];
+          lanes.slot[0][l] = others.slot[0][l] + static_cast<std::int32_t>(n_plain);
+        }
+      }
+    });
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      if (lanes.score[0][l] > 0.0f) {
+        auto const& feature = sparse[lanes.slot[0][l] + l];
+        auto const bin = index_->Bin(feature.begin);
+        bool const below =
+            feature.default_bin != DirectionIndex::kMissing && feature.default_bin < bin;
+        Best of_slot{
+            lanes.score[0][l], feature.feature, below ? feature.default_bin : bin, false, {}};
+        if (of_slot.Beats(*best)) {
+          for (std::size_t d = 0; d < width_; ++d) {
+            auto const words = histogram[lanes.slot[0][l] * width_ + d * kLanes + l];
+            of_slot.left[d] = below ? node.total[d] - words : words;
+          }
+          *best = of_slot;
+        }
+      }
+    }
+  }
+  for (std::size_t i = n; i < sparse.size(); ++i) {
+    if (!allowed || allowed[sparse[i].feature]) {
+      this->ScoreList(node, sparse[i], histogram, best);
+    }
+  }
+}
+
+void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature const& feature,
+                                Words const* histogram, Best* best) const {
+  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  auto of_slot = [&](std::size_t slot, std::size_t d) {
+    return histogram[slot / kLanes * kLanes * width_ + d * kLanes + slot % kLanes];
+  };
+  Words others[kMaxDirections];  // in the default bin, or missing
+  std::copy_n(node.total, kMaxDirections, others);
+  for (auto slot = feature.begin; slot < feature.end; ++slot) {
+    for (std::size_t d = 0; d < width_; ++d) {
+      others[d] -= of_slot(slot, d);
+    }
+  }
+  Best of_feature;
+  of_feature.feature = feature.feature;
+  auto scan = [&](bool default_left) {
+    Words passed[kMaxDirections]{};
+    auto try_split = [&](bst_bin_t bin) {
+      auto const score = ScoreSplit(passed, width_, by);
+      if (score > of_feature.score || (default_left && score == of_feature.score)) {
+        of_feature = {score, feature.feature, bin, default_left, {}};
+        std::copy_n(passed, kMaxDirections, of_feature.left);
+      }
+    };
+    bool const is_missing = feature.default_bin == DirectionIndex::kMissing;
+    bool others_passed = is_missing && !default_left;
+    auto pass_others = [&](bst_bin_t bin) {
+      others_passed = true;
+      for (std::size_t d = 0; d < width_; ++d) {
+        passed[d] += others[d];
+      }
+      if (!is_missing) {
+        try_split(bin);
+      }
+    };
+    if (is_missing && default_left) {
+      pass_others(0);
+    }
+    for (auto slot = feature.begin; slot < feature.end; ++slot) {
+      auto const bin = index_->Bin(slot);
+      if (!others_passed && bin > feature.default_bin) {
+        pass_others(feature.default_bin);
+      }
+      Words any{0};
+      for (std::size_t d = 0; d < width_; ++d) {
+        auto const word = of_slot(slot, d);
+        any |= word;
+        passed[d] += word;
+      }
+      if (any != 0) {
+        try_split(bin);
+      }
+    }
+  };
+  scan(false);
+  if (feature.default_bin == DirectionIndex::kMissing) {
+    auto const missing_right = of_feature;
+    of_feature.score = 0.0f;
+    scan(true);
+    if (!(of_feature.score > missing_right.score)) {
+      of_feature = missing_right;
+    }
+  }
+  if (of_feature.Beats(*best)) {
+    *best = of_feature;
+  }
+}
+
+void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request> const& requests,
+                           Best* best) {
+  auto& buffer = buffers_[omp_get_thread_num()];
+  auto const& blocks = index_->Blocks();
+  auto const first = job.n_nodes == 1 ? std::size_t{0} : job.small;
+  auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
+  auto allowed_of = [&](std::size_t k) { return requests[job.begin + k].allowed; };
+
+  for (auto b = task.block_begin; b < std::min(task.block_end, blocks.size()); ++b) {
+    auto const n_values = blocks[b].n_slots * width_ * kLanes;
+    auto of_block = [&](Node& node) {
+      return node.histogram.Data() + blocks[b].first_slot * width_ * kLanes;
+    };
+    auto fill = [&](Node& node) {
+      auto* out = buffer.block.Data();
+      if (node.histogram.Data()) {
+        out = of_block(node);
+        std::fill_n(out, n_values, 0);
+      }
+      this->FillBlock(node, b, out);
+      return out;
+    };
+    auto& small = node_of(first);
+    bool const is_kept = small.histogram.Data() != nullptr;
+    auto* histogram = fill(small);
+    if (job.n_nodes == 2 && job.from_parent) {
+      auto& large = node_of(1 - first);
+      SubtractWords(histogram, n_values, of_block(large));
+      this->ScoreBlock(large, b, allowed_of(1 - first), false, of_block(large), &best[1 - first]);
+    }
+    this->ScoreBlock(small, b, allowed_of(first), !is_kept, histogram, &best[first]);
+    if (job.n_nodes == 2 && !job.from_parent) {
+      auto& large = node_of(1 - first);
+      auto* of_large = fill(large);
+      this->ScoreBlock(large, b, allowed_of(1 - first), !large.histogram.Data(), of_large,
+                       &best[1 - first]);
+    }
+  }
+  if (task.block_end <= blocks.size() || index_->NumSlots() == 0) {
+    return;
+  }
+  auto const n_values = (index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_;
+  auto of_slots = [&](Node& node) {
+    return node.histogram.Data() + index_->NumBlockSlots() * width_ * kLanes;
+  };
+  auto fill = [&](Node& node) {
+    auto* out = node.histogram.Data() ? of_slots(node) : buffer.slots.Data();
+    if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
+        it != shared_.cend()) {
+      std::copy_n(it->second.front().Data(), n_values, out);
+    } else {
+      std::fill_n(out, n_values, 0);
+      this->FillSlots(node.begin, node.end, out);
+    }
+    return out;
+  };
+  auto& small = node_of(first);
+  auto const* histogram = fill(small);
+  this->ScoreSlots(small, allowed_of(first), histogram, &best[first]);
+  if (job.n_nodes == 2) {
+    auto& large = node_of(1 - first);
+    auto* of_large = large.histogram.Data() ? of_slots(large) : nullptr;
+    if (job.from_parent) {
+      SubtractWords(histogram, n_values, of_large);
+    } else {
+      of_large = fill(large);
+    }
+    this->ScoreSlots(large, allowed_of(1 - first), of_large, &best[1 - first]);
+  }
+}
+
+void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
+                               std::vector<Request> const& requests) {
+  if (requests.empty()) {
+    return;
+  }
+  std::vector<Job> jobs;
+  this->MakeJobs(requests, &jobs);
+  this->ShareSlots(jobs, requests);
+  auto const& blocks = index_->Blocks();
+  std::size_t max_slots{0};
+  for (auto const& block : blocks) {
+    max_slots = std::max<std::size_t>(max_slots, block.n_slots);
+  }
+  for (auto& buffer : buffers_) {
+    if (buffer.block.Size() < max_slots * width_ * kLanes) {
+      buffer.block.Assign(max_slots * width_ * kLanes, 0);
+    }
+    buffer.slots.Resize((index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_);
+  }
+
+  // Several tasks for each thread; sparse features are a block behind the last one.
+  std::size_t const n_all = blocks.size() + (index_->NumSlots() > 0);
+  std::size_t const n_group =
+      n_threads_ == 1 ? n_all : std::max<std::size_t>(1, jobs.size() * n_all / (8 * n_threads_));
+  std::vector<Task> tasks;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    for (std::size_t b = 0; b < n_all; b += n_group) {
+      tasks.push_back({j, b, std::min(n_all, b + n_group)});
+    }
+  }
+  std::vector<std::array<Best, 2>> best(tasks.size());
+  common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto t) {
+    this->Work(tasks[t], jobs[tasks[t].job], requests, best[t].data());
+  });
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    auto const& job = jobs[tasks[t].job];
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      auto& of_node = nodes_[requests[job.begin + k].nid].best;
+      if (best[t][k].Beats(of_node)) {
+        of_node = best[t][k];
+      }
+    }
+  }
+  common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
+                      [&](auto i) { this->Finish(cuts, requests[i]); });
+  for (auto const& request : requests) {  // what was made for the larger sibling's sake only
+    auto& node = nodes_[request.nid];
+    if (node.histogram.Data() && (!request.goes_on || !this->WorthKeeping(node))) {
+      kept_bytes_ -= this->HistogramSize() * sizeof(Words);
+      spare_.push_back(std::move(node.histogram));
+      node.histogram = {};
+    }
+  }
+}
+
+template <typename Fn>
+void DirectionSearch::ForEachSide(Node const& node, Fn&& fn) {
+  auto const& best = node.best;
+  auto const place = index_->PlaceOf(best.feature);
+  if (place.kind == DirectionIndex::Kind::kDense) {
+    auto const b = place.at / kLanes;
+    auto const& block = index_->Blocks()[b];
+    auto const stride = index_->Stride(b);
+    // With missing values on the right, slot 0 wraps around to the largest number.
+    std::uint32_t const from = block.has_missing && !best.default_left;
+    auto const last = static_cast<std::uint32_t>(best.bin) + block.has_missing - from;
+    auto visit = [&](auto const* slots) {
+      slots += place.at % kLanes;
+      for (auto i = node.begin; i < node.end; ++i) {
+        fn(i, slots[rows_[i] * stride] - from <= last);
+      }
+    };
+    if (index_->IsWide()) {
+      visit(index_->Slots<std::uint16_t>(b));
+    } else {
+      visit(index_->Slots<std::uint8_t>(b));
+    }
+    return;
+  }
+  auto const& feature = index_->Sparse()[place.at];
+  bool const others_left = feature.default_bin == DirectionIndex::kMissing
+                               ? best.default_left
+                               : feature.default_bin <= best.bin;
+  // The slots whose rows go to the other side than the rows that are not stored.
+  auto begin = feature.begin, end = feature.end;
+  auto middle = begin;
+  while (middle < feature.end && index_->Bin(middle) <= best.bin) {
+    ++middle;
+  }
+  (others_left ? begin : end) = middle;
+  auto const *slot_ptr = index_->SlotPtr(), *row_ptr = index_->RowPtr();
+  auto const n_stored = slot_ptr[end] - slot_ptr[begin];
+  if (n_stored > 16 * node.NumRows()) {
+    for (auto i = node.begin; i < node.end; ++i) {
+      auto const* row_end = index_->RowSlots() + row_ptr[rows_[i] + 1];
+      auto const* slot = std::lower_bound(index_->RowSlots() + row_ptr[rows_[i]], row_end, begin);
+      fn(i, (slot != row_end && *slot < end) != others_left);
+    }
+    return;
+  }
+  auto& marks = buffers_[omp_get_thread_num()].marks;
+  marks.resize(index_->NumRows(), 0);
+  auto const* stored = index_->SlotRows();
+  for (auto e = slot_ptr[begin]; e < slot_ptr[end]; ++e) {
+    marks[stored[e]] = 1;
+  }
+  for (auto i = node.begin; i < node.end; ++i) {
+    fn(i, static_cast<bool>(marks[rows_[i]]) != others_left);
+  }
+  for (auto e = slot_ptr[begin]; e < slot_ptr[end]; ++e) {
+    marks[stored[e]] = 0;
+  }
+}
+
+bst_bin_t DirectionSearch::NextBin(Node const& node) const {
+  auto const& best = node.best;
+  auto const place = index_->PlaceOf(best.feature);
+  auto next = std::numeric_limits<bst_bin_t>::max();
+  if (place.kind == DirectionIndex::Kind::kDense) {
+    auto const b = place.at / kLanes;
+    auto const stride = index_->Stride(b);
+    bst_bin_t const offset = index_->Blocks()[b].has_missing;
+    auto visit = [&](auto const* slots) {
+      for (auto i = node.begin; i < node.end; ++i) {
+        auto const bin = static_cast<bst_bin_t>(slots[rows_[i] * stride]) - offset;
+        next = bin > best.bin && this->IsActive(i) ? std::min(next, bin) : next;
+      }
+    };
+    if (index_->IsWide()) {
+      visit(index_->Slots<std::uint16_t>(b) + place.at % kLanes);
+    } else {
+      visit(index_->Slots<std::uint8_t>(b) + place.at % kLanes);
+    }
+    return next;
+  }
+  auto const& feature = index_->Sparse()[place.at];
+  auto const* row_ptr = index_->RowPtr();
+  for (auto i = node.begin; i < node.end; ++i) {
+    for (auto e = row_ptr[rows_[i]]; e < row_ptr[rows_[i] + 1]; ++e) {
+      auto const slot = index_->RowSlots()[e];
+      if (slot >= feature.begin && slot < feature.end && index_->Bin(slot) > best.bin &&
+          this->IsActive(i)) {
+        next = std::min(next, index_->Bin(slot));
+      }
+    }
+  }
+  return next;
+}
+
+void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& request) {
+  auto& node = nodes_[request.nid];
+  auto const& best = node.best;
+  if (best.feature == DirectionIndex::kNoFeature) {
+    return;
+  }
+  Words right[kMaxDirections]{};
+  for (std::size_t d = 0; d < width_; ++d) {
+    right[d] = node.total[d] - best.left[d];
+  }
+  auto const gain = this->Score(best.left) + this->Score(right) - this->Score(node.total);
+  if (!(gain > 0.0)) {
+    return;
+  }
+  if (best.default_left) {  // the highest value that splits the rows so
+    node.best.bin = this->NextBin(node) - 1;
+  }
+  *request.split = {static_cast<float>(gain),
+                    best.feature,
+                    cuts.Values()[cuts.Ptrs()[best.feature] + best.bin],
+                    best.default_left,
+                    {}};
+  request.left_sums->resize(2 * n_directions_);
+  for (std::size_t d = 0; d < n_directions_; ++d) {
+    (*request.left_sums)[d] = this->Grad(best.left[d], d);
+    (*request.left_sums)[n_directions_ + d] = this->Hess(best.left[d], d);
+  }
+}
+
+void DirectionSearch::Partition(std::vector<Applied> const& applied) {
+  for (auto const& split : applied) {
+    auto const n = static_cast<std::size_t>(std::max(split.left, split.right)) + 1;
+    if (nodes_.size() < n) {
+      nodes_.resize(n);
+    }
+  }
+  common::ParallelFor(applied.size(), n_threads_, common::Sched::Dyn(1), [&](auto a) {
+    auto& node = nodes_[applied[a].nid];
+    auto& buffer = buffers_[omp_get_thread_num()];
+    if (buffer.rows.size() < node.NumRows()) {
+      buffer.rows.resize(node.NumRows());
+      buffer.words.resize(node.NumRows() * width_);
+    }
+    buffer.words.resize(std::max(buffer.words.size(), node.NumRows() * width_));
+    auto left = node.begin;
+    std::size_t right{0};
+    VisitWidth(width_, [&](auto width) {
+      constexpr std::size_t kWidth = width;
+      this->ForEachSide(node, [&](std::size_t i, bool goes_left) {
+        // Both are written; the next row overwrites the wrong one.
+        auto const row = rows_[i];
+        rows_[left] = row;
+        buffer.rows[right] = row;
+        for (std::size_t d = 0; d < kWidth; ++d) {
+          auto const word = words_[i * kWidth + d];
+          words_[left * kWidth + d] = word;
+          buffer.words[right * kWidth + d] = word;
+        }
+        left += goes_left;
+        right += !goes_left;
+      });
+    });
+    std::copy_n(buffer.rows.cbegin(), right, rows_.begin() + left);
+    std::copy_n(buffer.words.cbegin(), right * width_, words_.begin() + left * width_);
+    auto &l = nodes_[applied[a].left], &r = nodes_[applied[a].right];
+    l.begin = node.begin;
+    l.end = r.begin = left;
+    r.end = node.end;
+    for (std::size_t d = 0; d < width_; ++d) {
+      l.total[d] = node.best.left[d];
+      r.total[d] = node.total[d] - node.best.left[d];
+    }
+    node.is_leaf = false;
+    l.is_leaf = r.is_leaf = true;
+  });
+}
+}  // namespace xgboost::multilabel

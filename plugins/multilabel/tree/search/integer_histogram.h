@@ -1,0 +1,151 @@
+/**
+ * @brief Histograms of a large node in integers, for a block of features.
+ *
+ * Rows are taken in tiles. The entries of a tile are sorted by bin, and then the integers of each
+ * bin's rows (`row_cluster.h`) are added up in registers, chunk by chunk of labels. Integer sums
+ * are exact: a child's histogram is its parent's less its sibling's.
+ */
+#ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
+#define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
+
+#include <algorithm>   // for clamp, min, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint32_t
+#include <functional>  // for plus
+#include <numeric>     // for exclusive_scan
+#include <utility>     // for move
+#include <vector>      // for vector
+
+#include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int16
+#include "../data/bin_index.h"  // for BinIndex, FeatureBlock
+#include "row_cluster.h"        // for RowCluster, LabelChunk, ForEachBin
+#include "xgboost/base.h"       // for bst_idx_t
+
+namespace xgboost::multilabel {
+/**
+ * @brief Add rows, sorted by bin, to the histogram of one chunk.
+ *
+ * A bin's rows are added up in registers: half the work of adding each of them to memory.
+ *
+ * @param counts Number of rows in each bin. [n_bins]
+ */
+template <int kVectors>
+XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
+                                               std::uint32_t const* counts, std::size_t n_bins,
+                                               std::int32_t const* values, std::int32_t* out) {
+  for (std::size_t b = 0; b < n_bins; ++b) {
+    auto const* end = rows + counts[b];
+    if (rows == end) {
+      continue;
+    }
+    auto* bin = reinterpret_cast<Int16*>(out + b * (16ul * kVectors));
+    Int16 sums[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      sums[v] = bin[v];
+    }
+    for (; rows != end; ++rows) {
+      auto const* row = reinterpret_cast<Int16 const*>(values + *rows * (16ul * kVectors));
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        sums[v] += row[v];
+      }
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      bin[v] = sums[v];
+    }
+  }
+}
+
+XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::size_t n,
+                                                std::int32_t* from) {
+  for (std::size_t i = 0; i < n; ++i) {
+    from[i] -= part[i];
+  }
+}
+
+/** @brief Working memory of one thread: rows sorted by bin. */
+struct BinSortBuffer {
+  std::vector<std::uint32_t> counts, next;  // by bin
+  std::vector<std::uint32_t> rows;
+};
+
+class IntegerHistogram {
+ public:
+  IntegerHistogram() = default;
+  /** @param memory Room for the sums; may have been used before. */
+  IntegerHistogram(std::size_t n_bins, std::size_t padded_labels, AlignedArray<std::int32_t> memory)
+      : sums_{std::move(memory)}, counts_(n_bins, 0) {
+    sums_.Assign(2 * padded_labels * n_bins, 0);
+  }
+
+  [[nodiscard]] bool Empty() const { return counts_.empty(); }
+  [[nodiscard]] static std::size_t Bytes(std::size_t n_bins, std::size_t padded_labels) {
+    return n_bins * (2 * padded_labels * sizeof(std::int32_t) + sizeof(std::uint32_t));
+  }
+
+  /** @param rows Rows of the cluster. */
+  void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+           FeatureBlock const& block, std::vector<std::uint32_t> const& rows,
+           BinSortBuffer* buffer) {
+    auto& [counts, next, sorted] = *buffer;
+    auto const wanted = kTileEntries / index.EntriesPerRow(block_id);  // infinite without entries
+    auto const n_tile = static_cast<std::size_t>(std::clamp(wanted, 1.0, rows.size() + 1.0));
+    for (std::size_t begin = 0; begin < rows.size(); begin += n_tile) {
+      auto const n = std::min(n_tile, rows.size() - begin);
+      auto for_each_bin = [&](auto&& fn) {
+        ForEachBin(cluster, index, block_id, block, n, [&](auto i) { return rows[begin + i]; }, fn);
+      };
+      counts.assign(counts_.size(), 0);
+      for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
+      next.resize(counts.size());
+      std::exclusive_scan(counts.cbegin(), counts.cend(), next.begin(), 0u);
+      sorted.resize(next.back() + counts.back());
+      for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
+      std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
+                     std::plus<>{});
+      for (auto const& chunk : cluster.Chunks()) {
+        auto const add = chunk.width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
+        add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
+      }
+    }
+  }
+  /** @brief Take away another histogram of the same block. */
+  void Subtract(IntegerHistogram const& part, std::size_t padded_labels) {
+    SubtractIntegers(part.sums_.Data(), 2 * padded_labels * counts_.size(), sums_.Data());
+    for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+      counts_[bin] -= part.counts_[bin];
+    }
+  }
+
+  /** @brief Number of rows in a bin. */
+  [[nodiscard]] std::uint32_t Count(std::size_t bin) const { return counts_[bin]; }
+  /** @brief Sums of a chunk: gradients, then Hessians, of each bin. [n_bins, 2 * width] */
+  [[nodiscard]] std::int32_t const* Sums(LabelChunk const& chunk) const {
+    return sums_.Data() + 2 * chunk.padded_begin * counts_.size();
+  }
+  /** @brief Take the room back. */
+  [[nodiscard]] AlignedArray<std::int32_t> Release() {
+    counts_.clear();
+    return std::move(sums_);
+  }
+
+ private:
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) {
+    return sums_.Data() + 2 * chunk.padded_begin * counts_.size();
+  }
+
+  /**
+   * @brief Entries that are sorted at a time.
+   *
+   * So many that a bin has some 16 of them, with blocks of 2048 bins, and so few that the rows'
+   * values of one chunk stay in the second-level cache where a row has 8 entries or more.
+   */
+  static constexpr double kTileEntries = 1 << 15;
+
+  AlignedArray<std::int32_t> sums_;
+  std::vector<std::uint32_t> counts_;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_

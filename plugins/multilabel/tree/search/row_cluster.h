@@ -1,0 +1,226 @@
+/**
+ * @brief The rows of a node, numbered from 0, with their gradients as integers: a *cluster*.
+ *
+ * Descendants of the node work on the cluster's rows. For
+ * each label that carries a gradient there, gradients and Hessians are scaled by powers of two so
+ * that the sum of absolute values is below 2^30, and rounded to integers: sums are exact, whatever
+ * their order, and the rounding is 2^-31 of that sum for an entry. Other labels are left out.
+ *
+ * Labels stand in chunks of at most 64 (16 for histograms), padded to the width of vectors. A chunk
+ * holds all rows before the next chunk begins.
+ */
+#ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
+#define XDCC_MULTILABEL_ROW_CLUSTER_H_
+
+#include <algorithm>   // for fill_n, min, transform
+#include <cmath>       // for abs, ilogb, ldexp
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint32_t
+#include <functional>  // for plus
+#include <utility>     // for move
+#include <vector>      // for vector
+
+#include "../../../../src/common/threading_utils.h"  // for ParallelFor
+#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
+#include "../data/aligned_array.h"                   // for AlignedArray
+#include "../data/bin_index.h"                       // for BinIndex, FeatureBlock
+#include "../data/gradient_matrix.h"                 // for GradientMatrix
+#include "list_scan.h"                               // for ChunkView
+#include "xgboost/base.h"                            // for bst_idx_t
+
+namespace xgboost::multilabel {
+/** @brief Neighbouring labels of a cluster. */
+struct LabelChunk {
+  /** @brief Position of the first among the cluster's labels; the same, paddings counted. */
+  std::size_t begin, padded_begin;
+  /** @brief Number of labels without and with padding. */
+  std::size_t n_labels, width;
+};
+
+class RowCluster {
+ public:
+  /**
+   * @param n_threads Number of threads to use; 1 within a parallel region.
+   * @param rows   Global indices of the rows, all with a gradient.
+   * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
+   * @param memory Room for the integers; may have been used before.
+   */
+  RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
+             bool narrow, AlignedArray<std::int32_t> memory);
+
+  static constexpr std::size_t kNarrow = 16;
+  /** @brief Take the room back. */
+  [[nodiscard]] AlignedArray<std::int32_t> Release() { return std::move(values_); }
+
+  [[nodiscard]] std::size_t NumRows() const { return rows_.size(); }
+  /** @brief Global index of a row. */
+  [[nodiscard]] bst_idx_t GlobalRow(std::size_t row) const { return rows_[row]; }
+  [[nodiscard]] std::vector<bst_idx_t> const& GlobalRows() const { return rows_; }
+  /** @brief Labels that carry a gradient, ascending. */
+  [[nodiscard]] std::vector<std::uint32_t> const& Labels() const { return labels_; }
+  [[nodiscard]] std::vector<LabelChunk> const& Chunks() const { return chunks_; }
+  /** @brief Number of labels with paddings. */
+  [[nodiscard]] std::size_t PaddedLabels() const { return n_padded_; }
+  /** @brief Gradients, then Hessians, of each row. [n_rows, 2 * width] */
+  [[nodiscard]] std::int32_t const* Values(LabelChunk const& chunk) const {
+    return values_.Data() + 2 * chunk.padded_begin * rows_.size();
+  }
+  /** @brief What an integer counts, by padded label; 0 for paddings. */
+  [[nodiscard]] float const* GradScale() const { return grad_scale_.Data(); }
+  [[nodiscard]] float const* HessScale() const { return hess_scale_.Data(); }
+
+ private:
+  /** @brief Widths that `ScanList` is compiled for. */
+  static std::size_t Width(std::size_t n_labels, std::size_t max_width) {
+    for (std::size_t width : {8, 16, 24, 32, 48}) {
+      if (n_labels <= width || width == max_width) {
+        return width;
+      }
+    }
+    return 64;
+  }
+
+  std::vector<bst_idx_t> rows_;
+  std::vector<std::uint32_t> labels_;
+  std::vector<LabelChunk> chunks_;
+  std::size_t n_padded_{0};
+  AlignedArray<std::int32_t> values_;
+  AlignedArray<float> grad_scale_, hess_scale_;
+};
+
+/** @brief Sums of absolute values over rows. [n_rows, width] -> [width] */
+XDCC_TARGET_CLONES static void SumAbsolute(GradientView gradients, bst_idx_t const* rows,
+                                           std::size_t n_rows, double* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    float const* row = gradients.values + rows[i] * gradients.width;
+    for (std::size_t k = 0; k < gradients.width; ++k) {
+      out[k] += std::abs(row[k]);
+    }
+  }
+}
+
+/** @brief Scale and round one chunk of labels. */
+XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const* rows,
+                                         std::size_t n_rows, std::uint32_t const* labels,
+                                         LabelChunk chunk, float const* grad_factor,
+                                         float const* hess_factor, std::int32_t* out) {
+  auto const n_labels = gradients.width / 2;
+  bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
+  for (std::size_t i = 0; i < n_rows; ++i, out += 2 * chunk.width) {
+    float const* grad = gradients.values + rows[i] * gradients.width;
+    float const* hess = grad + n_labels;
+    if (together) {
+      grad += labels[0];
+      hess += labels[0];
+    }
+    for (std::size_t j = 0; j < chunk.n_labels; ++j) {
+      auto const from = together ? j : labels[j];
+      float const g = grad[from] * grad_factor[j], h = hess[from] * hess_factor[j];
+      out[j] = static_cast<std::int32_t>(g + (g < 0.0f ? -0.5f : 0.5f));
+      out[chunk.width + j] = static_cast<std::int32_t>(h + (h < 0.0f ? -0.5f : 0.5f));
+    }
+    for (auto j = chunk.n_labels; j < chunk.width; ++j) {
+      out[j] = out[chunk.width + j] = 0;
+    }
+  }
+}
+
+/** @brief Sum of rows of one chunk. [n_rows, 2 * width] -> [2 * width] */
+XDCC_TARGET_CLONES static void SumClusterRows(std::int32_t const* values, std::size_t width,
+                                              std::uint32_t const* rows, std::size_t n_rows,
+                                              std::int32_t* out) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    auto const* row = values + rows[i] * 2 * width;
+    for (std::size_t k = 0; k < 2 * width; ++k) {
+      out[k] += row[k];
+    }
+  }
+}
+
+inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
+                              std::vector<bst_idx_t> rows, bool narrow,
+                              AlignedArray<std::int32_t> memory)
+    : rows_{std::move(rows)}, values_{std::move(memory)} {
+  auto const n_labels = gradients.NumLabels();
+  // Runs of rows, for threads. The sums are exact (see `gradient_matrix.h`), in any order.
+  constexpr std::size_t kRun = 1024;
+  std::size_t const n_runs = (rows_.size() + kRun - 1) / kRun;
+  auto length = [&](std::size_t run) { return std::min(kRun, rows_.size() - run * kRun); };
+  std::vector<std::vector<double>> parts(n_threads, std::vector<double>(2 * n_labels));
+  common::ParallelFor(n_runs, n_threads, [&](auto run) {
+    SumAbsolute(gradients.View(), rows_.data() + run * kRun, length(run),
+                parts[n_threads == 1 ? 0 : omp_get_thread_num()].data());
+  });
+  auto& sums = parts.front();
+  for (std::size_t t = 1; t < parts.size(); ++t) {
+    std::transform(sums.cbegin(), sums.cend(), parts[t].cbegin(), sums.begin(), std::plus<>{});
+  }
+  for (std::size_t j = 0; j < n_labels; ++j) {
+    if (sums[j] != 0.0 || sums[n_labels + j] != 0.0) {
+      labels_.push_back(static_cast<std::uint32_t>(j));
+    }
+  }
+  for (std::size_t begin = 0; begin < labels_.size();) {
+    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow ? kNarrow : 64)};
+    chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
+    begin += chunk.n_labels;
+    n_padded_ += chunk.width;
+    chunks_.push_back(chunk);
+  }
+
+  values_.Resize(2 * n_padded_ * rows_.size());
+  grad_scale_.Assign(n_padded_, 0.0f);
+  hess_scale_.Assign(n_padded_, 0.0f);
+  auto factor = [](double sum) {  // a float, and so is its inverse
+    return sum > 0.0 ? static_cast<float>(std::ldexp(1.0, std::min(29 - std::ilogb(sum), 120)))
+                     : 0.0f;
+  };
+  for (auto const& chunk : chunks_) {
+    std::vector<float> grad_factor(chunk.n_labels), hess_factor(chunk.n_labels);
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const j = labels_[chunk.begin + k];
+      grad_factor[k] = factor(sums[j]);
+      hess_factor[k] = factor(sums[n_labels + j]);
+      auto scale = [](float f) { return f > 0.0f ? 1.0f / f : 0.0f; };
+      grad_scale_.Data()[chunk.padded_begin + k] = scale(grad_factor[k]);
+      hess_scale_.Data()[chunk.padded_begin + k] = scale(hess_factor[k]);
+    }
+    auto* out = values_.Data() + 2 * chunk.padded_begin * rows_.size();
+    common::ParallelFor(n_runs, n_threads, [&](auto run) {
+      ScaleRows(gradients.View(), rows_.data() + run * kRun, length(run),
+                labels_.data() + chunk.begin, chunk, grad_factor.data(), hess_factor.data(),
+                out + run * kRun * 2 * chunk.width);
+    });
+  }
+}
+
+/**
+ * @brief Call `fn(row, bin)` for all entries of some rows in a block, in the order of these rows
+ *        for each bin.
+ *
+ * @param n      Number of rows.
+ * @param row_at Which row of the cluster the i-th is.
+ */
+template <typename RowAt, typename Fn>
+void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                FeatureBlock const& block, std::size_t n, RowAt&& row_at, Fn&& fn) {
+  auto const* global = cluster.GlobalRows().data();
+  if (index.HasColumns(block_id)) {
+    for (std::size_t f = 0; f < block.end - block.begin; ++f) {
+      auto const* column = index.Column(block_id, f);
+      for (std::size_t i = 0; i < n; ++i) {
+        fn(row_at(i), column[global[row_at(i)]]);
+      }
+    }
+    return;
+  }
+  auto const rows = index.Rows(block_id);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const* row_ptr = rows.row_ptr + (global[row_at(i)] - rows.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      fn(row_at(i), rows.bins[e]);
+    }
+  }
+}
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_ROW_CLUSTER_H_

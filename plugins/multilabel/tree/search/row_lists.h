@@ -1,0 +1,136 @@
+/**
+ * @brief The entries of a small node, feature by feature, sorted by bin.
+ *
+ * A *list* holds the rows of a node that are stored for a feature (see `bin_index.h`), in the order
+ * of their bins, rows of the same bin in their own order. Lists are made once, where a node becomes
+ * a cluster, by counting; the children's lists come from their parent's by a stable partition that
+ * overwrites it. A feature that no longer varies in a node is dropped there: none of the node's
+ * descendants can split on it.
+ */
+#ifndef XDCC_MULTILABEL_ROW_LISTS_H_
+#define XDCC_MULTILABEL_ROW_LISTS_H_
+
+#include <algorithm>  // for copy_n, fill
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint8_t, uint32_t
+#include <vector>     // for vector
+
+#include "../../../../src/common/hist_util.h"  // for HistogramCuts
+#include "../data/bin_index.h"                 // for BinIndex, FeatureBlock
+#include "list_scan.h"                         // for ListEntry
+#include "row_cluster.h"                       // for RowCluster, ForEachBin
+#include "xgboost/base.h"                      // for bst_feature_t
+
+namespace xgboost::multilabel {
+/** @brief The list of one feature: entries [begin, end) of its block. */
+struct RowList {
+  bst_feature_t feature;
+  std::uint32_t begin, end;
+  /** @brief Position among the parent's lists of the block. */
+  std::uint32_t origin;
+};
+
+/** @brief Whether all entries of a list are in one bin. */
+inline bool HasOneBin(ListEntry const* entries, RowList const& list) {
+  return (entries[list.begin] ^ entries[list.end - 1]) >> kBinShift == 0;
+}
+
+/** @brief Whether a list says nothing: no entry, or all `n_rows` rows in one bin. */
+inline bool IsConstant(ListEntry const* entries, RowList const& list, std::size_t n_rows) {
+  return list.begin == list.end || (list.end - list.begin == n_rows && HasOneBin(entries, list));
+}
+
+/** @brief Working memory of one thread. */
+struct ListBuffer {
+  std::vector<std::uint32_t> ends;  // by bin
+  std::vector<ListEntry> entries;
+};
+
+/**
+ * @brief Make the lists of a block for all rows of a cluster.
+ *
+ * @param entries The entries. Bins are counted from the block's first one.
+ * @param lists   Where each feature's entries are; constant features are left out.
+ */
+inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+                      FeatureBlock const& block, common::HistogramCuts const& cuts,
+                      ListBuffer* buffer, std::vector<ListEntry>* entries,
+                      std::vector<RowList>* lists) {
+  auto& ends = buffer->ends;
+  ends.assign(block.n_bins + 1, 0);
+  auto for_each_bin = [&](auto&& fn) {
+    ForEachBin(cluster, index, block_id, block, cluster.NumRows(), [](auto i) { return i; }, fn);
+  };
+  for_each_bin([&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
+  for (std::size_t bin = 0; bin < block.n_bins; ++bin) {
+    ends[bin + 1] += ends[bin];
+  }
+  entries->resize(ends.back());
+  std::vector<RowList> all;
+  auto const& ptrs = cuts.Ptrs();
+  for (auto f = block.begin; f < block.end; ++f) {
+    all.push_back({f, ends[ptrs[f] - block.first_bin], ends[ptrs[f + 1] - block.first_bin], 0});
+  }
+  auto* out = entries->data();
+  for_each_bin([&](std::size_t row, std::uint32_t bin) {
+    out[ends[bin]++] = static_cast<ListEntry>(row | bin << kBinShift);
+  });
+  lists->clear();
+  for (auto const& list : all) {
+    if (!IsConstant(out, list, cluster.NumRows())) {
+      lists->push_back(list);
+    }
+  }
+}
+
+/** @brief The lists of two siblings. */
+struct SiblingLists {
+  std::vector<RowList> left, right;
+};
+
+/**
+ * @brief Part a node's lists between its children.
+ *
+ * @param from     Entries of the block.
+ * @param to       Where to put the children's entries; may be `from`.
+ * @param is_right Whether a row of the cluster goes to the right, 0 or 1. [n_rows]
+ * @param n_left   Number of rows of the left child, and of the right one.
+ */
+inline SiblingLists PartLists(std::vector<RowList> const& lists, ListEntry const* from,
+                              ListEntry* to, std::uint8_t const* is_right, std::size_t n_left,
+                              std::size_t n_right, ListBuffer* buffer) {
+  SiblingLists out;
+  out.left.reserve(lists.size());
+  out.right.reserve(lists.size());
+  for (std::uint32_t origin = 0; origin < lists.size(); ++origin) {
+    auto const& list = lists[origin];
+    auto const n = list.end - list.begin;
+    if (buffer->entries.size() < n + 1) {
+      buffer->entries.resize(n + 1);
+    }
+    auto* left = to + list.begin;
+    auto* right = buffer->entries.data();
+    for (auto e = list.begin; e < list.end; ++e) {
+      // Written to both ends, kept at one: no branch to guess wrong.
+      auto const entry = from[e];
+      std::size_t const goes_right = is_right[entry & kRowMask];
+      *left = entry;
+      *right = entry;
+      left += 1 - goes_right;
+      right += goes_right;
+    }
+    auto const middle = static_cast<std::uint32_t>(left - to);
+    std::copy(buffer->entries.data(), right, left);
+    RowList const left_list{list.feature, list.begin, middle, origin};
+    RowList const right_list{list.feature, middle, list.end, origin};
+    if (!IsConstant(to, left_list, n_left)) {
+      out.left.push_back(left_list);
+    }
+    if (!IsConstant(to, right_list, n_right)) {
+      out.right.push_back(right_list);
+    }
+  }
+  return out;
+}
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_ROW_LISTS_H_

@@ -1,0 +1,120 @@
+/**
+ * @brief How the splits of a tree are found: the seam between growing a tree and searching.
+ *
+ * `grower.h` asks; a search answers, and keeps which rows are in which node. There is one for any
+ * number of labels (`cluster_search.h`) and one for few numbers per row (`sketch_search.h`).
+ */
+#ifndef XDCC_MULTILABEL_SPLIT_SEARCH_H_
+#define XDCC_MULTILABEL_SPLIT_SEARCH_H_
+
+#include <cstddef>  // for size_t
+#include <cstdint>  // for uint8_t
+#include <vector>   // for vector
+
+#include "../../../../src/tree/param.h"  // for TrainParam
+#include "../../param/param.h"           // for MultiLabelTrainParam
+#include "../leaf_values.h"              // for GradientBounds
+#include "../split_score.h"              // for Regularisation
+#include "evaluator.h"                   // for NodeStats, Split, SplitScanner
+#include "xgboost/base.h"                // for GradientPair, bst_node_t
+#include "xgboost/context.h"             // for Context
+#include "xgboost/data.h"                // for BatchParam, DMatrix
+#include "xgboost/linalg.h"              // for MatrixView
+#include "xgboost/span.h"                // for Span
+#include "xgboost/tree_model.h"          // for RegTree
+
+namespace xgboost::multilabel {
+/** @brief By which rules trees grow. */
+struct TreeRules {
+  tree::TrainParam const& param;
+  MultiLabelTrainParam const& ml_param;
+  Regularisation reg;
+  SplitScanner::Kernels kernels;
+
+  TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param)
+      : param{param},
+        ml_param{ml_param},
+        reg{param, ml_param},
+        kernels{SplitScanner::Choose(ml_param.Method(), reg.Rule())} {}
+
+  /** @brief The bins that pages of the matrix have. */
+  [[nodiscard]] BatchParam Batch() const { return {param.max_bin, param.sparse_threshold}; }
+  /** @brief Limit on the memory of histograms. */
+  [[nodiscard]] std::size_t MaxBytes() const {
+    return static_cast<std::size_t>(ml_param.max_histogram_mib) << 20;
+  }
+};
+
+/** @brief What a tree grows on. */
+struct TreeData {
+  /** @brief Gradients after masks and sampling. [n_rows, n_targets] */
+  linalg::MatrixView<GradientPair const> gpair;
+  DMatrix* p_fmat;
+};
+
+/** @brief A node to evaluate. */
+struct NodeRequest {
+  bst_node_t nid;
+  /** @brief `RegTree::kInvalidNodeId` for the root. */
+  bst_node_t parent;
+  /** @brief By feature: whether the node may be split on it; empty: on all. */
+  std::vector<std::uint8_t> allowed;
+  /** @brief Whether its children may be evaluated. */
+  bool goes_on;
+  NodeStats* stats;
+  Split* split;
+
+  [[nodiscard]] std::uint8_t const* Allowed() const {
+    return allowed.empty() ? nullptr : allowed.data();
+  }
+};
+
+/** @brief A node that was split. */
+struct AppliedSplit {
+  bst_node_t nid, left, right;
+  Split split;
+};
+
+/** @brief Sums over leaves. */
+struct LeafSums {
+  std::vector<bst_node_t> leaves;
+  /** @brief Gradients and Hessians, alternating. [n_leaves, 2 * n_labels] */
+  std::vector<double> sums;
+};
+
+class SplitSearch {
+ public:
+  virtual ~SplitSearch() = default;
+
+  /** @brief Begin a tree. */
+  virtual void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) = 0;
+  /** @brief Sums over all rows, gradients then Hessians. [2 * n_targets] */
+  [[nodiscard]] virtual std::vector<double> RootSums() = 0;
+  /**
+   * @brief Find the best split of each node, and the sums of its left child.
+   *
+   * @param requests The root, or pairs of siblings, the left one first.
+   */
+  virtual void Evaluate(std::vector<NodeRequest> const& requests) = 0;
+  /**
+   * @brief Send the rows of nodes to their children.
+   *
+   * @param tree With these splits.
+   */
+  virtual void Partition(RegTree const& tree, std::vector<AppliedSplit> const& applied) = 0;
+  /**
+   * @brief End a tree.
+   *
+   * @param out Each row's leaf, and whether the row carries a gradient, encoded. [n_rows]
+   */
+  virtual void End(common::Span<bst_node_t> out) = 0;
+  /**
+   * @brief Sum up other gradients over the leaves of the last tree.
+   *
+   * @param bounds Of these gradients, on all workers.
+   */
+  [[nodiscard]] virtual LeafSums SumOverLeaves(linalg::MatrixView<GradientPair const> gpair,
+                                               GradientBounds const& bounds) const = 0;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_SPLIT_SEARCH_H_

@@ -1,0 +1,87 @@
+/**
+ * @brief On which combinations of the labels' gradients a tree is searched, and for which labels.
+ *
+ * Iosipoi and Vakhrushev ("SketchBoost: fast gradient boosted decision tree for multioutput
+ * problems", NeurIPS 2022) find a tree's splits on k combinations of the gradients and give its
+ * leaves values for all labels. A sketch is their matrix C [n_labels, k], drawn anew for each tree:
+ *
+ *   projection  C_jd ~ N(0, 1/k)
+ *   sampling    label j is column d with probability p_j in proportion to its sum of squared
+ *               gradients, and C_jd = 1 / sqrt(k p_j)
+ *   top         the k labels with the largest such sums, C_jd = 1
+ *
+ * so that, but for `top`, the expected square of the gradients' sum is that of all labels. Row i is
+ * searched with
+ *
+ *   g_id = sum_j C_jd g_ij,   h_id = sum_j C_jd^2 h_ij
+ *
+ * An unknown or masked entry has neither gradient nor Hessian and adds nothing to either. The paper
+ * takes a constant Hessian; the one with squares is the second derivative of the loss when all
+ * margins move along a direction. Which of them is better is not settled on validation data.
+ *
+ * With `labels_per_tree` the labels of a round are dealt out to groups, and C has the rows of one
+ * group: a sketch is dense, or it has blocks. A group that is searched without a sketch has its own
+ * labels as columns.
+ */
+#ifndef XDCC_MULTILABEL_SKETCH_H_
+#define XDCC_MULTILABEL_SKETCH_H_
+
+#include <cstddef>  // for size_t
+#include <cstdint>  // for uint32_t, uint64_t
+#include <vector>   // for vector
+
+#include "../param/param.h"   // for MultiLabelTrainParam
+#include "leaf_values.h"      // for GradientBounds
+#include "xgboost/base.h"     // for GradientPair
+#include "xgboost/context.h"  // for Context
+#include "xgboost/linalg.h"   // for Matrix, MatrixView
+#include "xgboost/span.h"     // for Span
+
+namespace xgboost::multilabel {
+/** @brief Names a tree among those of a booster. */
+struct TreeKey {
+  std::uint64_t seed, round;
+  /** @brief Among the parallel trees of the round. */
+  std::uint64_t tree;
+  /** @brief Among the groups of labels of that. */
+  std::uint64_t group;
+};
+
+class Sketch {
+ public:
+  /** @brief The labels of one group of a round, ascending. */
+  static std::vector<std::uint32_t> DrawGroup(TreeKey const& key, std::size_t n_labels,
+                                              std::size_t n_groups);
+  /** @brief Take the columns of a group. [n_rows, n_all_labels] -> [n_rows, n_labels] */
+  static void GatherGroup(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                          std::vector<std::uint32_t> const& labels,
+                          linalg::Matrix<GradientPair>* out);
+  /**
+   * @brief Draw the sketch of a tree.
+   *
+   * @param labels The tree's labels, ascending.
+   * @param gpair  Their gradients after masks and row sampling. [n_rows, n_labels]
+   */
+  Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
+         std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair);
+
+  /**
+   * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_directions]
+   *
+   * @return The bounds of what is combined, on all workers.
+   */
+  GradientBounds Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                         linalg::Matrix<GradientPair>* out) const;
+
+ private:
+  /** @brief Lay out columns of C and of its squares as `Project` reads them. */
+  void SetCoefficients(std::vector<double> const& coefficients);
+
+  std::vector<std::uint32_t> labels_;
+  std::size_t n_directions_;
+  std::size_t n_padded_;  // labels, up to a multiple of the width of vectors
+  /** @brief By direction: C_jd and C_jd^2, alternating. [n_directions, 2 * n_padded] */
+  std::vector<float> coefficients_;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_SKETCH_H_

@@ -1,0 +1,36 @@
+"""The tree that incremental builds compile: kept from build to build, and right each time."""
+
+import os
+
+
+def test_only_what_changed_is_touched(project):
+    develop = project.load("develop")
+    folder = project.folder.parent / "tree"
+    (project.plugin / "tree").mkdir()
+    (project.plugin / "tree" / "gone.h").write_text("// soon gone\n")
+    source = develop.update(folder, os.environ)
+    plugin = source / "cpp_src" / "plugin" / "multilabel"
+    assert (plugin / "tree" / "gone.h").is_file()
+    for file in plugin.rglob("*.h"):
+        os.utime(file, (0, 0))
+
+    (project.plugin / "tree" / "gone.h").unlink()
+    (project.plugin / "tree" / "grower.h").write_text("// new\n")
+    assert develop.update(folder, os.environ) == source
+    assert not (plugin / "tree" / "gone.h").exists()
+    assert (plugin / "tree" / "grower.h").read_text() == "// new\n"
+    assert (plugin / "param.h").stat().st_mtime == 0  # as it was: not compiled again
+    (project.plugin / "param.h").write_text("// changed\n")
+    develop.update(folder, os.environ)
+    assert (plugin / "param.h").read_text() == "// changed\n"
+
+
+def test_another_pin_makes_the_tree_anew(project):
+    develop = project.load("develop")
+    folder = project.folder.parent / "tree"
+    source = develop.update(folder, os.environ)
+    (source / "objects.txt").write_text("old")
+    pin = project.folder / "upstream.toml"
+    pin.write_text(pin.read_text() + "# refreshed\n")
+    assert develop.update(folder, os.environ) == source
+    assert not (source / "objects.txt").exists()

@@ -1,0 +1,71 @@
+"""Builds the wheel again and again: ``python third_party/xgboost/develop.py [folder]``.
+
+For who changes the plugin. The source tree stays in the folder (``build/xgboost`` unless named),
+and so do its object files: of the plugin only files that changed are copied, so that CMake compiles
+only these and what includes them. A changed patch or pin makes the tree anew. Then pip installs the
+result into the environment of this Python, which needs the packages that pyproject.toml lists.
+"""
+
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from errors import BuildError
+from staging import HERE, PATCHES, PIN, PLUGIN, stage
+
+FOLDER = HERE.parent.parent / "build" / "xgboost"
+
+
+def update(folder: Path, environ: Mapping[str, str]) -> Path:
+    """Make the source tree in `folder` what a build would stage, and return its root.
+
+    Files that are right already are left alone, times of change included.
+    """
+    made_from = "".join(
+        path.read_text(encoding="utf-8") for path in [PIN, *sorted(PATCHES.iterdir())]
+    )
+    stamp = folder / "made_from.txt"
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != made_from:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        source = stage(folder, environ)
+        (folder / "source.txt").write_text(source.name, encoding="utf-8")
+        stamp.write_text(made_from, encoding="utf-8")
+    source = folder / (folder / "source.txt").read_text(encoding="utf-8")
+    mirror(PLUGIN, source / "cpp_src" / "plugin" / PLUGIN.name)
+    return source
+
+
+def mirror(original: Path, copy: Path) -> None:
+    """Make the folder `copy` equal to `original`, touching only what differs."""
+    wanted = {path.relative_to(original) for path in original.rglob("*") if path.is_file()}
+    for path in [path for path in copy.rglob("*") if path.is_file()]:
+        if path.relative_to(copy) not in wanted:
+            path.unlink()
+    for name in wanted:
+        target = copy / name
+        if not target.is_file() or not filecmp.cmp(original / name, target, shallow=False):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(original / name, target)
+
+
+def main(arguments: list[str]) -> None:
+    """Update the source tree, compile what changed, and install."""
+    folder = Path(arguments[0]).resolve() if arguments else FOLDER
+    environ = {"CMAKE_GENERATOR": "Ninja"} | os.environ
+    try:
+        source = update(folder, environ)
+    except BuildError as error:
+        raise SystemExit(f"xdcc: {error}") from None
+    install = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
+    settings = ["-C", f"build-dir={folder / 'objects'}"]
+    result = subprocess.run([sys.executable, *install, *settings, source], env=environ, check=False)
+    raise SystemExit(result.returncode)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

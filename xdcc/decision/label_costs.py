@@ -1,0 +1,144 @@
+"""``LabelCosts``: the measure for who knows what a wrong label costs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xdcc.decision.cuts import Floats
+from xdcc.decision.measures import Measure
+from xdcc.decision.validation_data import ValidationData, validation_data
+
+
+def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
+    return -(true + predicted - 2 * both)
+
+
+@dataclass(frozen=True)
+class LabelCosts(Measure):
+    """Minus the mean cost of a row, where a wrong label has a price.
+
+    A label that is predicted wrongly costs `false_positive`, one that is missed `false_negative`;
+    right ones and unknown ones cost nothing. As a `measure` it makes the cost as low as possible.
+    With right probabilities a label is best predicted where its probability is at least
+    false_positive / (false_positive + false_negative) (Elkan: "The Foundations of Cost-Sensitive
+    Learning", IJCAI 2001, equation 2).
+
+    Parameters
+    ----------
+    false_positive, false_negative : float or sequence of float, default=1.0
+        At least 0, for all labels or one for each; not both 0 for a label.
+
+    Attributes
+    ----------
+    axis : None
+        All entries are one group.
+    value : callable
+        Minus the costs of the entries, from three sums of costs.
+
+    Examples
+    --------
+    >>> costs = LabelCosts(false_positive=1.0, false_negative=[9.0, 1.0])
+    >>> costs.thresholds(2)
+    array([0.1, 0.5])
+    >>> costs.score([[1, 0], [1, 1]], [[0, 0], [1, 0]])
+    -5.0
+    """
+
+    axis: None = field(default=None, init=False, repr=False)
+    value: Callable[[Floats, Floats, Floats], Floats] = field(
+        default_factory=lambda: _minus_wrong, init=False, repr=False
+    )
+    false_positive: float | Sequence[float] = 1.0
+    false_negative: float | Sequence[float] = 1.0
+
+    def __post_init__(self) -> None:
+        """Stop if a cost is none."""
+        for name in ("false_positive", "false_negative"):
+            cost = np.asarray(getattr(self, name))
+            if cost.dtype.kind not in "iuf" or cost.ndim > 1 or not np.isfinite(cost).all():
+                raise ValueError(f"{name} has to be a finite number, or one for each label.")
+            if (cost < 0).any():
+                raise ValueError(f"{name} must not be negative, got {cost.min()}.")
+
+    def prices(self, n_labels: int) -> tuple[Floats, Floats]:
+        """Tell what wrong entries cost.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        false_positive, false_negative : float64 arrays of shape (n_labels,)
+
+        Raises
+        ------
+        ValueError
+            If there are costs for another number of labels, or both are 0 for a label.
+        """
+        found = []
+        for name in ("false_positive", "false_negative"):
+            cost = np.asarray(getattr(self, name), dtype=np.float64)
+            if cost.ndim == 1 and len(cost) != n_labels:
+                raise ValueError(f"{name} has {len(cost)} costs, but there are {n_labels} labels.")
+            found.append(np.broadcast_to(cost, (n_labels,)))
+        free = np.flatnonzero(found[0] + found[1] == 0)
+        if len(free):
+            raise ValueError(f"False positives and false negatives of label {free[0]} both cost 0.")
+        return found[0], found[1]
+
+    def thresholds(self, n_labels: int) -> Floats:
+        """Tell from which probability on it is cheaper to predict a label.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        float64 array of shape (n_labels,)
+
+        Raises
+        ------
+        ValueError
+            As `prices`.
+        """
+        false_positive, false_negative = self.prices(n_labels)
+        return false_positive / (false_positive + false_negative)
+
+    def score(self, Y_true: Any, Y_pred: Any, sample_weight: Any = None) -> float:
+        """Compute the measure.
+
+        Parameters
+        ----------
+        Y_true, Y_pred : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+            0 and 1; NaN in the first where a label is unknown.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            At most 0.
+
+        Raises
+        ------
+        ValueError
+            If the labels are not as described, or there are other costs than labels.
+        """
+        data = validation_data(Y_true, Y_pred, sample_weight)
+        sizes = self.entry_sizes(data)
+        return -float(sizes[data.known & (data.truth != (data.proba == 1))].sum())
+
+    def sizes(self, data: ValidationData) -> Floats:
+        """Tell what each entry costs if it is predicted wrongly: (n_samples, n_labels)."""
+        false_positive, false_negative = self.prices(data.truth.shape[1])
+        return data.known * np.where(data.truth, false_negative, false_positive)
+
+    def row_sizes(self, data: ValidationData) -> Floats:
+        """Tell what a row counts: 1."""
+        return np.ones(len(data.truth))
