@@ -21,15 +21,9 @@ from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.cuts import Floats
-<<<<<<< HEAD
-from xdcc.decision.measures import MeasureName
-from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
-=======
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import Measure, MeasureName
-from xdcc.decision.out_of_fold import fit_on, out_of_fold
-from xdcc.decision.probabilities import proba_of
->>>>>>> main
+from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, Rule
 from xdcc.decision.wrapper import ClassifierWrapper
