@@ -17,7 +17,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Choice, Number, Seed, Share, Threads, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Threads, check_domain
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
@@ -84,8 +84,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         found out of fold. Where labels do not depend on each other it may be none.
     max_depth : int, default=4
         Largest depth of these trees.
-    learning_rate : float, default=0.1
-        Factor by which their leaf values are shrunk.
+    learning_rate : float, default=None
+        Factor by which their leaf values are shrunk. None is 0.05, or 0.1 with more than 10,000
+        rows.
     reg_lambda : float, default=5.0
         Their L2 regularisation.
     subsample : float, default=0.7
@@ -159,7 +160,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             "estimator": Anything(),
             "n_estimators": _AT_LEAST_1,
             "max_depth": _AT_LEAST_1,
-            "learning_rate": Number(low=0, low_open=True),
+            "learning_rate": Either(Number(low=0, low_open=True), None),
             "reg_lambda": Number(low=0),
             "subsample": Share(),
             "n_masks": _AT_LEAST_1,
@@ -175,7 +176,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     estimator: Any = field(default=None, kw_only=False)
     n_estimators: int = 1000
     max_depth: int = 4
-    learning_rate: float = 0.1
+    learning_rate: float | None = None
     reg_lambda: float = 5.0
     subsample: float = 0.7
     n_masks: int = 10
@@ -245,7 +246,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
                 own,
                 weight,
                 folds,
-                self._booster_params(seed),
+                self._booster_params(len(labels), seed),
                 n_estimators=self.n_estimators,
                 n_masks=self.n_masks,
             )
@@ -431,11 +432,14 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             n_jobs=self.n_jobs,
         )
 
-    def _booster_params(self, seed: int) -> dict[str, Any]:
+    def _booster_params(self, n_rows: int, seed: int) -> dict[str, Any]:
+        rate = self.learning_rate
+        if rate is None:
+            rate = 0.05 if n_rows <= _FEW_ROWS else 0.1
         params: dict[str, Any] = {
             "objective": OBJECTIVE,
             "max_depth": self.max_depth,
-            "eta": self.learning_rate,
+            "eta": rate,
             "lambda": self.reg_lambda,
             "subsample": self.subsample,
             "sketch_size": 1,
