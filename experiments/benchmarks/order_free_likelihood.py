@@ -66,16 +66,14 @@ def measure(name: str, seed: int) -> str:
     model = OrderFreeChainClassifier(random_state=seed, n_jobs=1).fit(X, Y)
     seconds = time.process_time() - begin
 
-    raw = expit(mean_margins(model.estimators_, X_test, model.n_labels_))
-    varied = model._constant.varied
-    calibrated = model._constant.proba * np.ones(raw.shape)
-    calibrated[:, varied] = model.calibration_.proba(np.log(raw / (1 - raw))[:, varied])
+    margins = mean_margins(model.estimators_, X_test, model.n_labels_)
+    raw, calibrated = expit(margins), model.calibration_.proba(margins)
     proba = model.predict_proba(X_test)
     errors = [calibration_error(each, Y_test) for each in (raw, calibrated, proba)]
 
     few, truth = X_test[:MOST_REVEALED], Y_test[:MOST_REVEALED]
     before, after = [], []
-    for label in np.flatnonzero(varied):
+    for label in np.flatnonzero(model.calibration_.varies):
         known = np.full(truth.shape, np.nan)
         known[:, label] = truth[:, label]
         others = np.arange(truth.shape[1]) != label

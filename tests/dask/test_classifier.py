@@ -36,7 +36,14 @@ from xdcc.dask import DaskDynamicChainClassifier, WorkerLostError  # noqa: E402
 from xdcc.dask.communicator import Place, run_together  # noqa: E402
 
 N_SAMPLES, N_FEATURES, N_LABELS = 240, 5, 4
-SMALL: dict[str, Any] = {"n_estimators": 3, "max_depth": 3}
+SMALL: dict[str, Any] = {
+    "n_estimators": 3,
+    "max_depth": 3,
+    "propagate": "in_sample",
+    "chain_length": None,
+}
+"""The paper's chain, small; `test_local_model.py` has the others."""
+OUT_OF_FOLD: dict[str, Any] = {"propagate": "auto", "chain_length": "auto", "cv": 2}
 
 # Few values per feature: the merged quantiles of two workers are then those of one.
 RNG = np.random.default_rng(0)
@@ -88,8 +95,7 @@ def sparse_rows(array: np.ndarray) -> Any:
 
 
 def local_chain(X: Any, Y: Any, weight: Any = None, **params: Any) -> chain.DynamicChainClassifier:
-    paper = {"propagate": "in_sample", "chain_length": None}
-    return chain.DynamicChainClassifier(**{**SMALL, **paper, **params}).fit(X, Y, weight)
+    return chain.DynamicChainClassifier(**{**SMALL, **params}).fit(X, Y, weight)
 
 
 def assert_same_chain(
@@ -148,7 +154,7 @@ def test_parameters(client: Any, params: dict[str, Any]) -> None:
     labels = np.where(np.random.default_rng(1).random(Y.shape) < 0.2, np.nan, Y)
     found = on(client, **params).fit(rows(X), rows(labels), rows(WEIGHT))
     assert_same_chain(found, local_chain(X, labels, WEIGHT, **params))
-    assert found.get_params() == chain.DynamicChainClassifier(**SMALL, **params).get_params()
+    assert found.get_params() == chain.DynamicChainClassifier(**{**SMALL, **params}).get_params()
 
 
 def test_one_label_in_one_dimension(client: Any) -> None:
@@ -302,18 +308,32 @@ def test_threads(
 
 
 @pytest.mark.parametrize(
-    ("params", "eval_set", "named"),
+    ("pair", "error", "message"),
     [
-        ({"propagate": "cross_val"}, None, "propagate='cross_val'"),
-        ({"end_label": True}, None, "end_label=True"),
-        ({}, (X, Y), "eval_set"),
-        ({"early_stopping_rounds": 2}, None, "early_stopping_rounds"),
+        ((X, Y), TypeError, r"eval_set\[1\]: X is a ndarray, but has to be a Dask array"),
+        ((rows(X), rows(Y, 120)), ValueError, r"eval_set\[1\]: X has 4 chunks of rows, Y has 2"),
+        ((rows(X[:0], (0,)), rows(Y[:0], (0,))), ValueError, r"eval_set\[1\]: X has no rows"),
+        (
+            (rows(X), rows(Y[:, :2])),
+            ValueError,
+            r"eval_set\[1\]: Chunk 0 of the rows: Y has 2 labels, but in fit there were 4",
+        ),
+        ((rows(X[:, :2]), rows(Y)), ValueError, "Chunk 0 of the rows: X has 2 features, but"),
+        ((sparse_rows(X), rows(Y)), ValueError, "Chunk 0 of the rows: X is sparse, but in fit"),
+        (
+            (frame(X, "f", 4), frame(Y[:200], "label", 4)),
+            ValueError,
+            r"Chunk 0 of the rows: .*inconsistent numbers of samples: \[60, 50\]",
+        ),
+        ((rows(X), rows(np.nan * Y)), ValueError, "nothing to measure early stopping on: every"),
+        (rows(X), ValueError, r"eval_set has to be a sequence of pairs .* entry 1 is none"),
     ],
+    ids=lambda case: "" if isinstance(case, tuple) else None,
 )
-def test_what_is_not_available(params: Any, eval_set: Any, named: str) -> None:
-    estimator = DaskDynamicChainClassifier(**params)
-    with pytest.raises(ValueError, match=f"^{named}: not available on Dask"):
-        estimator.fit(rows(X), rows(Y), eval_set=eval_set)
+def test_bad_eval_set(client: Any, pair: Any, error: type[Exception], message: str) -> None:
+    estimator = on(client, early_stopping_rounds=1)
+    with pytest.raises(error, match=message):
+        estimator.fit(rows(X), rows(Y), eval_set=[(rows(X), rows(Y)), pair])
 
 
 def test_callback_hears_of_every_round_once(client: Any, tmp_path: Path) -> None:
@@ -438,6 +458,9 @@ def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"candidates": "some"}, "candidates='some'"),
         ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Is 'max_depth' meant?"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),
+        ({"sketch_size": "auto"}, "sketch_size='auto': not available on Dask"),
+        ({"early_stopping_rounds": 2}, "early_stopping_rounds needs something to measure on"),
+        ({"propagate": "auto", "cv": 241}, "241 folds need as many rows, but n_samples=240"),
     ):
         with pytest.raises(ValueError, match=message):
             on(client, **params).fit(rows(X), rows(Y))
@@ -518,7 +541,7 @@ def test_worker_that_is_gone_before_all_are_connected(client: Any) -> None:
 
 
 def test_worker_that_is_killed_while_training(client: Any) -> None:
-    fitted = on(client).fit(rows(X), rows(Y))
+    fitted = on(client, **OUT_OF_FOLD).fit(rows(X), rows(Y))
     before = fitted.predict_proba(X)
 
     def die(round_: int, n_rounds: int, seconds: float) -> None:
@@ -526,12 +549,14 @@ def test_worker_that_is_killed_while_training(client: Any) -> None:
 
     began = time.monotonic()
     with pytest.raises(WorkerLostError, match=r"Of the 2 workers .* disappeared: tcp://127\.0"):
-        fitted.set_params(max_depth=1).fit(rows(X), rows(Y), callback=die)
+        fitted.set_params(max_depth=1).fit(
+            rows(X), rows(Y), eval_set=[(rows(X), rows(Y))], callback=die
+        )
     assert time.monotonic() - began < 30
     np.testing.assert_array_equal(fitted.predict_proba(X), before)
 
     client.wait_for_workers(2, timeout=60)
-    again = on(client).fit(rows(X), rows(Y))
+    again = on(client, **OUT_OF_FOLD).fit(rows(X), rows(Y))
     np.testing.assert_allclose(again.predict_proba(X), before, rtol=0, atol=1e-5)
 
 
@@ -547,13 +572,9 @@ def test_worker_that_freezes_while_training(
     monkeypatch.setattr("xdcc.dask.communicator._GRACE_SECONDS", 1.0)
     try:
         with pytest.raises(WorkerLostError, match=r"Of the 2 workers .* do not answer: tcp://"):
-            on(client).fit(rows(X), rows(Y), callback=freeze, coll_cfg=Config(timeout=4))
+            on(client, **OUT_OF_FOLD).fit(
+                rows(X), rows(Y), callback=freeze, coll_cfg=Config(timeout=4)
+            )
     finally:
         if frozen.exists():
             os.kill(int(frozen.read_text()), signal.SIGCONT)
-
-
-def test_categories_are_refused(client: Any) -> None:
-    frame_ = pd.DataFrame({"number": X[:, 0], "category": pd.Categorical(X[:, 1] > 0)})
-    with pytest.raises(ValueError, match=r"Chunk 0 of the rows: Column 'category' of X"):
-        on(client).fit(dd.from_pandas(frame_, npartitions=1), rows(Y, chunks=len(Y)))

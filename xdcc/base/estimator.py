@@ -185,17 +185,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
         """Check the pairs that are measured on while training."""
-        if eval_set is None:
-            return []
         checked = []
-        for number, pair in enumerate(eval_set):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise ValueError(
-                    "eval_set has to be a sequence of pairs (X, Y), of one pair for example "
-                    f"[(X, Y)]; entry {number} is none."
-                )
-            labels = check_labels_as_in_fit(self, pair[1], f"eval_set[{number}]")
-            features = check_features(self, pair[0])
+        for number, (X, Y) in enumerate(checked_pairs(eval_set)):
+            labels = check_labels_as_in_fit(self, Y, f"eval_set[{number}]")
+            features = check_features(self, X)
             check_consistent_length(features, labels)
             checked.append((features, labels))
         return checked
@@ -214,6 +207,40 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return self.classes_[
             labels[:, 0] if len(self.classes_) == 2 else np.zeros_like(labels[:, 0])
         ]
+
+
+def checked_pairs(eval_set: EvalSet | None) -> EvalSet:
+    """Check the form of an `eval_set`, not the data in it.
+
+    Parameters
+    ----------
+    eval_set : sequence of pairs (X, Y) or None
+        As ``fit`` takes it.
+
+    Returns
+    -------
+    sequence of pairs (X, Y)
+        Empty if None.
+
+    Raises
+    ------
+    ValueError
+        If an entry is no pair.
+
+    Examples
+    --------
+    >>> checked_pairs([("X", "Y"), "X"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: eval_set has to be a sequence of pairs (X, Y), ...; entry 1 is none.
+    """
+    pairs = [] if eval_set is None else eval_set
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ValueError(
+                "eval_set has to be a sequence of pairs (X, Y), of one pair for example "
+                f"[(X, Y)]; entry {number} is none."
+            )
+    return pairs
 
 
 fill_in_class(MultiLabelEstimator)

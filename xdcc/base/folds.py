@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 
 def stratified_folds(
-    Y: NDArray[np.floating], n_folds: int, random_state: int | np.random.RandomState | None = None
+    Y: NDArray[np.floating | np.bool_],
+    n_folds: int,
+    random_state: int | np.random.RandomState | None = None,
 ) -> NDArray[np.intp]:
     """Deal rows out to folds, label by label.
 
     Parameters
     ----------
-    Y : float array of shape (n_samples, n_labels)
+    Y : float or bool array of shape (n_samples, n_labels)
         0, 1, or NaN for unknown, which is dealt out like 0.
     n_folds : int
         Number of folds, from 2 to n_samples.

@@ -3,8 +3,8 @@
 A tree is searched on one random direction over a random group of m labels. How large m should be
 is the one thing that the data have to tell: trees for all labels regularise, which labels that
 depend on each other, or are rare, are better for (emotions, scene, yeast, medical, enron); labels
-that have nothing to do with each other want trees for a few labels each. The time to the best model
-is about the same for every m: a round of smaller groups has more trees, and fewer rounds are needed.
+that have nothing to do with each other want trees for a few labels each. The time to the best
+model is about the same for every m: smaller groups are more trees a round, and fewer rounds.
 
 The race: trees without shrinkage, which have learned what they can in some ten rounds and rank the
 sizes as slow learning does, on at most `RACE_ROWS` rows, of which a third is held out. First

@@ -6,6 +6,7 @@ predictions are read from the chain's state after each round (``loop.py``, ``cum
 
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
@@ -13,7 +14,6 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc import metrics
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_settings import settle_on_data
 from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
@@ -21,6 +21,7 @@ from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE
 from xdcc.base.folds import stratified_folds
+from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
@@ -38,6 +39,7 @@ from xdcc.chain.early_stopping import Watch
 from xdcc.chain.loop import ChainRun, ChainState, run_chain
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, PropagationRule
+from xdcc.chain.stop_measure import stop_score
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.decision.measures import MEASURES
 
@@ -313,21 +315,20 @@ int, default="maxGain"
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
 
-        plan = self._plan(data.Y, params.get("seed"))
-        self.rule_ = plan.rule
-        self.end_label_ = plan.end_label
         params |= choose_sketch(settle_on_data(params, self) | {"objective": OBJECTIVE}, data)
-        params = self._settled(params, plan)
-        watch = self._watch(data.Y, eval_set, plan)
-        self.boosters_ = train_chain(
-            data, params, plan, watch=watch, callback=self._reporter(callback)
+        folds = None
+        if self._propagates_out_of_fold():
+            folds = stratified_folds(data.Y, self.cv, params.get("seed"))
+        plan = self._plan(folds)
+        watch = self._watch(data.Y, self._check_eval_set(eval_set), plan)
+        boosters = train_chain(
+            data,
+            self._settled(params, plan),
+            plan,
+            watch=watch,
+            callback=self._reporter(callback),
         )
-        self.n_rounds_ = len(self.boosters_)
-        if watch is not None:
-            self.stop_scores_ = watch.scores
-        elif hasattr(self, "stop_scores_"):
-            del self.stop_scores_
-        self._name_features(self.boosters_)
+        self._learn(plan, boosters, None if watch is None else watch.scores)
         return self
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float32]]:
@@ -386,17 +387,30 @@ int, default="maxGain"
             self.rule_.labels_per_round,
         )
 
-    def _plan(self, Y: NDArray[np.float32], seed: int | None) -> ChainPlan:
-        cross_val = self._propagates_out_of_fold()
+    def _plan(self, folds: NDArray[np.intp] | None) -> ChainPlan:
         return ChainPlan(
-            n_rounds=self._limited_rounds(Y.shape[1]),
+            n_rounds=self._limited_rounds(self.n_labels_),
             n_estimators=self.n_estimators,
             rule=PropagationRule(self.candidates, self.order, int(self.labels_per_round)),
             separate_and_conquer=self.separate_and_conquer,
             end_label=self._has_end_label(),
-            folds=stratified_folds(Y, self.cv, seed) if cross_val else None,
-            ensemble=cross_val and self.ensemble,
+            folds=folds,
+            ensemble=self.ensemble,
         )
+
+    def _learn(
+        self, plan: ChainPlan, boosters: list[list[xgb.Booster]], scores: list[float] | None
+    ) -> None:
+        """Keep what the training made."""
+        self.rule_ = plan.rule
+        self.end_label_ = plan.end_label
+        self.boosters_ = boosters
+        self.n_rounds_ = len(boosters)
+        if scores is not None:
+            self.stop_scores_ = scores
+        elif hasattr(self, "stop_scores_"):
+            del self.stop_scores_
+        self._name_features(boosters)
 
     def _settled(self, params: dict[str, Any], plan: ChainPlan) -> dict[str, Any]:
         """Make the boosters' parameters complete when the data are known."""
@@ -409,7 +423,7 @@ int, default="maxGain"
         return {**settled, "objective": OBJECTIVE}
 
     def _watch(
-        self, Y: NDArray[np.float32], eval_set: EvalSet | None, plan: ChainPlan
+        self, Y: Labels, eval_set: list[tuple[Features, Labels]], plan: ChainPlan
     ) -> Watch | None:
         patience = self.early_stopping_rounds
         if patience is None:
@@ -418,13 +432,13 @@ int, default="maxGain"
             patience = _DEFAULT_PATIENCE
         run = None
         if eval_set:
-            features, Y = self._check_eval_set(eval_set)[-1]
+            features, Y = eval_set[-1]
             run = ChainRun(features, self.n_labels_, plan.n_rounds, plan.rule, plan.end_label)
         return Watch(
             Y,
             run,
             read=lambda state: self._decide(self._read_proba(state)),
-            measure=getattr(metrics, self.stop_measure),
+            measure=partial(stop_score, self.stop_measure),
             patience=int(patience),
             tolerance=self.stop_tolerance,
         )

@@ -12,6 +12,10 @@ two sources for it:
 
 Boosters are trained on bins (``QuantisedFeatures``), which all rounds and folds share: rows that
 a booster may not see, and rows at their end, have the weight 0, and the updater passes over them.
+
+Workers that train together (:mod:`xgboost.collective`) run this loop at once, each with its own
+rows and their folds. All of them get the boosters of all rows: what a round needs to know of the
+rows of others, it adds up with them.
 """
 
 import time
@@ -22,6 +26,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from xgboost import collective
 from xgboost.core import _LIB, _check_call
 
 from xdcc.base.fit_data import FitData
@@ -107,7 +112,7 @@ def train_chain(
             callback(round_, plan.n_rounds, time.perf_counter() - begin)
         if watch is not None and watch.says_stop(rounds[-1], training.state):
             return rounds[: watch.best_round]
-        if plan.end_label and training.state.is_over():
+        if plan.end_label and training.is_over():
             break
     return rounds if watch is None else rounds[: watch.best_round]
 
@@ -126,6 +131,13 @@ class _Training:
         shape = (len(data.Y), n_labels + plan.end_label)
         self._P = np.full(shape, np.nan, dtype=np.float32)
         self.state = ChainState(self._P[:, :n_labels])
+        # Another worker may have rows of a fold of which this one has none.
+        largest = -1 if plan.folds is None else plan.folds.max()
+        self._n_folds = int(_all_workers(largest, collective.Op.MAX)) + 1
+
+    def is_over(self) -> bool:
+        """Tell whether no row, of any worker, has a label left to propagate."""
+        return bool(_all_workers(self.state.is_over(), collective.Op.MIN))
 
     def next_round(self, round_: int) -> list[xgb.Booster]:
         """Train the boosters of a round and propagate; return those that predict."""
@@ -145,7 +157,7 @@ class _Training:
         else:
             kept = []
             Y_proba = np.empty(self._P.shape, dtype=np.float32)
-            for fold in range(plan.folds.max() + 1):
+            for fold in range(self._n_folds):
                 out = plan.folds == fold
                 booster, of_fold = self._train(matrix, truth, params, ~out)
                 Y_proba[out] = of_fold[out]
@@ -182,6 +194,10 @@ class _Training:
         # which ends with a reset, it would have to walk through its trees.
         Y_proba = booster.predict(matrix, strict_shape=True)
         return booster.reset(), Y_proba
+
+
+def _all_workers(value: int, op: collective.Op) -> int:
+    return collective.allreduce(np.array([value], dtype=np.int64), op).item()
 
 
 def open_base_score(

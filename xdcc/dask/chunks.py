@@ -13,8 +13,11 @@ from distributed import Client, Future
 from numpy.typing import DTypeLike
 
 from xdcc.base.sparse_zeros import SparseZeros
-from xdcc.dask.communicator import Place
-from xdcc.dask.rows import Summary, WorkerRows, join_chunks
+from xdcc.chain import DynamicChainClassifier
+from xdcc.dask.rows import Summary, WorkerRows, join_chunks, join_measured_chunks
+
+type Chunk = tuple[int, Delayed, Delayed, Delayed | None]
+"""Number of a chunk, and its part of X, Y and the weights."""
 
 
 def is_collection(data: object) -> bool:
@@ -35,7 +38,7 @@ def is_collection(data: object) -> bool:
 
 def place_rows(
     client: Client, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
-) -> tuple[dict[Place, list[Future]], list[Summary]]:
+) -> tuple[list[Future], list[Summary]]:
     """Let workers compute and check chunks of rows: the first worker the first chunks, and so on.
 
     Every worker gets the same number of chunks, or one more. With fewer chunks than workers some
@@ -56,11 +59,11 @@ def place_rows(
 
     Returns
     -------
-    rows : dict from Place to list of Future
-        The workers, and the `WorkerRows` that each holds: one, or more where the rows of a worker
-        that has ended came to another one.
+    rows : list of Future
+        The `WorkerRows` of the workers, in the order of the rows.
     summaries : list of Summary
-        What is to be known of them.
+        What is to be known of each: where they lie too. That can be one worker for several, where
+        the rows of a worker that has ended came to another one.
 
     Raises
     ------
@@ -75,21 +78,53 @@ def place_rows(
     addresses = sorted(client.nthreads())[: len(chunks)]
     if not addresses:
         raise RuntimeError("The Dask cluster has no worker to train on.")
-    ends = [len(chunks) * i // len(addresses) for i in range(len(addresses) + 1)]
-    placed = []
-    for address, (begin, end) in zip(addresses, pairwise(ends), strict=True):
-        joined = dask.delayed(join_chunks, pure=False)(chunks[begin:end], sparse_zeros)
-        # Should the worker end before the training begins, another one takes its rows.
-        placed.append(client.compute(joined, workers=[address], allow_other_workers=True))
+    placed = _place(client, join_chunks, chunks, sparse_zeros, addresses)
     # One after the other: of several errors the one in the first chunks is reported.
     summaries = [task.result() for task in client.map(_summary, placed, pure=False)]
-    held: dict[Place, list[Future]] = {}
-    for rows, summary in zip(placed, summaries, strict=True):
-        if summary is not None:
-            held.setdefault(summary.place, []).append(rows)
+    held = [
+        (rows, summary)
+        for rows, summary in zip(placed, summaries, strict=True)
+        if summary is not None
+    ]
     if not held:
         raise ValueError("X has no rows: all its chunks are empty.")
-    return held, [summary for summary in summaries if summary is not None]
+    return [rows for rows, _ in held], [summary for _, summary in held]
+
+
+def place_measured_rows(
+    client: Client, X: Any, Y: Any, estimator: DynamicChainClassifier, addresses: Sequence[str]
+) -> list[Future]:
+    """Let workers compute and check chunks of rows to measure on, as `place_rows` does.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A synchronous one.
+    X, Y : Dask collections
+        As for `place_rows`.
+    estimator : DynamicChainClassifier
+        Has seen the summaries of the training rows.
+    addresses : sequence of str
+        The workers that train.
+
+    Returns
+    -------
+    list of Future
+        Features and labels, or None, for the first workers: not more than there are chunks.
+
+    Raises
+    ------
+    TypeError
+        If one is no Dask collection.
+    ValueError
+        If they are not in the same chunks of rows; if a chunk is bad.
+    """
+    chunks = _aligned_chunks(X, Y, None)
+    placed = _place(client, join_measured_chunks, chunks, estimator, addresses[: len(chunks)])
+    # One after the other: of several errors the one in the first chunks is reported.
+    if not any([task.result() for task in client.map(_has_rows, placed, pure=False)]):
+        raise ValueError("X has no rows: all its chunks are empty.")
+    return placed
 
 
 def map_rows(
@@ -144,9 +179,27 @@ def map_rows(
     )
 
 
-def _aligned_chunks(
-    X: Any, Y: Any, sample_weight: Any
-) -> list[tuple[int, Delayed, Delayed, Delayed | None]]:
+def _place(
+    client: Client,
+    join: Callable[..., object],
+    chunks: Sequence[Chunk],
+    argument: object,
+    addresses: Sequence[str],
+) -> list[Future]:
+    """Give every worker the same number of chunks, or one more, and join them there."""
+    ends = [len(chunks) * i // len(addresses) for i in range(len(addresses) + 1)]
+    return [
+        # Should the worker end before the training begins, another one takes its rows.
+        client.compute(
+            dask.delayed(join, pure=False)(chunks[begin:end], argument),
+            workers=[address],
+            allow_other_workers=True,
+        )
+        for address, (begin, end) in zip(addresses, pairwise(ends), strict=True)
+    ]
+
+
+def _aligned_chunks(X: Any, Y: Any, sample_weight: Any) -> list[Chunk]:
     _require_chunks_of_rows("X", X, (2,))
     _require_same_rows(X, "Y", Y, (1, 2))
     weights: Sequence[Delayed | None] = [None] * len(_lengths(X))
@@ -196,6 +249,10 @@ def _chunks(data: Any) -> list[Delayed]:
 
 def _lengths(data: Any) -> tuple[float, ...]:
     return data.chunks[0] if isinstance(data, da.Array) else (np.nan,) * data.npartitions
+
+
+def _has_rows(rows: object) -> bool:
+    return rows is not None
 
 
 def _summary(rows: WorkerRows | None) -> Summary | None:

@@ -2,35 +2,43 @@
 
 Every worker checks and keeps its own rows (``rows.py``, ``chunks.py``). Then all of them run the
 loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
-updater adds up histograms over the workers and the loop its label frequencies, so that all end
-with the same boosters, while each propagates labels in its own rows. Predictions are made chunk
-by chunk by the local estimator.
+updater adds up histograms over the workers, and the loop its label frequencies and what early
+stopping measures, so that all end with the same boosters, while each propagates labels in its own
+rows. Predictions are made chunk by chunk by the local estimator.
 """
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import getitem
 from types import MappingProxyType
 from typing import Any, Self
 
 import distributed
 import numpy as np
+import pandas as pd
 import xgboost as xgb
+from distributed import Future
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from xgboost import collective
 
 from xdcc import chain
-from xdcc.base.estimator import EvalSet
+from xdcc.base.categories import feature_types
+from xdcc.base.estimator import EvalSet, checked_pairs
+from xdcc.base.features import check_features
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.sketch_choice import AUTO
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
-from xdcc.dask.chunks import is_collection, map_rows, place_rows
-from xdcc.dask.communicator import run_together
-from xdcc.dask.rows import WorkerRows, concatenate, stand_ins
+from xdcc.dask.chunks import is_collection, map_rows, place_measured_rows, place_rows
+from xdcc.dask.communicator import Place, run_together
+from xdcc.dask.rows import WorkerRows, concatenate, deal_folds, positive_bits, stand_ins
+
+type WorkerParts = tuple[list[Any], list[Any]]
+"""Of a worker: pairs of `WorkerRows` and their folds, or None; rows to measure on, if any."""
 
 type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
 
@@ -41,10 +49,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers. ``propagate="cross_val"``, `end_label`, `early_stopping_rounds` and ``"auto"`` for
-    booster parameters are not available here: `fit` refuses them. So ``propagate="auto"`` is
-    ``"in_sample"``, and ``chain_length="auto"`` finds nothing to measure on: it is as many rounds
-    as decide all labels.
+    the workers. ``"auto"`` for booster parameters is not available here: `fit` refuses it.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -60,7 +65,9 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     copied there. With the same chunks and number of workers the model is the same, save for
     rounding. It is the model of the local estimator, save for rounding too, if features have no
     more than `max_bin` values: else the workers' quantiles are merged, and bins can differ
-    slightly. Rows for `subsample` are drawn on each worker, so other rows than locally.
+    slightly. Rows for `subsample` are drawn on each worker, so other rows than locally. Folds
+    are those of the local estimator: one worker deals them out, for which it holds the labels of
+    all rows.
 
     Examples
     --------
@@ -85,11 +92,10 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
                 ----------
                 X : Dask array or DataFrame, array-like, sparse matrix or DataFrame of shape \
 (n_samples, n_features)
-                    Numbers; NaN is a missing value.
+                    Numbers, and categories in a DataFrame; NaN is a missing value.
                 """,
         }
     )
-    _takes_categories = False  # chunks would have to agree on their numbers
     _client: distributed.Client | None = None
 
     @property
@@ -130,13 +136,15 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         Parameters
         ----------
         X : Dask array or DataFrame of shape (n_samples, n_features)
-            In chunks of rows: NumPy arrays, CSR matrices or DataFrames. NaN is a missing value.
+            In chunks of rows: NumPy arrays, CSR matrices or DataFrames, which may have
+            categorical columns, with the same categories or not. NaN is a missing value.
         Y : Dask array, DataFrame or Series of shape (n_samples, n_labels)
             In the same chunks: 0, 1, or NaN for unknown. One dimension is a single label.
         sample_weight : Dask array or Series of shape (n_samples,), optional
             Weights of the rows, in the same chunks.
-        eval_set : None
-            Not available here.
+        eval_set : sequence of pairs (X, Y) of Dask collections, optional
+            On the rows of the last pair `stop_measure` is measured for early stopping; they are
+            not trained on. X and Y of a pair are in the same chunks of rows.
         callback : callable, optional
             Called on one of the workers after each round with its number from 1, the number of
             rounds, and the seconds that it took.
@@ -153,10 +161,10 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         Raises
         ------
         TypeError
-            If X, Y or the weights are no Dask collections.
+            If X, Y, the weights or an `eval_set` are no Dask collections.
         ValueError
-            If an argument is out of range, unknown or not available here, the chunks do not fit
-            together, the data are not as described, or there is no client.
+            If an argument is out of range or unknown, the chunks do not fit together, the data
+            are not as described, or there is no client.
         WorkerLostError
             If a worker disappears while it trains. The estimator is left as it was.
         PluginMissingError
@@ -169,7 +177,8 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         """
         params = self._native_booster_params()
         self._check_params()
-        self._check_available(eval_set)
+        self._check_available()
+        self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
         client = self.client
         if client.asynchronous:
@@ -179,44 +188,65 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         # Learned by an estimator of its own, so that this one is whole if the training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
-        plan = replace(
-            self._plan(np.empty((0, local.n_labels_), dtype=np.float32), None), end_label=False
-        )
+        absent = ~np.any([summary.is_known for summary in summaries], axis=0)
+        parts: dict[Place, WorkerParts] = {}
+        folds = self._deal_folds(rows, absent, params.get("seed"))
+        for summary, *part in zip(summaries, rows, folds, strict=True):
+            parts.setdefault(summary.place, ([], []))[0].append(part)
+        measured = self._place_measured_rows(eval_set, local, [place.address for place in parts])
+        for (_, of_worker), further in zip(parts.values(), measured, strict=False):
+            of_worker.append(further)
+
+        plan = local._plan(folds=None)
         params = local._settled(params, plan)
-        local.rule_ = plan.rule
-        local.end_label_ = plan.end_label
         train = partial(
             _train,
-            absent=~np.any([summary.is_known for summary in summaries], axis=0),
+            estimator=local,
+            absent=absent,
+            has_eval_set=bool(eval_set),
             params=params,
             plan=plan,
             callback=local._reporter(callback),
         )
-        local.boosters_ = run_together(client, train, rows, coll_cfg)
-        local.n_rounds_ = len(local.boosters_)
-
-        local._name_features(local.boosters_)
-        for booster in itertools.chain.from_iterable(local.boosters_):
+        boosters, scores = run_together(client, train, parts, coll_cfg)
+        for booster in itertools.chain.from_iterable(boosters):
             # It was trained with a worker's threads.
             booster.set_param({"nthread": params.get("nthread", 0)})
+        local._learn(plan, boosters, scores)
         _become_fitted(self, local)
         return self
 
-    def _propagates_out_of_fold(self) -> bool:
-        return self.propagate == "cross_val"
+    def _deal_folds(
+        self, rows: Sequence[Future], absent: NDArray[np.bool_], seed: int | None
+    ) -> Sequence[Future | None]:
+        """Let a worker deal the rows out to folds; the numbers stay on the workers."""
+        if not self._propagates_out_of_fold():
+            return [None] * len(rows)
+        client = self.client
+        bits = client.map(_positive_bits, rows, absent=absent, pure=False)
+        dealt = client.submit(deal_folds, bits, len(absent), self.cv, seed, pure=False)
+        return [client.submit(getitem, dealt, i, pure=False) for i in range(len(rows))]
 
-    def _check_available(self, eval_set: Any) -> None:
-        wanted = {
-            "propagate='cross_val'": self.propagate == "cross_val",
-            "end_label=True": self.end_label is True,
-            "early_stopping_rounds": self.early_stopping_rounds is not None,
-            "eval_set": eval_set is not None,
-            "sketch_size='auto'": self.booster_params.get("sketch_size") == AUTO,
-            "labels_per_tree='auto'": self.booster_params.get("labels_per_tree") == AUTO,
-        }
-        if refused := [name for name, is_wanted in wanted.items() if is_wanted]:
+    def _place_measured_rows(
+        self, eval_set: Any, local: chain.DynamicChainClassifier, addresses: Sequence[str]
+    ) -> list[Future]:
+        placed: list[Future] = []
+        for number, (X, Y) in enumerate(checked_pairs(eval_set)):
+            try:
+                placed = place_measured_rows(self.client, X, Y, local, addresses)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"eval_set[{number}]: {error}") from error
+        return placed
+
+    def _check_available(self) -> None:
+        wanted = [
+            f"{name}='auto'"
+            for name in ("sketch_size", "labels_per_tree")
+            if self.booster_params.get(name) == AUTO
+        ]
+        if wanted:
             raise ValueError(
-                f"{', '.join(refused)}: not available on Dask. Train xdcc.chain's "
+                f"{', '.join(wanted)}: not available on Dask. Train xdcc.chain's "
                 "DynamicChainClassifier, in memory."
             )
 
@@ -314,23 +344,44 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         )
 
 
+def _positive_bits(rows: WorkerRows, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    return positive_bits(rows.data.Y, absent)
+
+
 def _train(
-    rows: Sequence[WorkerRows],
+    parts: WorkerParts,
     *,
+    estimator: chain.DynamicChainClassifier,
     absent: NDArray[np.bool_],
+    has_eval_set: bool,
     params: Mapping[str, Any],
     plan: ChainPlan,
     callback: RoundCallback,
-) -> list[list[xgb.Booster]]:
-    """Train on a worker's rows, as one of several workers."""
-    data = concatenate([part.data for part in rows])
+) -> tuple[list[list[xgb.Booster]], list[float] | None]:
+    """Train on a worker's rows, as one of several workers; return boosters and scores."""
+    rows, measured = parts
+    data = concatenate([of_rows.data for of_rows, _ in rows])
+    if isinstance(data.X, pd.DataFrame):
+        data = data._replace(
+            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
+        )
+    data = data._replace(Y=np.where(absent, np.float32(0), data.Y))
+    folds = [of_rows for _, of_rows in rows if of_rows is not None]
+    if folds:
+        plan = replace(plan, folds=np.concatenate(folds))
+    eval_set = [pair for pair in measured if pair is not None]
+    if has_eval_set and not eval_set:
+        eval_set = [(data.X[:0], data.Y[:0])]  # other workers have the rows
+    watch = estimator._watch(data.Y, eval_set, plan)
     n_threads = params.get("nthread", distributed.get_worker().state.nthreads)
-    return train_chain(
-        data._replace(Y=np.where(absent, np.float32(0), data.Y)),
+    boosters = train_chain(
+        data,
         {**params, "nthread": n_threads},
         plan,
+        watch=watch,
         callback=callback if collective.get_rank() == 0 else None,
     )
+    return boosters, None if watch is None else watch.scores
 
 
 def _become_fitted(

@@ -2,7 +2,14 @@
 
 A chunk is checked like the input of any estimator, save for what only all rows together can tell
 (whether a label is known anywhere, whether any row counts). That, and what all chunks have to
-have in common, goes into a :class:`Summary`, small enough to be sent to the client.
+have in common, goes into a :class:`Summary`, small enough to be sent to the client. Rows to
+measure on are checked against an estimator that knows it.
+
+Categories get their numbers when those of all chunks are known: until then rows that have some
+stay a DataFrame.
+
+Folds depend on the labels of all rows: a worker deals out all of them (:func:`deal_folds`), from
+labels of a bit each.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,12 +19,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData
-from xdcc.base.labels import check_labels
+from xdcc.base.features import Features, check_features
+from xdcc.base.fit_data import FitData, check_labels_as_in_fit
+from xdcc.base.folds import stratified_folds
+from xdcc.base.labels import Labels, check_labels
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.base.weights import check_weight
 from xdcc.chain import DynamicChainClassifier
@@ -38,15 +47,21 @@ class Layout:
         Number of columns of X.
     feature_names : tuple of str or None
         Column names of X, None if it has none.
+    categorical : tuple of int
+        Positions of the categorical columns of X.
     label_names : tuple of str
         Names of the labels.
+    labels_are_named : bool
+        Whether the names are those of a DataFrame, which other data are matched by.
     """
 
     chunk: int
     is_sparse: bool
     n_features: int
     feature_names: tuple[str, ...] | None
+    categorical: tuple[int, ...]
     label_names: tuple[str, ...]
+    labels_are_named: bool
 
 
 @dataclass(frozen=True)
@@ -63,12 +78,15 @@ class Summary:
         Whether a row has positive weight.
     is_known : bool array of shape (n_labels,)
         Whether a label is known in a row of positive weight.
+    categories : tuple of pd.Categorical
+        For each categorical column its type, with a value of each category that occurs.
     """
 
     place: Place
     layout: Layout
     counts: bool
     is_known: NDArray[np.bool_]
+    categories: tuple[pd.Categorical, ...]
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,7 @@ class WorkerRows:
     Attributes
     ----------
     data : FitData
-        Features, labels and weights.
+        Features, labels and weights. X is a DataFrame if it has categories.
     summary : Summary
         What the client needs to know of them.
     """
@@ -118,7 +136,9 @@ def join_chunks(
     counts = slice(None) if data.sample_weight is None else data.sample_weight > 0
     counted = data.Y[counts]
     is_known = ~np.isnan(counted).all(axis=0)
-    return WorkerRows(data, Summary(Place.here(), layout, len(counted) > 0, is_known))
+    X: Any = data.X
+    categories = tuple(X.iloc[:, position].array.unique() for position in layout.categorical)
+    return WorkerRows(data, Summary(Place.here(), layout, len(counted) > 0, is_known, categories))
 
 
 def require_same_layout(layouts: Iterable[Layout]) -> Layout:
@@ -145,6 +165,10 @@ def require_same_layout(layouts: Iterable[Layout]) -> Layout:
             (f"{other.n_features} features", f"{first.n_features} features"),
             (_storage(other), _storage(first)),
             (f"the features {other.feature_names}", f"the features {first.feature_names}"),
+            (
+                f"the categorical columns {other.categorical}",
+                f"the categorical columns {first.categorical}",
+            ),
             (f"{len(other.label_names)} labels", f"{len(first.label_names)} labels"),
             (f"the labels {other.label_names}", f"the labels {first.label_names}"),
         ):
@@ -171,12 +195,9 @@ def concatenate(parts: Sequence[FitData]) -> FitData:
     """
     if len(parts) == 1:
         return parts[0]
-    features = [part.X for part in parts]
     weights = [part.sample_weight for part in parts if part.sample_weight is not None]
     return FitData(
-        sparse.csr_matrix(sparse.vstack(features, format="csr"))
-        if sparse.issparse(features[0])
-        else np.concatenate(features),
+        _stack([part.X for part in parts]),
         np.concatenate([part.Y for part in parts]),
         np.concatenate(weights) if weights else None,
     )
@@ -192,11 +213,12 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
 
     Returns
     -------
-    X : float array, CSR matrix or DataFrame of shape (n_summaries, n_features)
-        With the names of the features, if they have some; sparse if the rows are.
-    Y : DataFrame of shape (n_summaries, n_labels)
-        Not NaN where the rows of a summary know the label.
-    sample_weight : float array of shape (n_summaries,)
+    X : float array, CSR matrix or DataFrame of shape (n_stand_ins, n_features)
+        With the names of the features, if they have some; sparse if the rows are. Of each
+        categorical column all categories that occur.
+    Y : float array or DataFrame of shape (n_stand_ins, n_labels)
+        Not NaN where the rows of a summary know the label. A DataFrame if the labels have names.
+    sample_weight : float array of shape (n_stand_ins,)
         Positive where a row of the summary counts.
 
     Raises
@@ -205,14 +227,110 @@ def stand_ins(summaries: Sequence[Summary]) -> tuple[Any, Any, NDArray[np.float6
         If the rows differ in their columns.
     """
     layout = require_same_layout(summary.layout for summary in summaries)
-    X: Any = np.zeros((len(summaries), layout.n_features))
+    categories = [
+        _union(of_all).unique()
+        for of_all in zip(*(summary.categories for summary in summaries), strict=True)
+    ]
+    # At least one for each summary, and as many as a column has categories.
+    n_rows = max([len(summaries), *map(len, categories)])
+    summaries = [summaries[i % len(summaries)] for i in range(n_rows)]
+    X: Any = np.zeros((n_rows, layout.n_features))
     if layout.is_sparse:
         X = sparse.csr_matrix(X)
-    elif layout.feature_names is not None:
+    elif layout.feature_names is not None or categories:
         X = pd.DataFrame(X, columns=layout.feature_names)
-    Y = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
+    for position, occurring in zip(layout.categorical, categories, strict=True):
+        codes = np.append(occurring.codes, np.full(n_rows - len(occurring), -1))
+        X.isetitem(position, pd.Categorical.from_codes(codes, dtype=occurring.dtype))
+    Y: Any = np.where([summary.is_known for summary in summaries], 0.0, np.nan)
+    if layout.labels_are_named:
+        Y = pd.DataFrame(Y, columns=layout.label_names)
     weight = np.array([float(summary.counts) for summary in summaries])
-    return X, pd.DataFrame(Y, columns=layout.label_names), weight
+    return X, Y, weight
+
+
+def positive_bits(Y: Labels, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Tell which labels are positive, in a bit each.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown, which is not positive.
+    absent : bool array of shape (n_labels,)
+        Labels that count as absent.
+
+    Returns
+    -------
+    uint8 array of shape (n_samples, n_labels / 8, rounded up)
+        For `deal_folds`.
+    """
+    return np.packbits((Y == 1) & ~absent, axis=1)
+
+
+def deal_folds(
+    bits: Sequence[NDArray[np.uint8]], n_labels: int, n_folds: int, seed: int | None
+) -> list[NDArray[np.intp]]:
+    """Deal all rows out to folds, as they are dealt out in memory. Runs on one worker.
+
+    Parameters
+    ----------
+    bits : sequence of uint8 arrays
+        What `positive_bits` makes of all rows, in their order.
+    n_labels : int
+        Number of labels.
+    n_folds : int
+        Number of folds.
+    seed : int or None
+        As :func:`xdcc.base.folds.stratified_folds` takes it.
+
+    Returns
+    -------
+    list of int arrays
+        Fold of each row, an array for each of those in `bits`.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many rows as folds.
+    """
+    positive = np.unpackbits(np.concatenate(bits), axis=1, count=n_labels).astype(bool)
+    ends = np.cumsum([len(part) for part in bits])
+    return np.split(stratified_folds(positive, n_folds, seed), ends[:-1])
+
+
+def join_measured_chunks(
+    chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
+) -> tuple[Features, Labels] | None:
+    """Check chunks of rows to measure on and put them together. Runs on a worker.
+
+    Parameters
+    ----------
+    chunks : sequence of tuples (number, X, Y, None)
+        As for `join_chunks`.
+    estimator : DynamicChainClassifier
+        Has seen the summaries of the training rows.
+
+    Returns
+    -------
+    tuple (features, labels) or None
+        None if no chunk has a row.
+
+    Raises
+    ------
+    ValueError
+        If a chunk is not what the estimator takes; the message says which.
+    """
+    checked = []
+    for number, X, Y, _ in chunks:
+        try:
+            if max(X.shape[0], Y.shape[0]) > 0:
+                features = check_features(estimator, X)
+                labels = check_labels_as_in_fit(estimator, _as_matrix(Y))
+                check_consistent_length(features, labels)
+                checked.append(FitData(features, labels, None))
+        except ValueError as error:
+            raise ValueError(f"Chunk {number} of the rows: {error}") from error
+    return concatenate(checked)[:2] if checked else None
 
 
 def _n_rows(chunk: tuple[int, Any, Any, Any]) -> int:
@@ -224,27 +342,54 @@ def _check_chunk(
     number: int, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
 ) -> tuple[FitData, Layout]:
     estimator = DynamicChainClassifier(sparse_zeros=sparse_zeros)
-    estimator._takes_categories = False  # chunks would have to agree on their numbers
     try:
         checked_X = check_features(estimator, X, reset=True)
         # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
-        labels = check_labels(Y.to_frame() if isinstance(Y, pd.Series) else _as_matrix(Y))
+        labels = check_labels(_as_matrix(Y))
         check_consistent_length(checked_X, labels.Y, sample_weight)
         weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
     except ValueError as error:
         raise ValueError(f"Chunk {number} of the rows: {error}") from error
     feature_names = getattr(estimator, "feature_names_in_", None)
+    categorical = tuple(getattr(estimator, "categories_", ()))
     layout = Layout(
         chunk=number,
         is_sparse=sparse.issparse(checked_X),
         n_features=checked_X.shape[1],
         feature_names=None if feature_names is None else tuple(feature_names),
+        categorical=categorical,
         label_names=tuple(labels.names),
+        labels_are_named=labels.named,
     )
-    return FitData(checked_X, labels.Y, weight), layout
+    return FitData(X if categorical else checked_X, labels.Y, weight), layout
+
+
+def _stack(parts: Sequence[Any]) -> Any:
+    if sparse.issparse(parts[0]):
+        return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
+    if not isinstance(parts[0], pd.DataFrame):
+        return np.concatenate(parts)
+    stacked = pd.concat(parts, ignore_index=True)
+    for position, dtype in enumerate(parts[0].dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):  # pandas forgets it if the parts' types differ
+            column = _union([part.iloc[:, position].array for part in parts])
+            stacked.isetitem(position, column)
+    return stacked
+
+
+def _union(parts: Sequence[pd.Categorical]) -> pd.Categorical:
+    try:
+        return union_categoricals(list(parts), ignore_order=True)
+    except TypeError as error:
+        types = dict.fromkeys(str(part.categories.dtype) for part in parts)
+        raise ValueError(
+            f"The chunks differ: a column has categories of the types {', '.join(types)}."
+        ) from error
 
 
 def _as_matrix(Y: Any) -> Any:
+    if isinstance(Y, pd.Series):
+        return Y.to_frame()
     return Y.reshape(-1, 1) if Y.ndim == 1 else Y
 
 

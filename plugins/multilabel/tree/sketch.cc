@@ -1,17 +1,17 @@
 /**
  * @brief Draws sketches and combines gradients; see `sketch.h`.
  *
- * Products are rounded to single precision, and added in double precision to eight sums per
- * direction in an order that no instruction set changes (CMakeLists.txt compiles this file without
+ * Products are added in single precision over runs of 64 labels, and these sums in double
+ * precision, in an order that no instruction set changes (CMakeLists.txt compiles this file without
  * fused multiply-add): the same model on any machine.
  */
 #include "sketch.h"
 
 #include <algorithm>  // for copy, copy_n, max, min, sort, stable_sort, upper_bound
 #include <array>      // for array
-#include <cmath>      // for sqrt
+#include <cmath>      // for isfinite, sqrt
 #include <cstddef>    // for size_t
-#include <cstdint>    // for uint32_t, uint64_t
+#include <cstdint>    // for int32_t, uint32_t, uint64_t
 #include <cstring>    // for memcpy
 #include <numeric>    // for iota, partial_sum
 #include <utility>    // for move
@@ -20,7 +20,7 @@
 #include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Float16
+#include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4, ...
 #include "data/gradient_matrix.h"                 // for kNotFinite
 #include "sketch_random.h"                        // for SketchRandom
 #include "xgboost/logging.h"                      // for CHECK
@@ -31,7 +31,7 @@ namespace {
 enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
 
 constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
-constexpr std::size_t kLabels = 8;  // that a vector holds, gradients and Hessians alternating
+constexpr std::size_t kLabels = 8;  // whose gradients and Hessians two vectors hold, alternating
 
 /** @brief Sums of squared gradients by label, in an order that threads do not change. */
 std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
@@ -64,9 +64,13 @@ struct Combination {
   std::size_t n_padded;
 };
 
-/** @brief By lane: the largest absolute value, and the sum of all values times 0. */
-struct alignas(128) RowBounds {
-  Float16 largest{}, probe{};  // a probe is NaN if any value is not finite
+/**
+ * @brief By lane: the bits of the largest absolute value.
+ *
+ * Numbers without a sign are ordered as their bits are, and infinity and NaN stand above all.
+ */
+struct alignas(64) RowBounds {
+  Int8 largest{};
 };
 
 /**
@@ -78,42 +82,43 @@ struct alignas(128) RowBounds {
  */
 XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::size_t n_labels,
                                     Combination by, GradientPair* out, RowBounds* bounds) {
-  Float16 largest = bounds->largest, probe = bounds->probe;
+  constexpr std::size_t kLanes = 8, kInSingle = 8 * 2 * kLabels;
+  auto const width = 2 * by.n_padded;
+  Int8 largest = bounds->largest;
   for (std::size_t i = 0; i < n_rows; ++i) {
     float const* row = rows + i * 2 * n_labels;
-    for (std::size_t j = 0; by.n_directions != 1 && j < 2 * by.n_padded; j += 2 * kLabels) {
-      Float16 x;
-      std::memcpy(&x, row + j, sizeof(x));
-      Float16 const size = x < 0.0f ? -x : x;
-      largest = size > largest ? size : largest;
-      probe += x * 0.0f;
+    for (std::size_t j = 0; j < width; j += kLanes) {
+      Int8 bits;
+      std::memcpy(&bits, row + j, sizeof(bits));
+      bits &= 0x7fffffff;
+      largest = bits > largest ? bits : largest;
     }
     for (std::size_t d = 0; d < by.n_directions; ++d) {
-      float const* coefficients = by.coefficients + d * 2 * by.n_padded;
-      Double8 sums[2] = {};
-      for (std::size_t j = 0; j < 2 * by.n_padded; j += 2 * kLabels) {
-        Float16 x, c;
-        std::memcpy(&x, row + j, sizeof(x));
-        std::memcpy(&c, coefficients + j, sizeof(c));
-        Float16 const product = x * c;
-        Float8 halves[2];
-        std::memcpy(halves, &product, sizeof(product));
-        sums[0] += __builtin_convertvector(halves[0], Double8);
-        sums[1] += __builtin_convertvector(halves[1], Double8);
-        if (by.n_directions == 1) {
-          Float16 const size = x < 0.0f ? -x : x;
-          largest = size > largest ? size : largest;
-          probe += x * 0.0f;
+      float const* coefficients = by.coefficients + d * width;
+      Double4 sum{};
+      for (std::size_t begin = 0; begin < width; begin += kInSingle) {
+        Float8 parts[2]{};
+        for (std::size_t j = begin, end = std::min(width, begin + kInSingle); j < end;
+             j += 2 * kLanes) {
+          Float8 x, c;
+          std::memcpy(&x, row + j, sizeof(x));
+          std::memcpy(&c, coefficients + j, sizeof(c));
+          parts[0] += x * c;
+          std::memcpy(&x, row + j + kLanes, sizeof(x));
+          std::memcpy(&c, coefficients + j + kLanes, sizeof(c));
+          parts[1] += x * c;
         }
+        Float8 const part = parts[0] + parts[1];
+        Float4 halves[2];
+        std::memcpy(halves, &part, sizeof(part));
+        sum += __builtin_convertvector(halves[0], Double4) +
+               __builtin_convertvector(halves[1], Double4);
       }
-      Double8 const s = sums[0] + sums[1];
       out[i * by.n_directions + d] =
-          GradientPair{static_cast<float>((s[0] + s[2]) + (s[4] + s[6])),
-                       static_cast<float>((s[1] + s[3]) + (s[5] + s[7]))};
+          GradientPair{static_cast<float>(sum[0] + sum[2]), static_cast<float>(sum[1] + sum[3])};
     }
   }
   bounds->largest = largest;
-  bounds->probe = probe;
 }
 }  // namespace
 
@@ -237,12 +242,16 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
       std::copy(pairs + begin * n, pairs + end * n, combined + begin * n);
     }
   });
-  std::array<float, 3> largest{};  // gradient, Hessian, whether any value is not finite
+  std::array<std::int32_t, 2> bits{};  // gradient, Hessian
   for (auto const& part : bounds) {
-    for (std::size_t l = 0; l < 2 * kLabels; ++l) {
-      largest[l % 2] = std::max(largest[l % 2], part.largest[l]);
-      largest[2] = std::max(largest[2], part.probe[l] == 0.0f ? 0.0f : 1.0f);
+    for (std::size_t l = 0; l < kLabels; ++l) {
+      bits[l % 2] = std::max(bits[l % 2], part.largest[l]);
     }
+  }
+  std::array<float, 3> largest{};  // the last: whether any value is not finite
+  std::memcpy(largest.data(), bits.data(), sizeof(bits));
+  if (!std::isfinite(largest[0]) || !std::isfinite(largest[1])) {
+    largest = {0.0f, 0.0f, 1.0f};
   }
   collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
                                              collective::Op::kMax));

@@ -17,7 +17,7 @@
 #include <vector>       // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Float8, Int8, Int16
+#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Float8, Int8
 #include "../data/direction_index.h"                 // for DirectionIndex
 #include "xgboost/logging.h"                         // for CHECK_LE
 #include "xgboost/tree_model.h"                      // for RegTree
@@ -26,7 +26,7 @@ namespace xgboost::multilabel {
 namespace {
 constexpr auto kLanes = DirectionIndex::kLanes;
 constexpr auto kMaxDirections = DirectionSearch::kMaxDirections;
-typedef std::int64_t Words8 __attribute__((vector_size(64)));
+typedef std::int64_t Words4 __attribute__((vector_size(32)));
 
 /** @brief What scores of a node are made from. */
 struct ScoreParam {
@@ -42,24 +42,31 @@ struct LaneBest {
   Int8 slot[2]{};
 };
 
-// A macro, since a function would be compiled without the wide vectors. LEFT: packed sums.
-#define XDCC_DIRECTION_SCORES(score, LEFT)                                         \
-  _Pragma("GCC unroll 4") for (int d = 0; d < kWidth; ++d) {                       \
-    Words8 const left_words = (LEFT), right_words = total[d] - left_words;         \
-    Int16 left, right;                                                             \
-    std::memcpy(&left, &left_words, sizeof(left));                                 \
-    std::memcpy(&right, &right_words, sizeof(right));                              \
-    Float8 const gl = __builtin_convertvector(                                     \
-        __builtin_shufflevector(left, left, 1, 3, 5, 7, 9, 11, 13, 15), Float8);   \
-    Float8 const hl = __builtin_convertvector(                                     \
-        __builtin_shufflevector(left, left, 0, 2, 4, 6, 8, 10, 12, 14), Float8);   \
-    Float8 const gr = __builtin_convertvector(                                     \
-        __builtin_shufflevector(right, right, 1, 3, 5, 7, 9, 11, 13, 15), Float8); \
-    Float8 const hr = __builtin_convertvector(                                     \
-        __builtin_shufflevector(right, right, 0, 2, 4, 6, 8, 10, 12, 14), Float8); \
-    Float8 const a = hl + by.lambda[d], b = hr + by.lambda[d];                     \
-    Float8 const part = (gl * gl * b + gr * gr * a) / (a * b);                     \
-    score += kWidth == 1 ? part : part * by.weight[d];                             \
+// Vectors of 32 bytes hold four sums, so the eight lanes are two halves. Gradients and Hessians are
+// taken apart by one instruction if their lanes may stand in the order of XDCC_DIRECTION_LANES,
+// which is its own inverse.
+#define XDCC_DIRECTION_LANES 0, 1, 4, 5, 2, 3, 6, 7
+#define XDCC_DIRECTION_GRADS(words) \
+  __builtin_convertvector(          \
+      __builtin_shufflevector(Int8(words[0]), Int8(words[1]), 1, 3, 9, 11, 5, 7, 13, 15), Float8)
+#define XDCC_DIRECTION_HESSIANS(words) \
+  __builtin_convertvector(             \
+      __builtin_shufflevector(Int8(words[0]), Int8(words[1]), 0, 2, 8, 10, 4, 6, 12, 14), Float8)
+
+// A macro, since a function would be compiled without the wide vectors. LEFT: packed sums of a
+// direction's half `k`.
+#define XDCC_DIRECTION_SCORES(score, LEFT)                                          \
+  _Pragma("GCC unroll 4") for (int d = 0; d < kWidth; ++d) {                        \
+    Words4 left[2], right[2];                                                       \
+    _Pragma("GCC unroll 2") for (int k = 0; k < 2; ++k) {                           \
+      left[k] = (LEFT);                                                             \
+      right[k] = by.total[d] - left[k];                                             \
+    }                                                                               \
+    Float8 const gl = XDCC_DIRECTION_GRADS(left), gr = XDCC_DIRECTION_GRADS(right); \
+    Float8 const a = XDCC_DIRECTION_HESSIANS(left) + by.lambda[d];                  \
+    Float8 const b = XDCC_DIRECTION_HESSIANS(right) + by.lambda[d];                 \
+    Float8 const part = (gl * gl * b + gr * gr * a) / (a * b);                      \
+    score += kWidth == 1 ? part : part * by.weight[d];                              \
   }
 
 /**
@@ -70,16 +77,12 @@ struct LaneBest {
 template <int kWidth, bool kMissing>
 XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::size_t n_slots,
                                          ScoreParam by, LaneBest* out) {
-  Words8 total[kWidth], missing[kWidth], passed[kWidth];
-  for (int d = 0; d < kWidth; ++d) {
-    passed[d] = Words8{};
-    total[d] = passed[d] + by.total[d];
-    if (kMissing) {
-      std::memcpy(&missing[d], histogram + d * kLanes, sizeof(Words8));
-    }
+  Words4 missing[kWidth][2], passed[kWidth][2]{};
+  if (kMissing) {
+    std::memcpy(missing, histogram, sizeof(missing));
   }
-  Float8 best = out->score[0], best_left = out->score[1];
-  Int8 best_slot = out->slot[0], best_slot_left = out->slot[1];
+  Float8 best{}, best_left{};
+  Int8 best_slot{}, best_slot_left{};
   for (std::size_t slot = kMissing; slot < n_slots; ++slot) {
     auto const* bin = histogram + slot * kWidth * kLanes;
     std::int64_t any{0};
@@ -89,29 +92,33 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::siz
     if (any == 0) {
       continue;
     }
+#pragma GCC unroll 4
     for (int d = 0; d < kWidth; ++d) {
-      Words8 words;
-      std::memcpy(&words, bin + d * kLanes, sizeof(words));
-      passed[d] += words;
+#pragma GCC unroll 2
+      for (int k = 0; k < 2; ++k) {
+        Words4 words;
+        std::memcpy(&words, bin + d * kLanes + k * kLanes / 2, sizeof(words));
+        passed[d][k] += words;
+      }
     }
     Int8 const here = Int8{} + static_cast<std::int32_t>(slot);
     Float8 score{};
-    XDCC_DIRECTION_SCORES(score, passed[d])
+    XDCC_DIRECTION_SCORES(score, passed[d][k])
     Int8 const better = score > best;
     best = better ? score : best;
     best_slot = better ? here : best_slot;
     if (kMissing) {
       Float8 score_left{};
-      XDCC_DIRECTION_SCORES(score_left, passed[d] + missing[d])
+      XDCC_DIRECTION_SCORES(score_left, passed[d][k] + missing[d][k])
       Int8 const better_left = score_left >= best_left;
       best_left = better_left ? score_left : best_left;
       best_slot_left = better_left ? here : best_slot_left;
     }
   }
-  out->score[0] = best;
-  out->score[1] = best_left;
-  out->slot[0] = best_slot;
-  out->slot[1] = best_slot_left;
+  out->score[0] = __builtin_shufflevector(best, best, XDCC_DIRECTION_LANES);
+  out->score[1] = __builtin_shufflevector(best_left, best_left, XDCC_DIRECTION_LANES);
+  out->slot[0] = __builtin_shufflevector(best_slot, best_slot, XDCC_DIRECTION_LANES);
+  out->slot[1] = __builtin_shufflevector(best_slot_left, best_slot_left, XDCC_DIRECTION_LANES);
 }
 
 /**
@@ -124,30 +131,29 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::siz
 template <int kWidth>
 XDCC_TARGET_CLONES static void ScanSingles(std::int64_t const* histogram, std::size_t n,
                                            float const* penalties, ScoreParam by, LaneBest* out) {
-  Words8 total[kWidth];
-  for (int d = 0; d < kWidth; ++d) {
-    total[d] = Words8{} + by.total[d];
-  }
-  Float8 best = out->score[0];
-  Int8 best_slot = out->slot[0];
+  Float8 best{};
+  Int8 best_slot{};
   for (std::size_t at = 0; at < n; at += kLanes) {
-    Words8 words[kWidth];
+    Words4 words[kWidth][2];
     std::memcpy(words, histogram + at * kWidth, sizeof(words));
     Float8 score{};
-    XDCC_DIRECTION_SCORES(score, words[d])
+    XDCC_DIRECTION_SCORES(score, words[d][k])
     if (penalties) {
       Float8 penalty;
       std::memcpy(&penalty, penalties + at, sizeof(penalty));
-      score += penalty;
+      score += __builtin_shufflevector(penalty, penalty, XDCC_DIRECTION_LANES);
     }
     Int8 const better = score > best;
     best = better ? score : best;
     best_slot = better ? Int8{} + static_cast<std::int32_t>(at) : best_slot;
   }
-  out->score[0] = best;
-  out->slot[0] = best_slot;
+  out->score[0] = __builtin_shufflevector(best, best, XDCC_DIRECTION_LANES);
+  out->slot[0] = __builtin_shufflevector(best_slot, best_slot, XDCC_DIRECTION_LANES);
 }
 #undef XDCC_DIRECTION_SCORES
+#undef XDCC_DIRECTION_HESSIANS
+#undef XDCC_DIRECTION_GRADS
+#undef XDCC_DIRECTION_LANES
 
 /** @brief The same score, of one split. */
 float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {

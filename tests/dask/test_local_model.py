@@ -1,0 +1,243 @@
+"""Folds, the end label and early stopping on any number of workers: the model of the local chain.
+
+Few values per feature, and fewer rows than bins, so that merged quantiles are those of all rows.
+The workers are threads of this process, which start at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.api.types import union_categoricals
+from scipy import sparse
+
+from xdcc import chain
+from xdcc.base.folds import stratified_folds
+from xdcc.decision.measures import MEASURES
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+
+from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
+from xdcc.dask.rows import deal_folds, positive_bits  # noqa: E402
+
+N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 9, size=(N_SAMPLES, N_FEATURES)).astype(np.float32)
+Y = (X[:, :N_LABELS] + X[:, 1:] + RNG.normal(scale=4, size=(N_SAMPLES, N_LABELS)) > 9).astype(float)
+UNKNOWN = np.where(RNG.random(Y.shape) < 0.2, np.nan, Y)
+X[RNG.random(X.shape) < 0.1] = np.nan
+WEIGHT = RNG.uniform(0.2, 3, N_SAMPLES)
+X_NEW, Y_NEW = X[:50] + 1, Y[:50]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3], ids=lambda n: f"{n} workers")
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=request.param,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def rows(array: Any, lengths: tuple[int, ...]) -> Any:
+    """Cut an array or CSR matrix into chunks of rows."""
+    ends = np.cumsum(lengths)
+    parts = [array[end - n : end] for n, end in zip(lengths, ends, strict=True)]
+    chunks = [
+        da.from_delayed(
+            dask.delayed(part),
+            shape=part.shape,
+            dtype=part.dtype,
+            meta=sparse.csr_matrix((0, 0)) if sparse.issparse(part) else None,
+        )
+        for part in parts
+    ]
+    return da.concatenate(chunks)
+
+
+def csr(array: np.ndarray) -> sparse.csr_matrix:
+    """Make a matrix that does not store missing values."""
+    row, column = np.nonzero(~np.isnan(array))
+    return sparse.csr_matrix((array[row, column], (row, column)), shape=array.shape)
+
+
+def assert_same_model(
+    client: Any, params: dict[str, Any], found_args: Any, expected_args: Any, X: Any
+) -> DaskDynamicChainClassifier:
+    """Fit on Dask and in memory, and compare; return the model of Dask."""
+    small = {"n_estimators": 2, "max_depth": 3, "cv": 2, **params}
+    estimator = DaskDynamicChainClassifier(**small)
+    estimator.client = client
+    (data, further), (all_data, all_further) = found_args, expected_args
+    found = estimator.fit(*data, **further)
+    expected = chain.DynamicChainClassifier(**small).fit(*all_data, **all_further)
+
+    assert found.n_rounds_ == expected.n_rounds_
+    assert found.end_label_ == expected.end_label_
+    assert [len(boosters) for boosters in found.boosters_] == [
+        len(boosters) for boosters in expected.boosters_
+    ]
+    assert hasattr(found, "stop_scores_") == hasattr(expected, "stop_scores_")
+    if hasattr(found, "stop_scores_"):
+        np.testing.assert_allclose(found.stop_scores_, expected.stop_scores_, rtol=1e-12)
+    np.testing.assert_array_equal(found.chain_order(X).labels, expected.chain_order(X).labels)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-5)
+    return found
+
+
+def draw_lengths(random: np.random.Generator, n_rows: int) -> tuple[int, ...]:
+    """Cut some rows into up to five chunks, of which some can be empty."""
+    cuts = np.sort(random.integers(0, n_rows + 1, size=random.integers(5)))
+    return tuple(np.diff([0, *cuts, n_rows]).tolist())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_is_the_local_model(client: Any, seed: int) -> None:
+    """Drawn parameters, data and chunks.
+
+    Not by Hypothesis, which stops where a thread uses Python's random numbers while it draws.
+    """
+    random = np.random.default_rng(seed)
+    is_out_of_fold = random.random() < 0.7
+    params = {
+        "propagate": "auto" if is_out_of_fold else "in_sample",
+        "ensemble": is_out_of_fold and random.random() < 0.3,
+        "end_label": ("auto", True, False)[random.integers(3)],
+        "separate_and_conquer": random.random() < 0.7,
+        "labels_per_round": int(random.integers(1, 3)),
+        "stop_measure": random.choice(list(MEASURES)).item(),
+        "stop_tolerance": random.choice([0.003, 0.05]),
+        "random_state": seed,
+    }
+    form = csr if random.random() < 0.4 else np.asarray
+    labels = UNKNOWN if random.random() < 0.5 else Y
+    chunks, eval_chunks = draw_lengths(random, N_SAMPLES), draw_lengths(random, len(X_NEW))
+    here: list[Any] = [form(X), labels]
+    there = [rows(part, chunks) for part in here]
+    if random.random() < 0.5:
+        here.append(WEIGHT)
+        there.append(rows(WEIGHT, chunks))
+    of_eval: dict[str, Any] = {}
+    of_eval_there: dict[str, Any] = {}
+    if random.random() < 0.5:
+        of_eval["eval_set"] = [(form(X_NEW), Y_NEW)]
+        of_eval_there["eval_set"] = [(rows(form(X_NEW), eval_chunks), rows(Y_NEW, eval_chunks))]
+    assert_same_model(client, params, (there, of_eval_there), (here, of_eval), form(X))
+
+
+@pytest.mark.parametrize("early_stopping_rounds", [None, 1])
+def test_workers_in_which_little_is_known(client: Any, early_stopping_rounds: int | None) -> None:
+    """A worker without weight, a label that only one knows, one that is known without weight."""
+    weight, labels = WEIGHT.copy(), Y.copy()
+    weight[:100] = 0
+    labels[:130, 0] = np.nan
+    labels[100:, 1] = np.nan
+    chunks = (80, 40, 40)
+    params = {"chain_length": 2, "early_stopping_rounds": early_stopping_rounds}
+    with pytest.warns(UserWarning, match="label 'label_1'. It is taken as absent."):
+        assert_same_model(
+            client,
+            params,
+            ((rows(X, chunks), rows(labels, chunks), rows(weight, chunks)), {}),
+            ((X, labels, weight), {}),
+            X,
+        )
+
+
+def test_columns_of_an_eval_set_are_found_by_name(client: Any) -> None:
+    features, new_features = (
+        pd.DataFrame(part, columns=list("abcd")).astype(np.float32) for part in (X, X_NEW)
+    )
+    labels, new_labels = (pd.DataFrame(part, columns=list("rst")) for part in (Y, Y_NEW))
+    here = (features, labels), {"eval_set": [(new_features, new_labels[list("tsr")])]}
+    there = (
+        tuple(dd.from_pandas(part, npartitions=3) for part in here[0]),
+        {
+            "eval_set": [
+                tuple(dd.from_pandas(part, npartitions=2) for part in here[1]["eval_set"][0])
+            ]
+        },
+    )
+    assert_same_model(client, {}, there, here, features)
+
+
+def test_labels_without_names_take_any(client: Any) -> None:
+    named = pd.DataFrame(Y_NEW, columns=list("rst"))
+    chunks = (100, 60)
+    there = {"eval_set": [(rows(X_NEW, (50,)), dd.from_pandas(named, npartitions=1))]}
+    assert_same_model(
+        client,
+        {},
+        ((rows(X, chunks), rows(Y, chunks)), there),
+        ((X, Y), {"eval_set": [(X_NEW, named)]}),
+        X,
+    )
+
+
+def test_categories(client: Any) -> None:
+    """Chunks whose types differ: categories in another order, and some of their own."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    colours = RNG.choice(["red", "blue", "green", None], N_SAMPLES)
+    colours[:90][colours[:90] == "green"] = "white"
+    parts = []
+    for rows_, types in (
+        (slice(0, 90), ["white", "blue", "red", "unused"]),
+        (slice(90, None), None),
+    ):
+        part = frame[rows_].copy()
+        part["b"] = pd.Categorical(colours[rows_], categories=types)
+        parts.append(part)
+    whole = pd.concat(parts)
+    whole["b"] = union_categoricals([part["b"] for part in parts])
+    meta = whole[:0]
+    chunks = dd.from_delayed([dask.delayed(part) for part in parts], meta=meta, verify_meta=False)
+    labels = pd.DataFrame(Y, columns=list("rst"))
+    labels["r"] = (colours == "blue").astype(float)
+    there = dd.from_delayed([dask.delayed(labels[:90]), dask.delayed(labels[90:])])
+    model = assert_same_model(client, {}, ((chunks, there), {}), ((whole, labels), {}), whole)
+    assert model.categories_[1].tolist() == ["white", "blue", "red", "green"]
+    assert (model.predict(whole)[:, 0] == labels["r"]).mean() > 0.95
+    again = dd.from_pandas(whole, npartitions=2)
+    np.testing.assert_array_equal(model.predict(again).compute(), model.predict(whole))
+
+
+@pytest.mark.parametrize("is_number", [False, True])
+def test_categories_of_types_that_differ(client: Any, is_number: bool) -> None:
+    parts = [pd.DataFrame({"a": pd.Categorical(values)}) for values in (["red", "blue"], [1, 2])]
+    if is_number:
+        parts[1] = pd.DataFrame({"a": [1.0, 2.0]})
+    chunks = dd.from_delayed(
+        [dask.delayed(part) for part in parts], meta=parts[0], verify_meta=False
+    )
+    message = r"categories of the types (object|str), int64"
+    if is_number:
+        message = (
+            r"chunk 0 has the categorical columns \(0,\), chunk 1 has the categorical columns \(\)"
+        )
+    estimator = DaskDynamicChainClassifier(n_estimators=1)
+    estimator.client = client
+    with pytest.raises(ValueError, match=f"The chunks differ: .*{message}"):
+        estimator.fit(chunks, da.from_array(Y[:4], chunks=(2, -1)))
+
+
+@pytest.mark.parametrize("seed", [None, 0, 3])
+def test_folds_are_those_of_all_rows(seed: int | None) -> None:
+    absent = np.array([False, True, False])
+    parts = np.split(UNKNOWN, [0, 30, 31, 120])
+    bits = [positive_bits(part, absent) for part in parts]
+    dealt = deal_folds(bits, N_LABELS, 3, seed)
+    assert [len(part) for part in dealt] == [0, 30, 1, 89, 40]
+    expected = stratified_folds(np.where(absent, 0, UNKNOWN), 3, seed)
+    np.testing.assert_array_equal(np.concatenate(dealt), expected)
