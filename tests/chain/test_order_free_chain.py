@@ -17,6 +17,8 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision import SizedMarginals
+from xdcc.decision.calibration import margins_of
+from xdcc.decision.out_of_fold import mean_margins
 from xdcc.explain import feature_importance
 
 NAN = np.nan
@@ -127,6 +129,46 @@ def test_marginal_prediction_rounds_probabilities(model) -> None:
     rounding = copy(model).set_params(prediction="marginal")
     np.testing.assert_array_equal(rounding.predict(X_NEW), rounding.predict_proba(X_NEW) >= 0.5)
     np.testing.assert_array_equal(rounding.predict_proba(X_NEW), model.predict_proba(X_NEW))
+
+
+def test_subset_accuracy_scores_likely_and_known_labelsets(model) -> None:
+    scored = clone(MODEL).set_params(prediction="subset_accuracy").fit(X, Y)
+    np.testing.assert_array_equal(scored.predict_proba(X_NEW), copy(scored).predict_proba(X_NEW))
+    found, score = scored.predict(X_NEW), scored.labelset_score_
+    assert score.known.counts.sum() == 200
+    assert (found == Y_NEW).all(axis=1).mean() > (model.predict(X_NEW) == Y_NEW).all(
+        axis=1
+    ).mean() - 0.05
+
+    # All labelsets are candidates here, and the rule is what its text says.
+    log_odds = margins_of(scored.calibration_.proba(mean_margins(scored.estimators_, X_NEW, 4)))
+    alone = -np.logaddexp(0, np.where(ALL[:, np.newaxis] == 1, -log_odds, log_odds)).sum(axis=2).T
+    counts = {tuple(u): n for u, n in zip(score.known.labelsets, score.known.counts, strict=True)}
+    frequent = np.log1p([counts.get(tuple(y), 0) for y in ALL])
+    for joint, prior in ((1.0, 0.0), (0.5, 0.5), (0.0, 1.0)):
+        scored.labelset_score_ = score._replace(joint=joint, prior=prior)
+        total = joint * _log_probs(model, X_NEW) + (1 - joint) * alone + prior * frequent
+        same = (scored.predict(X_NEW) == ALL[total.argmax(axis=1)]).all(axis=1)
+        assert same.mean() == 1 if prior == 0 else same.mean() > 0.97
+    known = np.tile([NAN, 1, NAN, 0], (100, 1))
+    np.testing.assert_array_equal(scored.predict(X_NEW, known=known)[:, [1, 3]], known[:, [1, 3]])
+
+
+def test_where_nothing_can_be_predicted_the_most_frequent_labelset_is_best() -> None:
+    noise = np.random.default_rng(1).random((200, 3)) < np.array([0.8, 0.75, 0.3])
+    scored = clone(MODEL).set_params(prediction="subset_accuracy").fit(X, noise.astype(int))
+    share = (scored.predict(X_NEW) == [1, 1, 0]).all(axis=1).mean()
+    assert share > 0.8
+
+
+def test_subset_accuracy_has_to_be_asked_for_in_fit(model) -> None:
+    other = copy(model).set_params(prediction="subset_accuracy")
+    with pytest.raises(ValueError, match=r"needs weights that are chosen in fit: fit with it"):
+        other.predict(X_NEW)
+    labels = Y.astype(float)
+    labels[np.arange(200), np.arange(200) % 4] = NAN
+    with pytest.raises(ValueError, match=r"Every row of Y has an unknown label"):
+        clone(other).fit(X, labels)
 
 
 def test_order_leads_to_the_prediction(model) -> None:

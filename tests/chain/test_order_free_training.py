@@ -88,7 +88,7 @@ def test_losses_are_those_of_rows_that_were_left_out(monkeypatch) -> None:
     assert trained.booster is None
 
 
-def test_rows_are_repeated_less_often_where_memory_is_short(monkeypatch) -> None:
+def test_rows_are_repeated_less_often_where_there_are_many(monkeypatch) -> None:
     drawn = []
 
     def counted(n_rows, n_labels, rng):
@@ -101,4 +101,8 @@ def test_rows_are_repeated_less_often_where_memory_is_short(monkeypatch) -> None
     _train(COPIES, n_estimators=1)
     monkeypatch.setattr(order_free_training, "_MOST_BYTES", 1)
     _train(COPIES, n_estimators=1)
-    assert drawn == [1200, 400, 200]
+    monkeypatch.undo()
+    monkeypatch.setattr(order_free_training, "draw_revealed", counted)
+    monkeypatch.setattr(order_free_training, "_MOST_ROWS", 700)
+    _train(COPIES, n_estimators=1)
+    assert drawn == [1200, 400, 200, 600]

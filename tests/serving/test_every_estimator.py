@@ -50,6 +50,9 @@ WITH_CATEGORIES = {
     "order-free chain": OrderFreeChainClassifier(
         _booster(), n_estimators=5, learning_rate=0.3, cv=2, n_jobs=1
     ),
+    "order-free chain for subset accuracy": OrderFreeChainClassifier(
+        _booster(), n_estimators=5, learning_rate=0.3, cv=2, prediction="subset_accuracy", n_jobs=1
+    ),
     "order-free chain of the default": OrderFreeChainClassifier(
         n_estimators=2, cv=2, prediction="example_f1", n_jobs=1
     ),

@@ -5,7 +5,7 @@ are calibrated, to a booster that predicts labels from these margins and from la
 (``order_free_training.py``). What can be read from it is in ``order_free_inference.py``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -17,7 +17,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Choice, Number, Seed, Share, Threads, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Threads, check_domain
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
@@ -26,10 +26,12 @@ from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting.classifier import OBJECTIVE
+from xdcc.chain.labelset_score import Candidates, LabelsetScore
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.order_free_inference import (
     NO_LABEL,
     LabelStates,
+    Margins,
     draw_labelsets,
     probable_labelsets,
     walk_to,
@@ -39,15 +41,17 @@ from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.label_calibration import calibrate_labels
+from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
 from xdcc.decision.wrapper import ClassifierWrapper
 
-LabelsetPrediction = Literal["mode", "example_f1", "marginal"]
+LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 
 LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
 """What `predict` can be made to return."""
 
 _MAX_BIN = 64
+_FEW_ROWS = 10_000
 _BLOCK_ENTRIES = 2**20
 """Rows times labels times states of a row that are read at a time."""
 
@@ -71,23 +75,25 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     ----------
     estimator : classifier, default=None
         The first classifier, with `predict_proba` or `decision_function`. None is a
-        :class:`~xdcc.boosting.MultiLabelXGBClassifier` at a rate of 0.05 whose trees are searched
-        on one random combination of a random half of the labels; its number of iterations is found
-        out of fold.
+        :class:`~xdcc.boosting.MultiLabelXGBClassifier` whose trees are searched on one random
+        combination of a random half of the labels, at a rate of 0.05 and on 70 % of the rows each,
+        or with more than 10,000 rows at 0.3 and on 35 %; its number of iterations is found out of
+        fold.
     n_estimators : int, default=1000
         Largest number of boosting iterations for the labels' dependences; how many there are is
         found out of fold. Where labels do not depend on each other it may be none.
     max_depth : int, default=4
         Largest depth of these trees.
-    learning_rate : float, default=0.05
-        Factor by which their leaf values are shrunk.
+    learning_rate : float, default=None
+        Factor by which their leaf values are shrunk. None is 0.05, or 0.1 with more than 10,000
+        rows.
     reg_lambda : float, default=5.0
         Their L2 regularisation.
     subsample : float, default=0.7
         Share of the rows that is drawn for each of them.
     n_masks : int, default=10
-        How often a row is repeated, each time with other labels revealed; less often where the
-        rows would take more than 1 GiB.
+        How often a row is repeated, each time with other labels revealed; less often where that
+        would make more than 50,000 rows, or take more than 1 GiB.
     cv : int, default=5
         Number of folds, stratified by labels, for the first classifier and the number of
         iterations.
@@ -95,10 +101,13 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         How many partial labelsets of a row the search follows at most.
     n_draws : int, default=100
         Labelsets that are drawn for ``prediction="example_f1"``.
-    prediction : {"mode", "example_f1", "marginal"}, default="mode"
-        What `predict` returns: the most probable labelset; the labelset of the highest expected
-        example-based F1, on draws; or every label of probability at least 0.5. Can be changed
-        after `fit`.
+    prediction : {"mode", "subset_accuracy", "example_f1", "marginal"}, default="mode"
+        What `predict` returns: the most probable labelset; the one with the highest score of
+        joint, independent labels and frequency in training together
+        (:class:`~xdcc.chain.labelset_score.LabelsetScore`), the weights of which `fit` chooses if
+        it is told so; the labelset of the highest expected example-based F1, on draws; or every
+        label of probability at least 0.5. Can be changed after `fit` to any other than
+        "subset_accuracy".
     random_state : int, RandomState instance or None, default=None
         Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None
         is the seed 0.
@@ -116,6 +125,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     losses_ : list of float
         Mean log-loss of labels that are not revealed, in rows that were left out: before the first
         iteration, after it, and so on.
+    labelset_score_ : LabelsetScore
+        With ``prediction="subset_accuracy"``: `joint` and `prior`, the weights of its parts, and
+        the `known` labelsets.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
         Calibrated probabilities of the first classifier, out of fold.
     folds_ : int array of shape (n_samples,)
@@ -148,7 +160,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             "estimator": Anything(),
             "n_estimators": _AT_LEAST_1,
             "max_depth": _AT_LEAST_1,
-            "learning_rate": Number(low=0, low_open=True),
+            "learning_rate": Either(Number(low=0, low_open=True), None),
             "reg_lambda": Number(low=0),
             "subsample": Share(),
             "n_masks": _AT_LEAST_1,
@@ -164,7 +176,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     estimator: Any = field(default=None, kw_only=False)
     n_estimators: int = 1000
     max_depth: int = 4
-    learning_rate: float = 0.05
+    learning_rate: float | None = None
     reg_lambda: float = 5.0
     subsample: float = 0.7
     n_masks: int = 10
@@ -195,8 +207,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, or the data are not as
-            described.
+            If an argument is out of range, there are fewer rows than folds, the data are not as
+            described, or ``prediction="subset_accuracy"`` and every row has an unknown label.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
         """
@@ -205,7 +217,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         seed = seed_from(self.random_state) or 0
         folds = stratified_folds(labels, int(self.cv), seed)
         found = out_of_fold(
-            self._first_stage(seed),
+            self._first_stage(len(labels), seed),
             X,
             Y,
             folds,
@@ -218,17 +230,25 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         varied = self.calibration_.constant.varied
         self.booster_: xgb.Booster | None = None
         self.losses_: list[float] = []
+        self.__dict__.pop("labelset_score_", None)
         if varied.any():
+            own_margins = margins_of(proba[:, varied]).astype(np.float32)
+            own_labels = np.ascontiguousarray(labels[:, varied])
             trained = train_order_free(
-                margins_of(proba[:, varied]).astype(np.float32),
-                np.ascontiguousarray(labels[:, varied]),
+                own_margins,
+                own_labels,
                 weight,
                 folds,
-                self._booster_params(seed),
+                self._booster_params(len(labels), seed),
                 n_estimators=self.n_estimators,
                 n_masks=self.n_masks,
             )
             self.booster_, self.losses_ = trained.booster, trained.losses
+            if self.prediction == "subset_accuracy":
+                self.labelset_score_ = LabelsetScore.choose(
+                    self._held_out(trained.of_folds, own_margins, own_labels, weight, folds),
+                    KnownLabelsets.of(own_labels, weight),
+                )
         self.oof_proba_ = proba
         self.folds_ = folds
         self._seed = seed
@@ -390,13 +410,13 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier() if self.estimator is None else self.estimator
 
-    def _first_stage(self, seed: int) -> Any:
+    def _first_stage(self, n_rows: int, seed: int) -> Any:
         if self.estimator is not None:
             return self.estimator
         return MultiLabelXGBClassifier(
             n_estimators=1000,
-            learning_rate=0.05,
-            subsample=0.7,
+            learning_rate=0.05 if n_rows <= _FEW_ROWS else 0.3,
+            subsample=0.7 if n_rows <= _FEW_ROWS else 0.35,
             sketch_size=1,
             max_bin=_MAX_BIN,
             labels_per_tree=(self.n_labels_ + 1) // 2,
@@ -404,11 +424,14 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             n_jobs=self.n_jobs,
         )
 
-    def _booster_params(self, seed: int) -> dict[str, Any]:
+    def _booster_params(self, n_rows: int, seed: int) -> dict[str, Any]:
+        rate = self.learning_rate
+        if rate is None:
+            rate = 0.05 if n_rows <= _FEW_ROWS else 0.1
         params: dict[str, Any] = {
             "objective": OBJECTIVE,
             "max_depth": self.max_depth,
-            "eta": self.learning_rate,
+            "eta": rate,
             "lambda": self.reg_lambda,
             "subsample": self.subsample,
             "sketch_size": 1,
@@ -419,10 +442,38 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             params["nthread"] = self.n_jobs
         return params
 
+    def _held_out(
+        self,
+        boosters: Sequence[xgb.Booster | None],
+        margins: Margins,
+        Y: Labels,
+        weight: NDArray[np.float32] | None,
+        folds: NDArray[np.intp],
+    ) -> Iterator[tuple[Candidates, Labels, NDArray[np.float32]]]:
+        """Find candidates for the rows that were left out in training, fold by fold."""
+        weight = np.ones(len(Y), np.float32) if weight is None else weight
+        is_whole = ~np.isnan(Y).any(axis=1) & (weight > 0)
+        for fold, booster in enumerate(boosters):
+            others, rows = is_whole & (folds != fold), is_whole & (folds == fold)
+            if not others.any() or not rows.any():
+                continue
+            known = KnownLabelsets.of(Y[others], weight[others])
+            places = np.flatnonzero(rows)
+            for block in row_blocks((len(places), Y.shape[1] * self.n_beams), _BLOCK_ENTRIES):
+                here = places[block]
+                states = LabelStates(booster, margins[here], np.full_like(Y[here], np.nan))
+                found = Candidates.find(states.take, margins[here], known, self.n_beams)
+                yield found, Y[here], weight[here]
+
     def _begin_reading(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""
         check_is_fitted(self, self._fitted_attribute)
         self._check_params()
+        needs_score = self.prediction == "subset_accuracy" and self.calibration_.varies.any()
+        if needs_score and not hasattr(self, "labelset_score_"):
+            raise ValueError(
+                "prediction='subset_accuracy' needs weights that are chosen in fit: fit with it."
+            )
         margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
         margins = margins[:, self.calibration_.constant.varied]
         if known is None:
@@ -464,6 +515,11 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         for rows, states in self._states(margins, given):
             if self.prediction == "mode":
                 labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
+            elif self.prediction == "subset_accuracy":
+                score = self.labelset_score_
+                start = margins[rows].astype(np.float32)
+                found = Candidates.find(states.take, start, score.known, self.n_beams)
+                labels[rows, varied] = found.best(score.joint, score.prior)
             else:
                 draws = self._with_constant(
                     draw_labelsets(states, self.n_draws, rng), given[rows], rng

@@ -41,6 +41,8 @@ _BYTES_PER_LABEL = 64
 """What a label of a repeated row takes: bins, gradient, and the margins of six boosters."""
 
 _MOST_BYTES = 2**30
+_MOST_ROWS = 50_000
+"""More rows, repeated ones included, take longer and are worth little."""
 
 
 class OrderFreeBoosters(NamedTuple):
@@ -89,14 +91,16 @@ def train_order_free(
     n_estimators : int
         Largest number of iterations.
     n_masks : int
-        How often a row is repeated; less often where it would take more than 1 GiB.
+        How often a row is repeated; less often where that would make more than 50,000 rows, or
+        take more than 1 GiB.
 
     Returns
     -------
     OrderFreeBoosters
     """
     n_rows, n_labels = Y.shape
-    n_masks = min(n_masks, max(1, _MOST_BYTES // (_BYTES_PER_LABEL * n_rows * n_labels)))
+    most = min(_MOST_ROWS, _MOST_BYTES // (_BYTES_PER_LABEL * n_labels))
+    n_masks = min(n_masks, max(1, most // n_rows))
     rng = np.random.default_rng(params["seed"])
     revealed = draw_revealed(n_rows * n_masks, n_labels, rng)
     # A block of all rows for each mask.

@@ -96,6 +96,27 @@ class PosteriorBlock:
         score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
         return self._known.labelsets[score.argmax(axis=0)]
 
+    def likeliest(self, n_most: int, prior: float) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
+        """Find some labelsets of a high posterior with t = 1.
+
+        Parameters
+        ----------
+        n_most : int
+            How many for each row; at most as many as there are.
+        prior : float
+            The exponent a.
+
+        Returns
+        -------
+        row : int array of shape (n_rows * n_most,)
+            The rows, from 0, in order.
+        labelsets : int8 array of shape (n_rows * n_most, n_labels)
+            Those of the row, in no order.
+        """
+        score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
+        likely = np.argpartition(-score, n_most - 1, axis=0)[:n_most].T
+        return np.repeat(np.arange(len(likely)), n_most), self._known.labelsets[likely.ravel()]
+
     def probabilities(self, temperature: float, prior: float) -> Floats:
         """Compute the posterior.
 

@@ -41,6 +41,7 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.labelset_score import LabelsetScore
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.design import Design
@@ -264,6 +265,9 @@ def _check_order_free(model: OrderFreeChainClassifier) -> None:
     n_varied = int(model.calibration_.constant.varied.sum())
     if model.booster_ is not None:
         check_boosters([model.booster_], 2 * n_varied, n_varied)
+    if hasattr(model, "labelset_score_"):
+        known = model.labelset_score_.known
+        require(known.labelsets.shape == (len(known.counts), n_varied), "labelset_score_")
 
 
 def _check_thresholds(model: ThresholdClassifier) -> None:
@@ -413,6 +417,7 @@ _KNOWN = (
     _classifier(
         OrderFreeChainClassifier,
         _check_order_free,
+        {"labelset_score_": LabelsetScore},
         estimators_=list[BaseEstimator],
         calibration_=LabelCalibration,
         booster_=xgb.Booster | None,
@@ -460,6 +465,11 @@ _KNOWN = (
     KnownClass(
         LabelCosts,
         {"false_positive": Any, "false_negative": Any},
+        constructed=True,
+    ),
+    KnownClass(
+        LabelsetScore,
+        {"joint": float, "prior": float, "known": KnownLabelsets},
         constructed=True,
     ),
     KnownClass(
