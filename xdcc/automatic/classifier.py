@@ -96,8 +96,8 @@ class MultiLabelClassifier(DecidingEnsemble):
     >>> model.predict(data.X[200:]).shape
     (100, 4)
     >>> table = pd.DataFrame(model.summary_)
-    >>> table.chosen.sum(), table.share.sum()
-    (1, 1.0)
+    >>> table.columns[:4].tolist(), int(table.chosen.sum())
+    (['candidate', 'rounds', 'log_loss', 'rule'], 1)
     """
 
     _domains = MappingProxyType(
