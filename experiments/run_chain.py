@@ -1,12 +1,14 @@
-"""The chain driver: train and evaluate XDCC and its baselines on one data set.
+"""The chain driver: train and evaluate XDCC, its baselines and `auto` on one data set.
 
     python experiments/run_chain.py                       # embedded data, no file needed
+    python experiments/run_chain.py -m auto --measure subset_accuracy
+    python experiments/run_chain.py -f mine.csv --labels "red,green" -m auto,br
     python experiments/run_chain.py -f emotions -m dcc,sxgb,br -d 6 -r 50 -p "{'eta': 0.1}"
 
 The options are those of the paper's script `train_dcc.py`, by their names and letters, and
-``--data-dir``, ``--seed`` and ``--out``. The folder ``--out`` receives one JSON record per model
-(seed, versions, parameters, times, measures, for XDCC after each round), a figure of the measures
-per round, and the predictions.
+``--measure``, ``--labels``, ``--data-dir``, ``--seed`` and ``--out``. The folder ``--out`` receives
+one JSON record per model (seed, versions, parameters, times, measures, for XDCC after each round),
+a figure of the measures per round, and the predictions.
 """
 
 import sys

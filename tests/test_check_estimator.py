@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.baselines import (
     HOMER,
     LPBR,
@@ -43,6 +44,7 @@ ESTIMATORS = [
     ThresholdClassifier(BinaryRelevance(n_estimators=3, n_jobs=1), method="per_label"),
     TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1)),
     TunedDecisionClassifierCV(BinaryRelevance(n_estimators=3, n_jobs=1), ensemble=False),
+    MultiLabelClassifier(cv=2, n_jobs=1),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
@@ -124,6 +126,8 @@ def _expected_failures(estimator: BaseEstimator) -> dict[str, str]:
         failures = failures | CHOSEN_THRESHOLDS
     if isinstance(estimator, TunedDecisionClassifierCV):
         failures = failures | CHOSEN_RULE
+    if isinstance(estimator, MultiLabelClassifier):
+        failures = failures | CHOSEN_THRESHOLDS
     if _limits_number(estimator):
         failures = failures | LIMITED_NUMBER
     if _predicts_labelsets(estimator):

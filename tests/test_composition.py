@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.baselines import (
     HOMER,
     LPBR,
@@ -73,6 +74,7 @@ ESTIMATORS = [
     ThresholdClassifier(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
     TunedDecisionClassifierCV(MultiLabelXGBClassifier(n_estimators=3, n_jobs=1), cv=2),
     TunedDecisionClassifierCV(_SEEDED_TREE, cv=2, ensemble=False, n_jobs=1),
+    MultiLabelClassifier(cv=2, n_jobs=1),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=3, random_state=0, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 GROUND = {"base", "kernels"}
 METHODS = {"baselines", "boomer", "boosting", "chain", "ctbn", "lacovac", "rdt"}
 BELOW_METHODS = {*GROUND, "metrics", "decision"}
-METHODS_AND_BELOW = {*METHODS, *BELOW_METHODS, "scoring", "data"}
+METHODS_AND_BELOW = {*METHODS, *BELOW_METHODS, "automatic", "scoring", "data"}
 
 MAY_KNOW = {
     "base": {"kernels"},
@@ -27,6 +27,7 @@ MAY_KNOW = {
     "decision": {"base", "metrics"},
     **dict.fromkeys(METHODS, BELOW_METHODS),
     "chain": {*BELOW_METHODS, "boosting"},
+    "automatic": {*BELOW_METHODS, "boosting"},
     "explain": METHODS_AND_BELOW,
     "serving": METHODS_AND_BELOW,
     "dask": METHODS_AND_BELOW,

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
+    from xdcc import automatic as automatic
     from xdcc import base as base
     from xdcc import baselines as baselines
     from xdcc import boomer as boomer
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc import rdt as rdt
     from xdcc import scoring as scoring
     from xdcc import serving as serving
+    from xdcc.automatic import MultiLabelClassifier as MultiLabelClassifier
     from xdcc.baselines import HOMER as HOMER
     from xdcc.baselines import LPBR as LPBR
     from xdcc.baselines import BinaryRelevance as BinaryRelevance
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
 __version__: str
 
 _HOMES = {
+    "MultiLabelClassifier": "automatic",
     "HOMER": "baselines",
     "LPBR": "baselines",
     "BinaryRelevance": "baselines",

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OrdinalEncoder
 
+from chain_driver.own_data import is_own_data, load_own_data
 from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
 from xdcc.data.registry import DATASETS
 
@@ -50,6 +51,11 @@ def load(options: Namespace) -> Parts:
 
 def _load_split(options: Namespace) -> Parts:
     name = options.filename
+    if is_own_data(name):
+        own = load_own_data(Path(name), options.labels, options.num_labels)
+        return _split(own, options.seed)
+    if options.labels:
+        raise ValueError("--labels are for a CSV or Parquet file, whose path is -f")
     if name.lower() not in dataset_names():
         root = options.data_dir or Path(os.environ.get("XDCC_DATA", "."))
         folder = root / name if (root / name).is_dir() else root
@@ -66,14 +72,16 @@ def _load_split(options: Namespace) -> Parts:
     info = DATASETS.get(name.lower())
     if info is None or info.n_test:
         train, test = load_dataset(name, "train"), load_dataset(name, "test")
-    else:  # published in one file: a part of our own
-        data = load_dataset(name)
-        parts = train_test_split(
-            np.arange(len(data)), test_size=TEST_SHARE, random_state=options.seed
-        )
-        train, test = (data[np.sort(part)] for part in parts)
+    else:  # published in one file
+        train, test = _split(load_dataset(name), options.seed)
     if options.num_labels not in (None, train.n_labels):
         raise ValueError(f"{name} has {train.n_labels} labels, not {options.num_labels}")
+    return train, test
+
+
+def _split(data: MultiLabelDataset, seed: int) -> Parts:
+    parts = train_test_split(np.arange(len(data)), test_size=TEST_SHARE, random_state=seed)
+    train, test = (data[np.sort(part)] for part in parts)
     return train, test
 
 

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc import metrics
+from xdcc import MultiLabelClassifier, metrics
 from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.data import MultiLabelDataset
+from xdcc.decision import TunedDecisionClassifierCV
 
 MEASURES = ("hamming_accuracy", "subset_accuracy", "example_f1", "micro_f1", "macro_f1")
 """What is measured of each prediction, by its name in `xdcc.metrics`."""
 
 PREDICTIONS = ("cumulated", "standard")
 """The readings of a dynamic chain, each a row of the table."""
+
+PROPAGATION = {"dcc": "in_sample", "dcc-oof": "cross_val"}
+"""The dynamic chains, and how their boosters see labels in training."""
 
 type Measures = dict[str, float]
 type RoundCallback = Callable[[int, int, float], None]
@@ -96,7 +100,7 @@ class Trainer:
         self.booster_params = own_options | options.parameters
         if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
             self.booster_params["learning_rate"] = self.booster_params.pop("eta")
-        self._chain: tuple[DynamicChainClassifier, float] | None = None
+        self._chains: dict[str, tuple[DynamicChainClassifier, float]] = {}
 
     def run(self, model: str) -> Result:
         """Train and evaluate a model.
@@ -110,52 +114,62 @@ class Trainer:
         -------
         Result
         """
-        if model == "dcc":
-            return self._run_dynamic_chain()
-        if model == "sxgb":
-            estimator = MultiLabelXGBClassifier(
-                split_method=self.options.split, **self.booster_params
-            )
-        elif model == "br":
-            estimator = BinaryRelevance(**self.booster_params)
-        else:
-            estimator = ClassifierChain(order=self._order(model), **self.booster_params)
+        if model in PROPAGATION:
+            return self._run_dynamic_chain(model)
+        estimator = self._estimator(model)
         fit_seconds = _seconds(lambda: estimator.fit(self.train.X, self.train.Y))
         start = time.perf_counter()
-        Y_proba = estimator.predict_proba(self.evaluation.X)
+        Y_pred = estimator.predict(self.evaluation.X)
         predict_seconds = time.perf_counter() - start
-        arrays: dict[str, NDArray[Any]] = {"Y_proba": Y_proba}
+        arrays: dict[str, NDArray[Any]] = {
+            "Y_pred": Y_pred,
+            "Y_proba": estimator.predict_proba(self.evaluation.X),
+        }
         if isinstance(estimator, ClassifierChain):
             arrays["order"] = estimator.order_
+        parameters = estimator.get_params()
         return Result(
-            estimator.get_params(),
+            {name: value for name, value in parameters.items() if name != "estimator"},
             fit_seconds,
             predict_seconds,
-            {model: self._measure(Y_proba >= 0.5)},
+            {model: self._measure(Y_pred)},
             arrays=arrays,
         )
 
+    def _estimator(self, model: str) -> Any:
+        seed, measure = self.options.seed, self.options.measure
+        if model == "auto":
+            return MultiLabelClassifier(measure, random_state=seed)
+        booster = MultiLabelXGBClassifier(split_method=self.options.split, **self.booster_params)
+        if model == "sxgb":
+            return booster
+        if model == "ml-xgb-tuned":
+            return TunedDecisionClassifierCV(booster, measure=measure, random_state=seed)
+        if model == "br":
+            return BinaryRelevance(**self.booster_params)
+        return ClassifierChain(order=self._order(model), **self.booster_params)
+
     def _order(self, model: str) -> Any:
         if model == "cc-dcc":
-            chain, _ = self._dynamic_chain()
+            chain, _ = self._dynamic_chain("dcc")
             return chain_order_of(chain, self.train.X)
         return {"cc-rand": "random", "cc-freq": "frequent", "cc-rare": "rare"}[model]
 
-    def _dynamic_chain(self) -> tuple[DynamicChainClassifier, float]:
-        if self._chain is None:
+    def _dynamic_chain(self, model: str) -> tuple[DynamicChainClassifier, float]:
+        if model not in self._chains:
             chain = DynamicChainClassifier(
                 chain_length=self.options.chain_length,
                 split_method=self.options.split,
-                **{"propagate": "in_sample"} | self.booster_params,
+                **{"propagate": PROPAGATION[model]} | self.booster_params,
             )
             seconds = _seconds(
                 lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)
             )
-            self._chain = chain, seconds
-        return self._chain
+            self._chains[model] = chain, seconds
+        return self._chains[model]
 
-    def _run_dynamic_chain(self) -> Result:
-        chain, fit_seconds = self._dynamic_chain()
+    def _run_dynamic_chain(self, model: str) -> Result:
+        chain, fit_seconds = self._dynamic_chain(model)
         X = self.evaluation.X
         parameters = chain.get_params()
         predict_seconds = _seconds(lambda: chain.predict(X))
@@ -164,7 +178,7 @@ class Trainer:
         rounds = {}
         for prediction in PREDICTIONS:
             chain.set_params(prediction=prediction)
-            rounds[f"dcc {prediction}"] = [self._measure(Y) for Y in chain.staged_predict(X)]
+            rounds[f"{model} {prediction}"] = [self._measure(Y) for Y in chain.staged_predict(X)]
             arrays[f"Y_proba_{prediction}"] = chain.predict_proba(X)
         chain.set_params(prediction=parameters["prediction"])
         last = {row: measures[-1] for row, measures in rounds.items()}

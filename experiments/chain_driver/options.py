@@ -1,4 +1,4 @@
-"""The driver's command line: the options of the paper's `train_dcc.py`, and three more."""
+"""The driver's command line: the options of the paper's `train_dcc.py`, and five more."""
 
 import argparse
 import ast
@@ -6,16 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
+from xdcc.decision.measures import MeasureName
 
 MODELS = {
+    "auto": "the best of some boosters, decided for --measure (MultiLabelClassifier)",
     "dcc": "the dynamic chain (XDCC)",
+    "dcc-oof": "the dynamic chain, trained on out-of-fold predictions",
     "sxgb": "a single multi-label booster (ML-XGB)",
+    "ml-xgb-tuned": "the same, calibrated and decided for --measure",
     "br": "binary relevance, default XGBoost per label",
     "cc-rand": "classifier chain in a random order",
     "cc-freq": "classifier chain, frequent labels first",
     "cc-rare": "classifier chain, rare labels first",
     "cc-dcc": "classifier chain in the order of a trained dynamic chain",
 }
+
+DEFAULT_MODELS = ["auto", "dcc", "sxgb", "br", "cc-rand"]
 
 
 def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
@@ -26,13 +32,17 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("-f", "--filename", default="digits", metavar="NAME",
-        help="data set: a known name, or the NAME of NAME-train.arff and NAME-test.arff in "
-        "--data-dir (default: digits, which is embedded)")  # fmt: skip
+        help="data set: a known name, the NAME of NAME-train.arff and NAME-test.arff in "
+        "--data-dir, or the path of one file, .arff, .csv or .parquet, of which a third is "
+        "evaluated on (default: digits, which is embedded)")  # fmt: skip
     add("-l", "--num_labels", type=int, metavar="N",
         help="number of labels, the last N attributes; not needed with an XML, with a MEKA header "
         "or for a known name")  # fmt: skip
-    add("-m", "--models", type=_models, default=["dcc", "sxgb", "br", "cc-rand"], metavar="LIST",
-        help=f"comma-separated, of {', '.join(MODELS)} (default: dcc,sxgb,br,cc-rand)")  # fmt: skip
+    add("--labels", type=_names, default=[], metavar="LIST",
+        help="comma-separated columns of a CSV or Parquet file that are labels")  # fmt: skip
+    add("-m", "--models", type=_models, default=DEFAULT_MODELS, metavar="LIST",
+        help=f"comma-separated, of {', '.join(MODELS)} "
+        f"(default: {','.join(DEFAULT_MODELS)})")  # fmt: skip
     add("-v", "--validation", type=_percentage, default=0, metavar="PERCENT",
         help="evaluate on the first PERCENT of the training rows and train on the others; "
         "0 (default): evaluate on the test rows")  # fmt: skip
@@ -49,6 +59,8 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     add("-p", "--parameters", type=_dictionary, default={}, metavar="DICT",
         help="further XGBoost parameters of every booster, for example \"{'eta': 0.1}\"; "
         "eta is 0.3 by default")  # fmt: skip
+    add("--measure", type=_measure, default="example_f1", metavar="NAME",
+        help="what auto and ml-xgb-tuned are to make high (default: example_f1)")  # fmt: skip
     add("-t", "--features_to_transform", type=_names, default=[], metavar="LIST",
         help="comma-separated features to encode by the rank of their value; nominal ones that "
         "are not listed are encoded by the position of the category in the file")  # fmt: skip
@@ -86,6 +98,13 @@ def _split_method(text: str) -> str:
         numbers = ", ".join(f"{number} ({n})" for number, n in SPLIT_METHOD_NUMBERS.items())
         raise argparse.ArgumentTypeError(f"{text!r} is no split method; it is one of {numbers}")
     return name
+
+
+def _measure(text: str) -> str:
+    domain = MeasureName()
+    if not domain.accepts(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no measure; it has to be {domain}")
+    return text
 
 
 def _dictionary(text: str) -> dict[str, Any]:

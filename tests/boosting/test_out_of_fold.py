@@ -118,3 +118,17 @@ def test_bad_input() -> None:
         _classifier(n_estimators=0).out_of_fold(X, Y, FOLDS)
     with pytest.raises(ValueError, match=r"folds has the shape \(3,\); it has to be \(150,\)"):
         _classifier().out_of_fold(X, Y, FOLDS[:3])
+
+
+def test_training_ends_when_it_is_told_to() -> None:
+    asked: list[int] = []
+
+    def should_end(n_iterations: int) -> bool:
+        asked.append(n_iterations)
+        return n_iterations == 4
+
+    found = _classifier().out_of_fold(X, Y, FOLDS, should_end=should_end)
+    assert asked == [1, 2, 3, 4]
+    expected = _classifier(n_estimators=4).out_of_fold(X, Y, FOLDS)
+    np.testing.assert_array_equal(found.proba, expected.proba)
+    assert found.unfitted.n_estimators == expected.unfitted.n_estimators <= 4

@@ -15,7 +15,7 @@ from xdcc.decision import (
     best_threshold,
     best_thresholds_per_label,
 )
-from xdcc.decision.rule_choice import choose_rule
+from xdcc.decision.rule_choice import choose_rule, compare, try_rules
 from xdcc.decision.rules import (
     RULE_NAMES,
     F1Maximiser,
@@ -216,3 +216,24 @@ def test_f1_maximisers_say_what_they_are():
     assert (
         repr(F1Maximiser(known, 0.5, 0.25)) == "F1Maximiser(temperature=0.5, prior=0.25, beta=1.0)"
     )
+
+
+def test_trials_are_compared_on_the_same_draws():
+    Y, proba, folds, _ = drawn()
+    trials = [
+        try_rules(Y, p, folds, measure="example_f1", names=["label_wise", "threshold"])
+        for p in (proba, 1 - proba)
+    ]
+    together = compare(trials, "example_f1", seed=5)
+    alone = [compare([trial], "example_f1", seed=5) for trial in trials]
+    assert_array_equal(together.scores, np.concatenate([one.scores for one in alone]))
+    for part in ("drawn", "left_out"):
+        assert_array_equal(
+            getattr(together.draws, part), np.hstack([getattr(one.draws, part) for one in alone])
+        )
+    best = together.best()
+    assert best == np.argmax(together.scores) < 2
+    handicap = np.array([1.0, 1.0, 0.0, 0.0])
+    assert together.best(handicap) == 2 + np.argmax(together.scores[2:])
+    every = np.arange(4)
+    assert_array_equal(together.draws.estimate(every, handicap), together.draws.estimate(every[2:]))

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 FAST = ("-d", 3, "-r", 3)
@@ -37,14 +38,14 @@ def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     done = run_script("run_chain.py")
     assert done.returncode == 0, done.stderr
     assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
-    for row in ("dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
+    for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
         assert row in done.stdout
     assert "dcc: " in done.stderr  # progress
     assert "round 7 of 7" in done.stderr
     folder = tmp_path / "results" / "digits"
     written = {file.name for file in folder.iterdir()}
     assert written == {
-        *(f"{model}.json" for model in ("dcc", "sxgb", "br", "cc-rand")),
+        *(f"{model}.json" for model in ("auto", "dcc", "sxgb", "br", "cc-rand")),
         "predictions.npz",
         "rounds.png",
     }
@@ -81,6 +82,21 @@ def test_all_models_and_options(run_script, tmp_path):
     assert record(folder, "dcc")["data"]["evaluated_on"] == "validation rows"
 
 
+def test_decided_for_a_measure(run_script, tmp_path):
+    args = ("-m", "auto,ml-xgb-tuned,sxgb,dcc-oof", "--measure", "subset_accuracy", "--out", "here")
+    done = run_script("run_chain.py", *FAST, *args)
+    assert done.returncode == 0, done.stderr
+    auto, tuned, plain = (
+        record(tmp_path / "here", model) for model in ("auto", "ml-xgb-tuned", "sxgb")
+    )
+    assert auto["parameters"]["measure"] == tuned["parameters"]["measure"] == "subset_accuracy"
+    assert tuned["parameters"]["estimator__n_estimators"] == 3
+    found = [run["measures"][run["model"]]["subset_accuracy"] for run in (auto, tuned, plain)]
+    assert found[0] > found[1] >= found[2]
+    assert record(tmp_path / "here", "dcc-oof")["parameters"]["propagate"] == "cross_val"
+    assert "dcc-oof cumulated" in done.stdout
+
+
 def test_same_seed_same_measures(run_script, tmp_path):
     for out in ("a", "b"):
         args = ("-m", "dcc,cc-rand", "-p", "{'subsample': 0.7}", "--out", out)
@@ -109,11 +125,65 @@ def test_files_and_transformed_features(run_script, toys, features, accuracy):
     assert measures["hamming_accuracy"] > accuracy
 
 
+@pytest.fixture
+def table(tmp_path):
+    """A table of one's own, with text, missing values and an unknown label."""
+    rng = np.random.default_rng(0)
+    colour, size = rng.choice(["red", "green", "blue"], 90), rng.normal(size=90)
+    frame = pd.DataFrame({"colour": colour, "size": size.round(3), "soft": colour == "red"})
+    frame["round"] = (size > 0).astype(float)
+    frame.loc[3, "size"] = frame.loc[5, "round"] = np.nan
+    frame.loc[7, "colour"] = None
+    return frame
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_own_data_by_a_path(run_script, tmp_path, table, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+        table.to_parquet(tmp_path / "mine.parquet")
+    else:
+        table.to_csv(tmp_path / "mine.csv", index=False)
+    args = ("-f", f"mine.{suffix}", "--labels", "soft, round", "-m", "sxgb", "--out", "here")
+    done = run_script("run_chain.py", *args)
+    assert done.returncode == 0, done.stderr
+    assert "mine: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
+    measures = record(tmp_path / "here", "sxgb")["measures"]["sxgb"]
+    assert measures["hamming_accuracy"] > 0.85
+    assert record(tmp_path / "here", "sxgb")["data"]["labels"] == ["soft", "round"]
+
+
+def test_own_arff_by_a_path(run_script, toys):
+    done = run_script("run_chain.py", "-f", "toys-train.arff", "-l", 2, "-m", "br", *FAST)
+    assert done.returncode == 0, done.stderr
+    assert "40 rows to train on, 20 to evaluate on, 2 features, 2 labels" in done.stdout
+
+
+def test_what_own_data_lack_is_said(run_script, tmp_path, table):
+    table.to_csv(tmp_path / "mine.csv", index=False)
+    table[["soft"]].to_csv(tmp_path / "labels.csv", index=False)
+    (tmp_path / "mine.arff").write_text(ARFF)
+    for args, message in [
+        (("-f", "mine.csv"), "mine.csv needs --labels"),
+        (("-f", "mine.csv", "--labels", "soft,hard"), "mine has no column 'hard'; it has 'colour'"),
+        (("-f", "mine.csv", "--labels", "soft,size"), "the label 'size' of row 0 is "),
+        (("-f", "labels.csv", "--labels", "soft"), "every column of labels is a label"),
+        (("-f", "other.parquet", "--labels", "soft"), "there is no file other.parquet"),
+        (("-f", "mine.arff", "--labels", "soft"), "--labels are columns of a CSV or Parquet file"),
+        (("--labels", "soft"), "--labels are for a CSV or Parquet file"),
+    ]:
+        done = run_script("run_chain.py", *args)
+        assert done.returncode != 0
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-m", "dcc,xyz"], "unknown model xyz; known are dcc, sxgb"),
+        (["-m", "dcc,xyz"], "unknown model xyz; known are auto, dcc"),
         (["-s", "7"], "'7' is no split method; it is one of 1 (maxGain)"),
+        (["--measure", "f1"], "'f1' is no measure; it has to be one of 'example_f1'"),
         (["-p", "eta=1"], "'eta=1' is no Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}"], "etta"),
         (["-p", "{'eta': 1, 'learning_rate': 0.5}"], "learning_rate"),

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
+from xdcc.automatic import MultiLabelClassifier
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.baselines import (
     HOMER,
@@ -83,6 +84,7 @@ WITH_CATEGORIES = {
         cv=2,
         random_state=0,
     ),
+    "automatic": MultiLabelClassifier(cv=2, n_jobs=1),
     "thresholds of a chain": ThresholdClassifier(
         DynamicChainClassifier(n_estimators=2, max_depth=2, n_jobs=1), cv=2, random_state=0
     ),

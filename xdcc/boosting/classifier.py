@@ -6,6 +6,7 @@ learning itself happens in the plugin (``plugins/multilabel``).
 """
 
 import os
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -293,6 +294,7 @@ int, default="sumGain"
         sample_weight: Any = None,
         *,
         patience: int = 25,
+        should_end: Callable[[int], bool] | None = None,
     ) -> OutOfFold:
         """Train a booster without each fold; the folds tell how many iterations are best.
 
@@ -306,6 +308,8 @@ int, default="sumGain"
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
             fallen for so many iterations, or after `n_estimators` iterations.
+        should_end : callable, optional
+            Is asked after every iteration, with their number; training ends when it says True.
 
         Returns
         -------
@@ -329,7 +333,7 @@ int, default="sumGain"
             # What was chosen is chosen for the folds' models and for the one that follows, too.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
             model.set_params(**found)
-        return train_out_of_fold(model, data, params, folds, patience)
+        return train_out_of_fold(model, data, params, folds, patience, should_end)
 
     def get_booster(self) -> xgb.Booster:
         """Return the trees, by the name that XGBoost's own estimators use.

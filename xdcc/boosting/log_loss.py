@@ -27,7 +27,7 @@ class LogLoss:
         self._sign = np.where(Y == 1, np.float32(-1), np.float32(1))
         self._weight = np.where(np.isnan(Y), np.float32(0), of_rows[:, np.newaxis])
 
-    def __call__(self, margins: NDArray[np.float32]) -> float:
+    def __call__(self, margins: NDArray[np.floating]) -> float:
         """Add up the loss of margins of shape (n_samples, n_labels)."""
         z = margins * self._sign
         np.logaddexp(z, np.float32(0), out=z)

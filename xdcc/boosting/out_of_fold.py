@@ -9,6 +9,7 @@ weight 0 for a booster, and the updater passes over them.
 """
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def train_out_of_fold(
     params: dict[str, Any],
     folds: NDArray[np.intp],
     patience: int,
+    should_end: Callable[[int], bool] | None = None,
 ) -> OutOfFold:
     """Train a booster without each fold, with as many iterations as are best for all together.
 
@@ -45,6 +47,8 @@ def train_out_of_fold(
         Fold of each row, from 0.
     patience : int
         End when the log-loss has not fallen for so many iterations.
+    should_end : callable, optional
+        Is asked after every iteration, with their number.
 
     Returns
     -------
@@ -79,12 +83,17 @@ def train_out_of_fold(
         for booster, rows in zip(boosters, held_out, strict=True):
             matrix.set_weight(np.where(rows, np.float32(0), weight))
             booster.update(matrix, iteration)
-            margins[rows] = booster.predict(matrix, output_margin=True, strict_shape=True)[rows]
+            of_all = booster.predict(
+                matrix, output_margin=True, strict_shape=True, validate_features=False
+            )
+            margins[rows] = of_all[rows]
         now = loss(margins)
         if now < best_loss:
             best_loss, n_best = now, iteration + 1
             margins, best_margins = best_margins, margins
         elif iteration + 1 - n_best >= patience:
+            break
+        if should_end is not None and should_end(iteration + 1):
             break
     # Where no label is known out of fold, the log-loss says nothing: take what was asked for.
     n_best = n_best or estimator.n_estimators

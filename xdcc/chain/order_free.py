@@ -35,10 +35,10 @@ from xdcc.chain.order_free_inference import (
     walk_to,
 )
 from xdcc.chain.order_free_training import train_order_free
-from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
-from xdcc.decision.constant_labels import ConstantLabels
+from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.decision.label_calibration import calibrate_labels
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
 from xdcc.decision.wrapper import ClassifierWrapper
 
@@ -108,8 +108,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     ----------
     estimators_ : list of estimators
         The first classifier, trained without each fold. They predict together.
-    calibration_ : PlattScaling
-        `slope` and `intercept` of each label that varies.
+    calibration_ : LabelCalibration
+        `slope` and `intercept` of each label; 1 and 0 for one that is constant.
     booster_ : xgboost.Booster or None
         Adds to the calibrated margins. Its features are the margins of the labels that vary, then
         these labels themselves, missing where they are not known. None if there is nothing to add.
@@ -201,7 +201,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             If the installed XGBoost has no multi-label plugin.
         """
         require_plugin(type(self).__name__)
-        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
         seed = seed_from(self.random_state) or 0
         folds = stratified_folds(labels, int(self.cv), seed)
         found = out_of_fold(
@@ -213,21 +213,14 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             sample_weight=weight,
             n_jobs=self.n_jobs,
         )
-        constant = ConstantLabels.of(labels, weight)
-        varied = constant.varied
-        proba = np.asarray(found.proba, dtype=np.float64)
-        self.calibration_ = PlattScaling(np.ones(0), np.zeros(0))
+        margins = margins_of(found.proba)
+        self.calibration_, proba = calibrate_labels(margins, labels, weight, folds)
+        varied = self.calibration_.varies
         self.booster_: xgb.Booster | None = None
         self.losses_: list[float] = []
         if varied.any():
-            row_weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
-            calibrated = calibrate(
-                margins_of(proba[:, varied]), labels[:, varied], row_weight, folds
-            )
-            self.calibration_ = calibrated.scaling
-            proba[:, varied] = calibrated.proba
             trained = train_order_free(
-                margins_of(calibrated.proba).astype(np.float32),
+                margins_of(proba[:, varied]).astype(np.float32),
                 np.ascontiguousarray(labels[:, varied]),
                 weight,
                 folds,
@@ -236,9 +229,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
                 n_masks=self.n_masks,
             )
             self.booster_, self.losses_ = trained.booster, trained.losses
-        self.oof_proba_ = constant.in_proba(proba)
+        self.oof_proba_ = proba
         self.folds_ = folds
-        self._constant = constant
         self._seed = seed
         self.estimators_ = found.estimators
         return self
@@ -322,8 +314,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         for rows, states in self._states(margins, np.full_like(truth, np.nan)):
             for step in walk_to(states, self._of_varied(truth[rows])):
                 total[rows] += step.log_prob
-        constant = ~self._constant.varied
-        proba, y = self._constant.proba[constant], truth[:, constant]
+        constant = ~self.calibration_.varies
+        proba, y = self.calibration_.constant.proba[constant], truth[:, constant]
         return total + np.nansum(np.log(np.abs(1 - y - proba)), axis=1)
 
     def sample(
@@ -361,7 +353,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         margins, given = self._begin_reading(X, known)
         check_domain("n_samples", n_samples, _AT_LEAST_1)
         rng = np.random.default_rng(seed_from(random_state))
-        if not self._constant.varied.any():
+        if not self.calibration_.varies.any():
             nothing = np.empty((len(given), n_samples, 0), dtype=np.int8)
             return self._with_constant(nothing, given, rng)
         drawn = np.empty((len(given), n_samples, self.n_labels_), dtype=np.int8)
@@ -388,7 +380,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
         order = np.full(given.shape, NO_LABEL, dtype=np.intp)
         values = np.full(given.shape, np.nan, dtype=np.float32)
-        position = np.flatnonzero(self._constant.varied)
+        position = np.flatnonzero(self.calibration_.varies)
         for rows, states in self._states(margins, given):
             for step, decision in enumerate(walk_to(states, labels[rows])):
                 order[rows, step] = position[decision.label]
@@ -431,8 +423,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """Check what is to be predicted; compute margins of the labels that vary."""
         check_is_fitted(self, self._fitted_attribute)
         self._check_params()
-        margins = mean_margins(self.estimators_, X, self.n_labels_)[:, self._constant.varied]
-        margins = margins * self.calibration_.slope + self.calibration_.intercept
+        margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
+        margins = margins[:, self.calibration_.varies]
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
         given = check_labels_as_in_fit(self, known, "known")
@@ -448,7 +440,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
                 yield rows, LabelStates(self.booster_, start[rows], revealed[rows])
 
     def _of_varied(self, labels: Labels) -> Labels:
-        return np.ascontiguousarray(labels[:, self._constant.varied])
+        return np.ascontiguousarray(labels[:, self.calibration_.varies])
 
     def _proba(self, X: Any) -> Floats:
         return self._marginals(*self._begin_reading(X, None))
@@ -458,16 +450,16 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
     def _marginals(self, margins: Floats, given: Labels) -> Floats:
         proba = np.empty(given.shape)
-        varied = np.flatnonzero(self._constant.varied)
+        varied = np.flatnonzero(self.calibration_.varies)
         for rows, states in self._states(margins, given):
             proba[rows, varied] = expit(states.log_odds())
-        return np.where(np.isnan(given), self._constant.in_proba(proba), given)
+        return np.where(np.isnan(given), self.calibration_.constant.in_proba(proba), given)
 
     def _decide(self, margins: Floats, given: Labels) -> NDArray[np.int64]:
         if self.prediction == "marginal":
             return (self._marginals(margins, given) >= 0.5).astype(np.int64)
-        labels = np.tile(self._constant.value, (len(given), 1))
-        varied = np.flatnonzero(self._constant.varied)
+        labels = np.tile(self.calibration_.constant.value, (len(given), 1))
+        varied = np.flatnonzero(self.calibration_.varies)
         rng = np.random.default_rng(self._seed)
         for rows, states in self._states(margins, given):
             if self.prediction == "mode":
@@ -484,7 +476,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     ) -> NDArray[np.int8]:
         """Put draws of constant labels, and those that are known, beside draws of the others."""
         shape = (*draws.shape[:2], self.n_labels_)
-        whole = (rng.random(shape) < self._constant.proba).astype(np.int8)
-        whole[:, :, self._constant.varied] = draws
+        whole = (rng.random(shape) < self.calibration_.constant.proba).astype(np.int8)
+        whole[:, :, self.calibration_.varies] = draws
         given = given[:, np.newaxis]
         return np.where(np.isnan(given), whole, given).astype(np.int8)

@@ -119,20 +119,22 @@ class DrawnChoices(NamedTuple):
     drawn: Floats
     left_out: Floats
 
-    def estimate(self, among: NDArray[np.intp]) -> Floats:
+    def estimate(self, among: NDArray[np.intp], handicap: Floats | float = 0.0) -> Floats:
         """Choose on the drawn rows, and judge on the others.
 
         Parameters
         ----------
         among : int array
             The configurations that can be chosen; the first of equal ones is.
+        handicap : float or array of shape (n_configurations,), default=0.0
+            Is taken off the scores that decide: a preference for others.
 
         Returns
         -------
         float array of shape (n_draws,)
             The chosen one's score. Their mean is the estimate for the best on all rows.
         """
-        chosen = among[self.drawn[:, among].argmax(axis=1)]
+        chosen = among[(self.drawn - handicap)[:, among].argmax(axis=1)]
         return np.asarray(self.left_out[np.arange(len(chosen)), chosen])
 
 

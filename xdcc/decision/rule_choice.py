@@ -7,13 +7,13 @@ choice is repeated on rows drawn with replacement, and judged on the rows that w
 (:mod:`xdcc.decision.bbc_cv`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.decision.bbc_cv import draw_choices
+from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
 from xdcc.decision.label_costs import LabelCosts
@@ -34,6 +34,124 @@ _N_BOOTSTRAPS_OF_CALLABLE = 20
 """A callable has to be called for each draw and rule."""
 
 _TIE = 1e-12
+
+
+class RuleTrial(NamedTuple):
+    """Rules, and how they score on rows that they were not learned from.
+
+    Attributes
+    ----------
+    rules : list of Rule
+        Learned from all rows.
+    scores : callable
+        From how often each row counts, `(n_draws, n_rows)`, to scores, `(n_draws, n_rules)`; NaN
+        where there is none.
+    n_rows : int
+        Number of rows that count.
+    """
+
+    rules: list[Rule]
+    scores: Callable[[Floats], Floats]
+    n_rows: int
+
+
+def try_rules(
+    Y: NDArray[np.floating],
+    proba: Floats,
+    folds: NDArray[np.intp],
+    *,
+    measure: MeasureLike,
+    names: Sequence[str] | None = None,
+    sample_weight: NDArray[np.floating] | None = None,
+) -> RuleTrial:
+    """Learn rules on out-of-fold probabilities, and judge each fold by rules of the others.
+
+    Parameters
+    ----------
+    Y, proba, folds, measure, names, sample_weight
+        As in :func:`choose_rule`.
+
+    Returns
+    -------
+    RuleTrial
+
+    Raises
+    ------
+    ValueError
+        As :func:`choose_rule`.
+    """
+    data = validation_data(Y, proba, sample_weight)
+    counts = ~np.isnan(Y).all(axis=1)
+    if sample_weight is not None:
+        counts &= sample_weight > 0
+    Y, proba, folds = Y[counts], proba[counts], folds[counts]
+    if len(np.unique(folds)) < 2:
+        raise ValueError(
+            "All rows with a known label and a positive weight are in one fold: no rule can be "
+            "judged on rows that it was not learned from."
+        )
+    weight = None if sample_weight is None else data.weight
+    target = checked_measure(measure) if callable(measure) else measure
+    names = _suitable(names, Y, folds, target)
+
+    rules = learn_rules(names, Y, proba, weight, target)
+    predicted = [np.empty(Y.shape, dtype=np.int8) for _ in rules]
+    for fold in np.unique(folds):
+        out, use = folds == fold, folds != fold
+        of_others = learn_rules(
+            names, Y[use], proba[use], None if weight is None else weight[use], target
+        )
+        for labels, found in zip(predicted, predict_with_all(of_others, proba[out]), strict=True):
+            labels[out] = found
+    scores = scores_on_draws(measure, data, predicted, weighted=weight is not None)
+    return RuleTrial(rules, scores, len(Y))
+
+
+class Standing(NamedTuple):
+    """How several rules, of one trial or of some, compare.
+
+    Attributes
+    ----------
+    scores : float64 array of shape (n_rules,)
+        On all rows.
+    draws : DrawnChoices
+        On rows drawn again and on those that were left out.
+    """
+
+    scores: Floats
+    draws: DrawnChoices
+
+    def best(self, handicap: Floats | float = 0.0) -> int:
+        """Tell the rule of the highest score less its handicap; the first of equal ones."""
+        scores = self.scores - handicap
+        return int(np.argmax(scores >= scores.max() - _TIE))
+
+
+def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> Standing:
+    """Compare all rules of some trials on the same draws of rows.
+
+    Parameters
+    ----------
+    trials : sequence of RuleTrial
+        Of the same rows and the same measure.
+    measure : str, Measure or callable
+        That measure; for a callable fewer draws are made, as it is called for each one.
+    seed : int, default=0
+        Of the drawn rows.
+
+    Returns
+    -------
+    Standing
+        Of the rules of the first trial, then those of the second, and so on.
+    """
+
+    def scores(counts: Floats) -> Floats:
+        return np.hstack([trial.scores(counts) for trial in trials])
+
+    n_rows = trials[0].n_rows
+    n_bootstraps = _N_BOOTSTRAPS_OF_CALLABLE if callable(measure) else _N_BOOTSTRAPS
+    draws = draw_choices(scores, n_rows, n_bootstraps=n_bootstraps, random_state=seed)
+    return Standing(scores(np.ones((1, n_rows)))[0], draws)
 
 
 class RuleChoice(NamedTuple):
@@ -95,41 +213,18 @@ def choose_rule(
     ValueError
         If a kind of rule that was asked for does not suit the measure or the data.
     """
-    data = validation_data(Y, proba, sample_weight)
-    counts = ~np.isnan(Y).all(axis=1)
-    if sample_weight is not None:
-        counts &= sample_weight > 0
-    Y, proba, folds = Y[counts], proba[counts], folds[counts]
-    if len(np.unique(folds)) < 2:
-        raise ValueError(
-            "All rows with a known label and a positive weight are in one fold: no rule can be "
-            "judged on rows that it was not learned from."
-        )
-    weight = None if sample_weight is None else data.weight
-    target = checked_measure(measure) if callable(measure) else measure
-    names = _suitable(names, Y, folds, target)
-
-    rules = learn_rules(names, Y, proba, weight, target)
-    predicted = [np.empty(Y.shape, dtype=np.int8) for _ in rules]
-    for fold in np.unique(folds):
-        out, use = folds == fold, folds != fold
-        of_others = learn_rules(
-            names, Y[use], proba[use], None if weight is None else weight[use], target
-        )
-        for labels, found in zip(predicted, predict_with_all(of_others, proba[out]), strict=True):
-            labels[out] = found
-
-    scores_of = scores_on_draws(measure, data, predicted, weighted=weight is not None)
-    scores = scores_of(np.ones((1, len(Y))))[0]
-    best = int(np.argmax(scores >= scores.max() - _TIE))
-    n_bootstraps = _N_BOOTSTRAPS_OF_CALLABLE if callable(measure) else _N_BOOTSTRAPS
-    draws = draw_choices(scores_of, len(Y), n_bootstraps=n_bootstraps, random_state=seed)
+    trial = try_rules(Y, proba, folds, measure=measure, names=names, sample_weight=sample_weight)
+    rules = trial.rules
+    standing = compare([trial], measure, seed)
+    best, draws = standing.best(), standing.draws
     kinds = np.array([rule.name for rule in rules])
-    corrected = {kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in names}
+    corrected = {
+        kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in np.unique(kinds)
+    }
     results = {
         "rule": kinds.tolist(),
         "params": [rule.params for rule in rules],
-        "score": scores.tolist(),
+        "score": standing.scores.tolist(),
         "standard_error": draws.drawn.std(axis=0).tolist(),
         "corrected_score": [float(corrected[kind]) for kind in kinds],
         "chosen": [i == best for i in range(len(rules))],

@@ -148,7 +148,7 @@ class ThresholdClassifier(ClassifierWrapper):
         NotFittedError
             With ``cv="prefit"``, if the estimator is not fitted.
         """
-        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
         self._check_validation(eval_set)
         if self.method == "fixed":
             self.thresholds_ = check_thresholds(self.threshold, self.n_labels_)

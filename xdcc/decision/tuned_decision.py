@@ -11,26 +11,26 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.folds import stratified_folds
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
-from xdcc.decision.calibration import PlattScaling, calibrate, margins_of
-from xdcc.decision.constant_labels import ConstantLabels
+from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES, Rule
+from xdcc.decision.rules import RULE_NAMES
 from xdcc.decision.wrapper import ClassifierWrapper
 
 
 @declares_parameters
-class TunedDecisionClassifierCV(ClassifierWrapper):
+class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     """A classifier with calibrated probabilities and the decision rule that suits a measure.
 
     Which labels are the best prediction depends on the measure: for Hamming accuracy those of
@@ -106,8 +106,9 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         Fold of each training row.
     estimators_ : list of estimators
         Those that predict: one for each fold, or a single one.
-    calibration_ : PlattScaling
-        `slope` and `intercept` of each label; 1 and 0 with ``calibrate=False``.
+    calibration_ : LabelCalibration
+        `slope` and `intercept` of each label, 1 and 0 with ``calibrate=False``; `constant` is the
+        value of a label that is the same in all rows, else NaN.
     {fitted}
 
     Notes
@@ -132,7 +133,6 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
     True
     """
 
-    _fitted_attribute = "rule_"
     _domains = MappingProxyType(
         {
             "estimator": Anything(),
@@ -181,10 +181,8 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         TypeError
             If a callable measure returns no number at all.
         """
-        labels, weight = self._begin_wrapped_fit(X, Y, sample_weight)
-        if isinstance(self.measure, LabelCosts):
-            self.measure.prices(self.n_labels_)  # or an error before anything is trained
-        seed = _seed(self.random_state)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
+        seed = seed_from(self.random_state) or 0
         folds = stratified_folds(labels, int(self.cv), seed)
         found = out_of_fold(
             self.estimator,
@@ -195,16 +193,11 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             sample_weight=weight,
             n_jobs=self.n_jobs,
         )
-        self._constant = constant = ConstantLabels.of(labels, weight)
-        proba = np.asarray(found.proba, dtype=np.float64)
-        scaling = PlattScaling(np.ones(self.n_labels_), np.zeros(self.n_labels_))
-        varied = constant.varied
-        if self.calibrate and varied.any():
-            row_weight = np.ones(len(labels)) if weight is None else weight.astype(np.float64)
-            fitted = calibrate(margins_of(proba[:, varied]), labels[:, varied], row_weight, folds)
-            proba[:, varied] = fitted.proba
-            scaling.slope[varied], scaling.intercept[varied] = fitted.scaling
-        proba = constant.in_proba(proba)
+        if self.calibrate:
+            calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
+        else:
+            calibration = LabelCalibration.without_scaling(labels, weight)
+            proba = calibration.keep_constant(np.asarray(found.proba, dtype=np.float64))
         choice = choose_rule(
             labels,
             proba,
@@ -219,10 +212,10 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
         )
         self.folds_ = folds
         self.oof_proba_ = proba
-        self.calibration_ = scaling
+        self.calibration_ = calibration
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
-        self.rule_: Rule = choice.rule
+        self.rule_ = choice.rule
         return self
 
     def plot_rules(self, ax: Any = None) -> Any:
@@ -265,31 +258,15 @@ class TunedDecisionClassifierCV(ClassifierWrapper):
             color=["C1" if name == self.rule_.name else "C0" for name in kinds],
         )
         ax.invert_yaxis()
-        measure = self.measure
-        ax.set_xlabel(
-            measure
-            if isinstance(measure, str)
-            else "minus costs of a row"
-            if isinstance(measure, LabelCosts)
-            else "measure"
-        )
+        ax.set_xlabel(self._measure_in_words())
         return ax
 
     def _check_params(self) -> None:
         super()._check_params()
-        if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
-            check_domain("measure", self.measure, MeasureName())
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
-    def _proba(self, X: Any) -> Floats:
-        margins = mean_margins(self.estimators_, X, self.n_labels_)
-        return self._constant.in_proba(self.calibration_.proba(margins))
-
-    def _labels(self, X: Any) -> NDArray[np.int64]:
-        labels = self.rule_.predict(self._proba(X))
-        is_constant = ~self._constant.varied
-        labels[:, is_constant] = self._constant.value[is_constant].astype(np.int64)
-        return labels
+    def _margins(self, X: Any) -> Floats:
+        return mean_margins(self.estimators_, X, self.n_labels_)
 
 
 class _Names:
@@ -308,9 +285,3 @@ class _Names:
     def __str__(self) -> str:
         """Say the names in words."""
         return f"a sequence of {', '.join(map(repr, RULE_NAMES))}"
-
-
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    return 0 if random_state is None else int(random_state)

@@ -1,6 +1,6 @@
-"""``ClassifierWrapper``: what estimators have in common that decide for another classifier.
+"""What estimators have in common that decide for other classifiers, one or several.
 
-X goes to that classifier as it is, which checks it: so it may be whatever the classifier takes.
+X goes to these as it is, and they check it: so it may be whatever they take.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +15,7 @@ from xdcc.base.weights import check_weight
 from xdcc.decision.probabilities import require_proba
 
 
-class WrappedData(NamedTuple):
+class DecisionData(NamedTuple):
     """What deciding needs of the input of ``fit``.
 
     Attributes
@@ -30,11 +30,34 @@ class WrappedData(NamedTuple):
     weight: NDArray[Any] | None
 
 
-class ClassifierWrapper(MultiLabelEstimator):
-    """A classifier around another one, its `estimator`."""
+class Decider(MultiLabelEstimator):
+    """An estimator that leaves it to other classifiers what X holds."""
 
     _fitted_attribute: ClassVar[str]
     """What a fitted one has and another has not."""
+
+    def _begin_decision(self, X: Any, Y: Any, sample_weight: Any) -> DecisionData:
+        """Check parameters, labels and weights, and set what the data say."""
+        self._check_params()
+        # Numbers of rows and features, names of features; the estimator checks what X holds.
+        validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
+        labels = check_labels(Y, type(self).__name__)
+        check_consistent_length(X, labels.Y)
+        weight = check_weight(sample_weight, len(labels.Y))
+        self.n_labels_ = len(labels.names)
+        self.label_names_ = labels.names
+        self.classes_ = labels.classes
+        self._labels_are_named = labels.named
+        return DecisionData(labels.Y, weight)
+
+    def _check_X(self, X: Any) -> Any:
+        """Leave it to the classifiers what X holds."""
+        check_is_fitted(self, self._fitted_attribute)
+        return X
+
+
+class ClassifierWrapper(Decider):
+    """A classifier around another one, its `estimator`."""
 
     estimator: Any
 
@@ -51,22 +74,3 @@ class ClassifierWrapper(MultiLabelEstimator):
     def _wrapped(self) -> Any:
         """Get the other classifier, not fitted."""
         return self.estimator
-
-    def _begin_wrapped_fit(self, X: Any, Y: Any, sample_weight: Any) -> WrappedData:
-        """Check parameters, labels and weights, and set what the data say."""
-        self._check_params()
-        # Numbers of rows and features, names of features; the estimator checks what X holds.
-        validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
-        labels = check_labels(Y, type(self).__name__)
-        check_consistent_length(X, labels.Y)
-        weight = check_weight(sample_weight, len(labels.Y))
-        self.n_labels_ = len(labels.names)
-        self.label_names_ = labels.names
-        self.classes_ = labels.classes
-        self._labels_are_named = labels.named
-        return WrappedData(labels.Y, weight)
-
-    def _check_X(self, X: Any) -> Any:
-        """Leave it to the estimator what X holds."""
-        check_is_fitted(self, self._fitted_attribute)
-        return X

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.members import Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
@@ -46,8 +48,9 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.calibration import PlattScaling
 from xdcc.decision.constant_labels import ConstantLabels
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.label_calibration import LabelCalibration
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
@@ -255,13 +258,10 @@ def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
 
 
 def _check_order_free(model: OrderFreeChainClassifier) -> None:
-    n_labels, constant = model.n_labels_, model._constant
     require(len(model.estimators_) > 0, "estimators_")
-    require(constant.value.shape == constant.proba.shape == (n_labels,), "_constant")
-    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
-    n_varied = int(constant.varied.sum())
-    scaling = model.calibration_
-    require(scaling.slope.shape == scaling.intercept.shape == (n_varied,), "calibration_")
+    _check_calibration(model.calibration_, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+    n_varied = int(model.calibration_.varies.sum())
     if model.booster_ is not None:
         check_boosters([model.booster_], 2 * n_varied, n_varied)
 
@@ -271,12 +271,28 @@ def _check_thresholds(model: ThresholdClassifier) -> None:
 
 
 def _check_tuned(model: TunedDecisionClassifierCV) -> None:
-    n_labels = model.n_labels_
+    _check_decision(model)
     require(len(model.estimators_) > 0, "estimators_")
-    require(model._constant.value.shape == model._constant.proba.shape == (n_labels,), "_constant")
-    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
-    scaling, rule = model.calibration_, model.rule_
-    require(scaling.slope.shape == scaling.intercept.shape == (n_labels,), "calibration_")
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_automatic(model: MultiLabelClassifier) -> None:
+    _check_decision(model)
+    require(len(model.members_) > 0, "members_")
+    for member in model.members_:
+        require(len(member.estimators) > 0, "estimators")
+        _check_calibration(member.calibration, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+
+
+def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
+    parts = (calibration.slope, calibration.intercept, *calibration.constant)
+    require(all(part.shape == (n_labels,) for part in parts), "calibration")
+
+
+def _check_decision(model: DecidingEnsemble) -> None:
+    n_labels, rule = model.n_labels_, model.rule_
+    _check_calibration(model.calibration_, n_labels)
     if isinstance(rule, LeastCost | ThresholdPerLabel):
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
@@ -371,6 +387,10 @@ _CTBN: Mapping[str, Any] = {
     "log_likelihood_curve_": list[float],
 }
 
+_RULE = (
+    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+)
+
 _KNOWN = (
     _classifier(
         MultiLabelXGBClassifier,
@@ -394,12 +414,11 @@ _KNOWN = (
         OrderFreeChainClassifier,
         _check_order_free,
         estimators_=list[BaseEstimator],
-        calibration_=PlattScaling,
+        calibration_=LabelCalibration,
         booster_=xgb.Booster | None,
         losses_=list[float],
         oof_proba_=NDArray[np.float64],
         folds_=NDArray[np.int64],
-        _constant=ConstantLabels,
         _seed=int,
     ),
     _classifier(
@@ -414,30 +433,30 @@ _KNOWN = (
         estimators_=list[BaseEstimator],
         folds_=NDArray[np.int64],
         oof_proba_=NDArray[np.float64],
-        calibration_=PlattScaling,
+        calibration_=LabelCalibration,
         cv_results_=dict[str, Any],
         best_score_=float,
-        rule_=(
-            LabelWise
-            | LeastCost
-            | CommonThreshold
-            | ThresholdPerLabel
-            | MostProbableLabelset
-            | F1Maximiser
-        ),
-        _constant=ConstantLabels,
+        rule_=_RULE,
     ),
+    _classifier(
+        MultiLabelClassifier,
+        _check_automatic,
+        members_=list[Member],
+        folds_=NDArray[np.int64],
+        oof_proba_=NDArray[np.float64],
+        calibration_=LabelCalibration,
+        summary_=dict[str, Any],
+        best_score_=float,
+        rule_=_RULE,
+    ),
+    _structure(Member, estimators=list[BaseEstimator]),
     _structure(LabelWise),
     _structure(LeastCost),
     _structure(CommonThreshold),
     _structure(ThresholdPerLabel),
     _structure(MostProbableLabelset),
     _structure(F1Maximiser),
-    KnownClass(
-        PlattScaling,
-        {"slope": NDArray[np.float64], "intercept": NDArray[np.float64]},
-        constructed=True,
-    ),
+    _structure(LabelCalibration),
     KnownClass(
         LabelCosts,
         {"false_positive": Any, "false_negative": Any},

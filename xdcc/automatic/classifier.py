@@ -1,0 +1,220 @@
+"""``MultiLabelClassifier``: the best prediction for a measure, with nothing else to be set."""
+
+import time
+from collections.abc import Callable
+from dataclasses import field
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.automatic.candidates import candidates_for
+from xdcc.automatic.members import mixed_margins
+from xdcc.automatic.search import TrainingData, search
+from xdcc.base.booster_parameters import seed_from
+from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
+from xdcc.base.folds import stratified_folds
+from xdcc.base.parameters import declares_parameters
+from xdcc.base.plugin import require_plugin
+from xdcc.base.pyplot import require_pyplot
+from xdcc.decision.cuts import Floats
+from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.measures import Measure
+
+
+@declares_parameters
+class MultiLabelClassifier(DecidingEnsemble):
+    """Tries a few boosters and their mixture, and keeps what is best for a measure.
+
+    For who wants the best prediction and has no wish to choose a method: say which measure counts.
+    The boosters that are tried (:mod:`xdcc.automatic.candidates`) share folds. On rows that they
+    have not seen each finds its number of rounds, is calibrated, and is read by all decision rules
+    that :class:`~xdcc.decision.TunedDecisionClassifierCV` knows; so is the mixture of them that
+    has the least log-loss. The model of the least log-loss is kept, unless another one has a
+    better score by more than a standard error.
+
+    Parameters
+    ----------
+    measure : str, LabelCosts or callable, default="example_f1"
+        What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
+        "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
+        "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
+        so on; :class:`~xdcc.decision.LabelCosts`;
+        or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
+        matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+    time_budget : float or None, default=None
+        Seconds for `fit`. When they are used up, the best model so far is the result. It is kept
+        up to one round of boosting. None is as long as it takes; then, and only then, the same
+        data and seed give the same model whatever the machine.
+    cv : int, default=5
+        Number of folds. A row is predicted by the boosters of all folds together.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds, boosters and drawn rows; None is the seed 0.
+    {n_jobs}
+    verbose : int, default=0
+        Whether to show the progress.
+
+    Attributes
+    ----------
+    summary_ : dict of str to list
+        Columns of a table, a row for each model that was tried, the mixture last:
+        "candidate"; "rounds" of boosting; "log_loss" out of fold; the best "rule" for it, its
+        "score", out of fold, and the "standard_error"; "corrected_score", for having chosen among
+        the rules; "seconds"; "share", what it counts in the chosen model; "chosen".
+        ``pandas.DataFrame(model.summary_)`` shows it.
+    rule_ : object
+        The chosen rule; `rule_.predict` makes labels of probabilities.
+    best_score_ : float
+        The measure for new rows, estimated: out of fold, and corrected for having chosen among all
+        models and all rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+    members_ : list of Member
+        The chosen model, one or several candidates: `name`, `share`, `calibration` and
+        `estimators`, a :class:`~xdcc.boosting.MultiLabelXGBClassifier` for each fold.
+    estimators_ : list of MultiLabelXGBClassifier
+        The boosters of all members; :mod:`xdcc.explain` explains each of them.
+    calibration_ : LabelCalibration
+        `constant` is the value of a label that is the same in all rows, else NaN. The members
+        are calibrated one by one.
+    oof_proba_ : float64 array of shape (n_samples, n_labels)
+        Calibrated probabilities of the training rows by boosters that have not seen them.
+    folds_ : int array of shape (n_samples,)
+        Fold of each training row.
+    {fitted}
+
+    Notes
+    -----
+    A label that is the same in all n rows stays so; its other value has the probability
+    1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(300, n_labels=4, random_state=0)
+    >>> model = xdcc.MultiLabelClassifier("subset_accuracy").fit(data.X[:200], data.Y[:200])
+    >>> model.predict(data.X[200:]).shape
+    (100, 4)
+    >>> table = pd.DataFrame(model.summary_)
+    >>> table.chosen.sum(), table.share.sum()
+    (1, 1.0)
+    """
+
+    _domains = MappingProxyType(
+        {
+            "measure": Anything(),
+            "time_budget": Either(Number(low=0, low_open=True), None),
+            "cv": Number(low=2, whole=True),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+            "verbose": Verbosity(),
+        }
+    )
+
+    measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
+    time_budget: float | None = None
+    cv: int = 5
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Train the candidates, and choose model and rule.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        {sample_weight}
+
+        Returns
+        -------
+        self : MultiLabelClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, there are fewer rows than folds, the data are not as
+            described, or a callable measure returns no finite number.
+        TypeError
+            If a callable measure returns no number at all.
+        PluginMissingError
+            If the installed XGBoost has no multi-label plugin.
+
+        Warns
+        -----
+        UserWarning
+            If `time_budget` is too short for one model: it is then the model of as many rounds as
+            there was time for.
+        """
+        started = time.perf_counter()
+        require_plugin(type(self).__name__)
+        labels, weight = self._begin_decision(X, Y, sample_weight)
+        seed = seed_from(self.random_state) or 0
+        folds = stratified_folds(labels, int(self.cv), seed)
+        n_entries = X.nnz if sparse.issparse(X) else len(labels) * self.n_features_in_
+        found = search(
+            candidates_for(len(labels), n_entries, self.n_labels_, int(self.cv)),
+            TrainingData(X, Y, labels, weight, folds),
+            measure=self.measure,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            started=started,
+            time_budget=self.time_budget,
+            verbose=bool(self.verbose),
+        )
+        self.folds_ = folds
+        self.members_ = found.members
+        self.calibration_ = found.calibration
+        self.oof_proba_ = found.proba
+        self.summary_ = found.summary
+        self.best_score_ = found.score
+        self.rule_ = found.rule
+        return self
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The boosters of all members."""
+        return [estimator for member in self.members_ for estimator in member.estimators]
+
+    def plot_summary(self, ax: Any = None) -> Any:
+        """Draw what each model scored, corrected for having chosen its rule.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure if there is none.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            A bar for each model, the chosen one in another colour, with the standard error and
+            the name of its rule.
+
+        Raises
+        ------
+        ImportError
+            Without Matplotlib.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        if ax is None:
+            _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
+        table = self.summary_
+        names = [
+            f"{name}\n{rule}" for name, rule in zip(table["candidate"], table["rule"], strict=True)
+        ]
+        ax.barh(
+            names,
+            table["corrected_score"],
+            xerr=table["standard_error"],
+            color=["C1" if chosen else "C0" for chosen in table["chosen"]],
+        )
+        ax.invert_yaxis()
+        ax.set_xlabel(self._measure_in_words())
+        return ax
+
+    def _margins(self, X: Any) -> Floats:
+        return mixed_margins(self.members_, X, self.n_labels_)

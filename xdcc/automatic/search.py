@@ -1,0 +1,296 @@
+"""Trains candidates on the same folds, mixes them, and chooses model and rule for the measure.
+
+Each candidate gives probabilities out of fold. They are calibrated, all decision rules are tried on
+them, and so it is with the mixture of the least log-loss. What is best by the measure is kept; but
+measures are noisy where the log-loss is not, so the model of the least log-loss is only passed over
+for a better score by more than the standard error of the difference. The score of the choice is
+corrected for having chosen among all models and all rules: the choice is repeated on rows drawn
+again and judged on those that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+"""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from xdcc.automatic.candidates import Candidate
+from xdcc.automatic.members import Member, log_loss, mixture_shares
+from xdcc.base.fit_data import PACKAGE
+from xdcc.decision.calibration import margins_of
+from xdcc.decision.cuts import Floats
+from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.rule_choice import RuleTrial, Standing, compare, try_rules
+from xdcc.decision.rules import MeasureLike, Rule
+
+_SHARE_FOR_THE_FIRST = 0.6
+"""Part of a time budget after which the first candidate's training ends, for decisions to come."""
+
+_DECISIONS_TO_COME = 3
+"""A candidate's own, the mixture's, and the comparison of all: kept free in a time budget."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What the search learns from.
+
+    Attributes
+    ----------
+    X, Y : array-like, sparse matrix, DataFrame or Series
+        As the boosters take them.
+    labels : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float32 array of shape (n_samples,) or None
+        Weights of the rows.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    """
+
+    X: Any
+    Y: Any
+    labels: NDArray[np.float32]
+    weight: NDArray[np.float32] | None
+    folds: NDArray[np.intp]
+
+
+class Found(NamedTuple):
+    """What the search found.
+
+    Attributes
+    ----------
+    members : list of Member
+        The chosen model: a candidate, or several that are mixed.
+    calibration : LabelCalibration
+        Of the members' mean log-odds; they are calibrated already but for constant labels.
+    proba : float64 array of shape (n_samples, n_labels)
+        Its probabilities out of fold.
+    rule : Rule
+        The chosen rule.
+    score : float
+        Of the measure, corrected for having chosen.
+    summary : dict of str to list
+        Columns of a table of all models; see :class:`~xdcc.MultiLabelClassifier`.
+    """
+
+    members: list[Member]
+    calibration: LabelCalibration
+    proba: Floats
+    rule: Rule
+    score: float
+    summary: dict[str, list[Any]]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A candidate, or a mixture, with all that is known of it."""
+
+    name: str
+    members: list[Member]
+    n_rounds: int | None
+    proba: Floats
+    log_loss: float
+    trial: RuleTrial
+    seconds: float
+
+
+class _Clock:
+    """Tells when a time budget is used up; without one it never is."""
+
+    def __init__(self, started: float, budget: float | None) -> None:
+        self._started = started
+        self._budget = np.inf if budget is None else budget
+        self.end = self._started + _SHARE_FOR_THE_FIRST * self._budget
+
+    def is_up(self) -> bool:
+        return time.perf_counter() >= self.end
+
+    def keep_free(self, seconds: float) -> None:
+        self.end = self._started + self._budget - seconds
+
+
+def search(
+    candidates: Sequence[Candidate],
+    data: TrainingData,
+    *,
+    measure: MeasureLike,
+    seed: int,
+    n_jobs: int | None,
+    started: float,
+    time_budget: float | None,
+    verbose: bool,
+) -> Found:
+    """Train the candidates and choose.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        In the order in which they are trained.
+    data : TrainingData
+        Checked data.
+    measure : str, Measure or callable
+        What is made as high as possible.
+    seed : int
+        Of boosters and of drawn rows.
+    n_jobs : int or None
+        Threads of the boosters.
+    started : float
+        When the time budget began, by `time.perf_counter`.
+    time_budget : float or None
+        Seconds. When they are used up, the best model so far is the result.
+    verbose : bool
+        Whether to show the progress.
+
+    Returns
+    -------
+    Found
+
+    Warns
+    -----
+    UserWarning
+        If the time budget ends the training of the first candidate.
+    """
+    clock = _Clock(started, time_budget)
+    models: list[_Model] = []
+    with tqdm(candidates, unit="model", disable=not verbose) as progress:
+        for number, candidate in enumerate(progress):
+            if models and clock.is_up():
+                break
+            progress.set_description(candidate.name)
+
+            def is_over(n_rounds: int, progress: Any = progress) -> bool:
+                progress.set_postfix_str(f"{n_rounds} rounds", refresh=False)
+                progress.update(0)
+                return clock.is_up()
+
+            begun = time.perf_counter()
+            estimator = candidate.estimator((seed + number) % 2**31, n_jobs)
+            found = estimator.out_of_fold(
+                data.X, data.Y, data.folds, data.weight, should_end=is_over
+            )
+            trained = time.perf_counter()
+            if not models and clock.is_up():
+                _warn_of_short_budget(time_budget, found.unfitted.n_estimators)
+            calibration, proba = calibrate_labels(
+                margins_of(found.proba), data.labels, data.weight, data.folds
+            )
+            member = Member(candidate.name, 1.0, found.estimators, calibration)
+            models.append(
+                _judged(
+                    candidate.name,
+                    [member],
+                    found.unfitted.n_estimators,
+                    proba,
+                    data,
+                    measure,
+                    begun,
+                )
+            )
+            clock.keep_free(_DECISIONS_TO_COME * (time.perf_counter() - trained))
+    return _choose(_with_mixture(models, data, measure), data, measure, seed)
+
+
+def _judged(
+    name: str,
+    members: list[Member],
+    n_rounds: int | None,
+    proba: Floats,
+    data: TrainingData,
+    measure: MeasureLike,
+    begun: float,
+) -> _Model:
+    trial = try_rules(data.labels, proba, data.folds, measure=measure, sample_weight=data.weight)
+    loss = log_loss(margins_of(proba), data.labels, data.weight)
+    return _Model(name, members, n_rounds, proba, loss, trial, time.perf_counter() - begun)
+
+
+def _with_mixture(models: list[_Model], data: TrainingData, measure: MeasureLike) -> list[_Model]:
+    """Add the mixture, if it is more than one of the models."""
+    begun = time.perf_counter()
+    margins = [margins_of(model.proba) for model in models]
+    shares = mixture_shares(margins, data.labels, data.weight)
+    if (shares > 0).sum() < 2:
+        return models
+    members = [
+        Member(model.name, float(share), member.estimators, member.calibration)
+        for model, share in zip(models, shares, strict=True)
+        for member in model.members
+        if share > 0
+    ]
+    constant = LabelCalibration.without_scaling(data.labels, data.weight)
+    mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
+    mixture = _judged("mixture", members, None, constant.proba(mixed), data, measure, begun)
+    return [*models, mixture]
+
+
+def _choose(models: list[_Model], data: TrainingData, measure: MeasureLike, seed: int) -> Found:
+    """Choose the model and its rule."""
+    standing = compare([model.trial for model in models], measure, seed)
+    rules = [rule for model in models for rule in model.trial.rules]
+    of_model = np.repeat(np.arange(len(models)), [len(model.trial.rules) for model in models])
+    handicap = _handicap(standing, of_model, int(np.argmin([m.log_loss for m in models])))
+    best = standing.best(handicap)
+    chosen = models[of_model[best]]
+    share = {member.name: member.share for member in chosen.members}
+    rows = []
+    for number, model in enumerate(models):
+        own = np.flatnonzero(of_model == number)
+        best_own = best if model is chosen else own[np.argmax(standing.scores[own])]
+        rows.append(
+            {
+                "candidate": model.name,
+                "rounds": model.n_rounds,
+                "log_loss": model.log_loss,
+                "rule": rules[best_own].name,
+                "score": float(standing.scores[best_own]),
+                "standard_error": float(standing.draws.drawn[:, best_own].std()),
+                "corrected_score": float(standing.draws.estimate(own).mean()),
+                "seconds": model.seconds,
+                "share": share.get(model.name, 0.0),
+                "chosen": model is chosen,
+            }
+        )
+    return Found(
+        chosen.members,
+        LabelCalibration.without_scaling(data.labels, data.weight),
+        chosen.proba,
+        rules[best],
+        float(standing.draws.estimate(np.arange(len(rules)), handicap).mean()),
+        {name: [row[name] for row in rows] for name in rows[0]},
+    )
+
+
+def _handicap(standing: Standing, of_model: NDArray[np.intp], favourite: int) -> Floats:
+    """Tell by how much a rule of another model has to be better than the best of the favourite.
+
+    Parameters
+    ----------
+    standing : Standing
+        Of the rules of all models.
+    of_model : int array of shape (n_rules,)
+        Each rule's model.
+    favourite : int
+        The model of the least log-loss.
+
+    Returns
+    -------
+    float64 array of shape (n_rules,)
+        The standard error of the difference between both scores; 0 for the favourite's own rules.
+    """
+    own = np.flatnonzero(of_model == favourite)
+    best_own = own[np.argmax(standing.scores[own])]
+    drawn = standing.draws.drawn
+    error = (drawn - drawn[:, [best_own]]).std(axis=0)
+    return np.where(of_model == favourite, 0.0, error)
+
+
+def _warn_of_short_budget(time_budget: float | None, n_rounds: int) -> None:
+    warnings.warn(
+        f"time_budget={time_budget} ended the training of the first model after {n_rounds} "
+        "rounds: with more time it would be better.",
+        UserWarning,
+        skip_file_prefixes=(PACKAGE,),
+    )
