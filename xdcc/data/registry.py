@@ -72,6 +72,7 @@ DATASETS: dict[str, DatasetInfo] = {
     "bibtex": DatasetInfo(4880, 2515, 1836, 159),
     "cal500": DatasetInfo(502, 0, 68, 174),
     "corel5k": DatasetInfo(4500, 500, 499, 374),
+    "delicious": DatasetInfo(12920, 3185, 500, 983),
     "slashdot": DatasetInfo(3782, 0, 1079, 22, has_xml=False, openml_id=41472),
     "langlog": DatasetInfo(1460, 0, 1004, 75, openml_id=41469),
     "image": DatasetInfo(1501, 499, 294, 5),
