@@ -73,7 +73,7 @@ def measure(name: str, seed: int) -> str:
 
     few, truth = X_test[:MOST_REVEALED], Y_test[:MOST_REVEALED]
     before, after = [], []
-    for label in np.flatnonzero(model.calibration_.varies):
+    for label in np.flatnonzero(model.calibration_.constant.varied):
         known = np.full(truth.shape, np.nan)
         known[:, label] = truth[:, label]
         others = np.arange(truth.shape[1]) != label
