@@ -469,7 +469,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """Check what is to be predicted; compute margins of the labels that vary."""
         check_is_fitted(self, self._fitted_attribute)
         self._check_params()
-        needs_score = self.prediction == "subset_accuracy" and self.calibration_.constant.varied.any()
+        needs_score = (
+            self.prediction == "subset_accuracy" and self.calibration_.constant.varied.any()
+        )
         if needs_score and not hasattr(self, "labelset_score_"):
             raise ValueError(
                 "prediction='subset_accuracy' needs weights that are chosen in fit: fit with it."
