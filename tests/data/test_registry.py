@@ -71,7 +71,7 @@ def openml_fails(monkeypatch):
 
 def test_the_names():
     names = dataset_names()
-    assert len(names) == len(set(names)) == 17
+    assert len(names) == len(set(names)) == 18
     assert names[0] == "digits"
     assert {"emotions", "tmc2007-500", "rcv1-subset1"} < set(names)
 
