@@ -70,13 +70,14 @@ class Sketched(xgb.objective.TreeObjective):
         self, iteration: int, y_pred: Floats, dtrain: xgb.DMatrix
     ) -> tuple[Floats, Floats]:
         """Gradients and Hessians of all labels."""
-        p = 1 / (1 + np.exp(-y_pred))
-        return p - self._Y, np.maximum(p * (1 - p), np.float32(1e-16))
+        one = np.float32(1)
+        p = one / (one + np.exp(-y_pred))
+        return p - self._Y, np.maximum(p * (one - p), np.float32(1e-16))
 
     def split_grad(self, iteration: int, grad: Floats, hess: Floats) -> tuple[Floats, Floats]:
         """Gradients and Hessians that the iteration's tree is searched on."""
         rng = np.random.default_rng([self._seed, iteration])
-        c = rng.standard_normal(grad.shape[1]).astype(np.float32)
+        c = np.asarray(rng.standard_normal(grad.shape[1]), dtype=np.float32)
         combined = grad @ c
         return combined[:, np.newaxis], self._rule(hess, c, combined)[:, np.newaxis]
 

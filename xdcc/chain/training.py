@@ -132,7 +132,7 @@ class _Training:
         self._P = np.full(shape, np.nan, dtype=np.float32)
         self.state = ChainState(self._P[:, :n_labels])
         # Another worker may have rows of a fold of which this one has none.
-        largest = -1 if plan.folds is None else plan.folds.max()
+        largest = -1 if plan.folds is None else int(plan.folds.max())
         self._n_folds = int(_all_workers(largest, collective.Op.MAX)) + 1
 
     def is_over(self) -> bool:

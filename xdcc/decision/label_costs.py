@@ -137,7 +137,7 @@ class LabelCosts(Measure):
     def sizes(self, data: ValidationData) -> Floats:
         """Tell what each entry costs if it is predicted wrongly: (n_samples, n_labels)."""
         false_positive, false_negative = self.prices(data.truth.shape[1])
-        return data.known * np.where(data.truth, false_negative, false_positive)
+        return np.where(data.known, np.where(data.truth, false_negative, false_positive), 0.0)
 
     def row_sizes(self, data: ValidationData) -> Floats:
         """Tell what a row counts: 1."""
