@@ -172,7 +172,7 @@ class Auto(XGBoost):
 
     def train(self, matrix: xgb.DMatrix) -> xgb.Booster:
         """Return a booster."""
-        self._choose()
+        self._choose(matrix)
         return super().train(matrix)
 
     def steps(
@@ -181,7 +181,7 @@ class Auto(XGBoost):
         """Choose, and update a booster; see `Candidate.steps`."""
         clock = Clock()
         with clock:
-            self._choose()
+            self._choose(matrix)
         for step in super().steps(matrix, held, evaluated, limit):
             yield replace(
                 step,
@@ -189,8 +189,9 @@ class Auto(XGBoost):
                 wall_seconds=clock.wall_seconds + step.wall_seconds,
             )
 
-    def _choose(self) -> None:
-        self.parameters |= choose_sketch(self.parameters | {"sketch_size": AUTO}, self._data)
+    def _choose(self, matrix: xgb.DMatrix) -> None:
+        asked = self.parameters | {"sketch_size": AUTO}
+        self.parameters |= choose_sketch(asked, self._data, matrix)
 
 
 class Variant(XGBoost):
