@@ -22,7 +22,6 @@
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
-#include <memory>      // for shared_ptr
 #include <numeric>     // for accumulate
 #include <utility>     // for move
 #include <vector>      // for vector
@@ -65,8 +64,8 @@ struct ExpandEntry {
 struct Workspace {
   ClusterSearch clusters;
   SketchSearch sketches;
-  linalg::Matrix<GradientPair> sampled, combined, of_leaves;
-  std::vector<linalg::Matrix<GradientPair>> of_groups;
+  linalg::Matrix<GradientPair> sampled, of_leaves;
+  std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {
@@ -79,13 +78,14 @@ struct Workspace {
 
 class TreeGrower {
  public:
+  /** @param columns Drawn for the tree. */
   TreeGrower(Context const* ctx, tree::TrainParam const* param,
-             MultiLabelTrainParam const& ml_param,
-             std::shared_ptr<common::ColumnSampler> column_sampler, Workspace* workspace)
+             MultiLabelTrainParam const& ml_param, common::ColumnSampler columns,
+             Workspace* workspace)
       : ctx_{ctx},
         param_{*param},
         rules_{*param, ml_param},
-        column_sampler_{std::move(column_sampler)},
+        columns_{std::move(columns)},
         workspace_{*workspace} {}
 
   /**
@@ -105,8 +105,6 @@ class TreeGrower {
     stats_.clear();
     interactions_.Reset();
     interactions_.Configure(param_, n_features_);
-    column_sampler_->Init(ctx_, n_features_, info.feature_weights, param_.colsample_bynode,
-                          param_.colsample_bylevel, param_.colsample_bytree);
     search_ = workspace_.Choose(rules_, data, is_sketch);
     search_->Begin(ctx_, rules_, data);
 
@@ -237,7 +235,7 @@ class TreeGrower {
     auto const* interactions = param_.interaction_constraints.empty() ? nullptr : &interactions_;
     std::vector<NodeRequest> requests;
     for (auto& node : *nodes) {
-      auto const sampled = column_sampler_->GetFeatureSet(ctx_, node.depth);
+      auto const sampled = columns_.GetFeatureSet(ctx_, node.depth);
       bool const goes_on = param_.max_depth == 0 || node.depth + 1 < param_.max_depth;
       requests.push_back(
           {node.nid, node.parent,
@@ -252,7 +250,7 @@ class TreeGrower {
   Context const* ctx_;
   tree::TrainParam const& param_;
   TreeRules rules_;
-  std::shared_ptr<common::ColumnSampler> column_sampler_;
+  common::ColumnSampler columns_;
   FeatureInteractionConstraintHost interactions_;
   Workspace& workspace_;
   /** @brief Of the tree that was begun last. */

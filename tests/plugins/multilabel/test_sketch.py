@@ -179,7 +179,16 @@ def test_fast_search_finds_the_splits_of_the_general_engine(kind, sketch_size, m
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("params", [{"sketch_size": 1}, {"sketch_size": 2, "labels_per_tree": 3}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sketch_size": 1},
+        {"sketch_size": 2, "labels_per_tree": 3},
+        {"sketch_size": 1, "labels_per_tree": 1, "colsample_bytree": 0.6, "num_parallel_tree": 2},
+        {"sketch_size": 1, "labels_per_tree": 2, "colsample_bylevel": 0.7},
+        {"labels_per_tree": 2, "colsample_bynode": 0.7},
+    ],
+)
 def test_number_of_threads(kind, params):
     X, Y = make_data(kind, n_rows=6000, n_features=40)
     one = train(X, Y, **params).save_raw("json")

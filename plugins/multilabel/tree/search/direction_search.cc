@@ -494,7 +494,7 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
   ScoreParam const by{node.total, scaled_lambda_, weight_};
   if (n > 0) {
     // Lanes past the last single belong to other features.
-    auto& penalties = buffers_[omp_get_thread_num()].penalties;
+    auto& penalties = this->OfThread().penalties;
     auto const n_full = n / kLanes * kLanes, n_padded = (n + kLanes - 1) / kLanes * kLanes;
     constexpr float kNever = -std::numeric_limits<float>::infinity();
     penalties.assign(n_padded, 0.0f);
@@ -611,7 +611,7 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
 
 void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request> const& requests,
                            Best* best) {
-  auto& buffer = buffers_[omp_get_thread_num()];
+  auto& buffer = this->OfThread();
   auto const& blocks = index_->Blocks();
   auto const first = job.n_nodes == 1 ? std::size_t{0} : job.small;
   auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
@@ -780,7 +780,7 @@ void DirectionSearch::ForEachSide(Node const& node, Fn&& fn) {
     }
     return;
   }
-  auto& marks = buffers_[omp_get_thread_num()].marks;
+  auto& marks = this->OfThread().marks;
   marks.resize(index_->NumRows(), 0);
   auto const* stored = index_->SlotRows();
   for (auto e = slot_ptr[begin]; e < slot_ptr[end]; ++e) {
@@ -867,7 +867,7 @@ void DirectionSearch::Partition(std::vector<Applied> const& applied) {
   }
   common::ParallelFor(applied.size(), n_threads_, common::Sched::Dyn(1), [&](auto a) {
     auto& node = nodes_[applied[a].nid];
-    auto& buffer = buffers_[omp_get_thread_num()];
+    auto& buffer = this->OfThread();
     if (buffer.rows.size() < node.NumRows()) {
       buffer.rows.resize(node.NumRows());
       buffer.words.resize(node.NumRows() * width_);

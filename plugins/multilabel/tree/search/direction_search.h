@@ -205,6 +205,8 @@ class DirectionSearch {
     std::vector<std::uint8_t> marks;  // all zero between uses
   };
   std::vector<Buffer> buffers_;
+  /** @brief Of this search's own threads: others may search at the same time. */
+  [[nodiscard]] Buffer& OfThread() { return buffers_[n_threads_ == 1 ? 0 : omp_get_thread_num()]; }
   /** @brief By node: sums of its stored slots, by run of rows and then in the first run. */
   std::map<bst_node_t, std::vector<AlignedArray<Words>>> shared_;
 };

@@ -7,7 +7,8 @@
 #define XDCC_MULTILABEL_SKETCH_SEARCH_H_
 
 #include <cstdint>  // for uint32_t
-#include <memory>   // for make_unique, shared_ptr, unique_ptr, weak_ptr
+#include <memory>   // for make_shared, shared_ptr, weak_ptr
+#include <mutex>    // for lock_guard, mutex
 #include <vector>   // for vector
 
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
@@ -29,14 +30,26 @@ class SketchSearch : public SplitSearch {
            data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical();
   }
 
-  void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
-    ctx_ = ctx;
-    auto pages = data.p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
+  /** @brief Make the index of a matrix, unless it is there. */
+  void Index(Context const* ctx, TreeRules const& rules, DMatrix* p_fmat) {
+    static std::mutex of_matrices;  // which several searches may ask at the same time
+    std::lock_guard const lock{of_matrices};
+    auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
     page_ = pages.begin().Page();
     if (!index_ || indexed_page_.lock() != page_) {
-      index_ = std::make_unique<DirectionIndex>(ctx, *page_);
+      index_ = std::make_shared<DirectionIndex const>(ctx, *page_);
       indexed_page_ = page_;
     }
+  }
+  /** @brief Take over what another search has made. */
+  void UseIndexOf(SketchSearch const& other) {
+    index_ = other.index_;
+    indexed_page_ = other.indexed_page_;
+  }
+
+  void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
+    ctx_ = ctx;
+    this->Index(ctx, rules, data.p_fmat);
     search_.Reset(ctx, index_.get(), data.gpair, rules.reg.lambda, rules.MaxBytes());
   }
 
@@ -85,7 +98,7 @@ class SketchSearch : public SplitSearch {
   /** @brief While a tree grows. */
   std::shared_ptr<GHistIndexMatrix const> page_;
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
-  std::unique_ptr<DirectionIndex> index_;
+  std::shared_ptr<DirectionIndex const> index_;
   DirectionSearch search_;
 };
 }  // namespace xgboost::multilabel
