@@ -69,8 +69,10 @@ struct Workspace {
   std::vector<linalg::Matrix<GradientPair>> of_groups;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
-  SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {
-    if (is_sketch && SketchSearch::Serves(rules, data)) {
+  SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
+                      bool is_sketch) {
+    bool const is_narrow = is_sketch || data.gpair.Shape(1) == 1;
+    if (is_narrow && SketchSearch::Serves(ctx, rules, data)) {
       return &sketches;
     }
     return &clusters;
@@ -107,7 +109,7 @@ class TreeGrower {
     interactions_.Configure(param_, n_features_);
     column_sampler_->Init(ctx_, n_features_, info.feature_weights, param_.colsample_bynode,
                           param_.colsample_bylevel, param_.colsample_bytree);
-    search_ = workspace_.Choose(rules_, data, is_sketch);
+    search_ = workspace_.Choose(ctx_, rules_, data, is_sketch);
     search_->Begin(ctx_, rules_, data);
 
     tree::Driver<ExpandEntry> driver{param_};
