@@ -8,8 +8,9 @@
  *
  * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
- *   by a search of its own (`sketch_search.h`), where it can do what is asked for.
+ * - On a single label, or one to four numbers per row that are a sketch of the labels (`sketch.h`)
+ *   or a small group of them, by a search of its own (`sketch_search.h`), where it can do what is
+ *   asked for.
  *
  * The two differ by rounding.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels

@@ -1,5 +1,5 @@
 /**
- * @brief Finds the splits of a tree on one, two or four numbers per row: the search of a sketch.
+ * @brief Finds the splits of a tree on one, two or four numbers per row: a label, or a sketch.
  *
  * A row's gradient and Hessian in a direction are integers, scaled by a power of two so that no sum
  * of them exceeds 2^31, and packed into one word of 64 bits, the gradient above: one addition adds
@@ -11,6 +11,10 @@
  * shuffle across lanes. Sparse features add up their stored rows only. Of two siblings the smaller
  * one is added up, and the larger one is what is left of their parent; small nodes are added up and
  * forgotten.
+ *
+ * Workers scale their integers by sums over all rows, and add up their histograms, one message for
+ * all nodes of a level. All else that they decide follows from these, and from the numbers of all
+ * workers' rows: they grow the tree of one process, bit for bit.
  *
  * A split's score, of the labels' directions d,
  *

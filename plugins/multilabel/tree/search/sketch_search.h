@@ -1,5 +1,5 @@
 /**
- * @brief Search on one to four numbers per row: a sketch of the labels, or a small group of them.
+ * @brief Search on one to four numbers per row: a label, a sketch, or a small group of labels.
  *
  * Wraps `direction_search.h`. Its trees differ by rounding from those of `cluster_search.h`.
  */
