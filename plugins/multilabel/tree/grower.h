@@ -8,8 +8,9 @@
  *
  * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
- *   by a search of its own (`sketch_search.h`), where it can do what is asked for.
+ * - On a single label, or one to four numbers per row that are a sketch of the labels (`sketch.h`)
+ *   or a small group of them, by a search of its own (`sketch_search.h`), where it can do what is
+ *   asked for.
  *
  * The two differ by rounding.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
@@ -68,8 +69,10 @@ struct Workspace {
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
-  SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {
-    if (is_sketch && SketchSearch::Serves(rules, data)) {
+  SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
+                      bool is_sketch) {
+    bool const is_narrow = is_sketch || data.gpair.Shape(1) == 1;
+    if (is_narrow && SketchSearch::Serves(ctx, rules, data)) {
       return &sketches;
     }
     return &clusters;
@@ -105,7 +108,7 @@ class TreeGrower {
     stats_.clear();
     interactions_.Reset();
     interactions_.Configure(param_, n_features_);
-    search_ = workspace_.Choose(rules_, data, is_sketch);
+    search_ = workspace_.Choose(ctx_, rules_, data, is_sketch);
     search_->Begin(ctx_, rules_, data);
 
     tree::Driver<ExpandEntry> driver{param_};

@@ -185,7 +185,7 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
     bool const together =
         n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
         param.colsample_bynode == 1.0f &&
-        SketchSearch::Serves(rules,
+        SketchSearch::Serves(ctx_, rules,
                              {std::as_const(workspace_.combined.front()).HostView(), p_fmat});
     if (!together) {
       for (std::size_t n = 0; n < planned->size(); ++n) {
