@@ -22,6 +22,10 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   constexpr std::size_t kWidth = 8 * kVectors;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr bool kCounts = kRule == ScanRule::kCounted || kRule == ScanRule::kClipped;
+  constexpr bool kSteps = kRule == ScanRule::kStepped || kRule == ScanRule::kClipped;
+  constexpr bool kSoft = kCounts || kSteps || kRule == ScanRule::kShrunk;
+  constexpr std::int32_t kAbsolute = std::numeric_limits<std::int32_t>::max();
+  bool const shrinks = chunk.alpha != 0.0f;
   constexpr Int8 kIndex{0, 1, 2, 3, 4, 5, 6, 7};
   // Copies, because the compiler must take it that writing a score may change what is pointed to.
   Int8 totals[2 * kVectors], grad[kVectors], hess[kVectors];
@@ -85,11 +89,13 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         out.hess[n_candidates] = sum[0];
       }
     }
-    if constexpr (kCounts) {
+    if constexpr (kSoft) {
+      if constexpr (kCounts) {
+        out.doubt[n_candidates] = 0.0f;
+      }
       // The highest score that labels in doubt allow; if there are any, the lowest one, too.
-      out.doubt[n_candidates] = 0.0f;
       for (Int8 lowest{};; lowest = ~lowest) {
-        Int8 bits{};
+        Int8 passed_may{}, passed_does{}, rest_may{}, rest_does{}, in_doubt{};
         Float8 sum{}, largest = zero - kInf, largest_rest = zero - kInf;
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
@@ -98,38 +104,56 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
           Float8 b = __builtin_convertvector(rest_hess, Float8) * hess_scale[v] + lambda[v];
           Float8 g = __builtin_convertvector(grad[v], Float8) * grad_scale[v];
           Float8 r = __builtin_convertvector(rest_grad, Float8) * grad_scale[v];
-          Float8 const g_most = g > alpha ? alpha : g, r_most = r > alpha ? alpha : r;
-          g -= g_most < -alpha ? -alpha : g_most;
-          r -= r_most < -alpha ? -alpha : r_most;
+          if constexpr (!Traits::kWeight) {
+            g = Float8(Int8(g) & kAbsolute);
+            r = Float8(Int8(r) & kAbsolute);
+          }
+          if (kRule == ScanRule::kShrunk || shrinks) {
+            if constexpr (Traits::kWeight) {
+              Float8 const g_most = g > alpha ? alpha : g, r_most = r > alpha ? alpha : r;
+              g -= g_most < -alpha ? -alpha : g_most;
+              r -= r_most < -alpha ? -alpha : r_most;
+            } else {
+              g -= alpha;
+              r -= alpha;
+              g = g > zero ? g : zero;
+              r = r > zero ? r : zero;
+            }
+          }
           Float8 p, q;
-          if constexpr (kRule == ScanRule::kClipped) {
+          if constexpr (kSteps) {
             a = a < least ? least : a;
             b = b < least ? least : b;
             Float8 w = g / a, u = r / b;
-            w = w > max_step ? max_step : w < -max_step ? -max_step : w;
-            u = u > max_step ? max_step : u < -max_step ? -max_step : u;
-            p = Traits::kGain ? w * (g + g - a * w) : Traits::kWeight ? -w : w < zero ? -w : w;
-            q = Traits::kGain ? u * (r + r - b * u) : Traits::kWeight ? -u : u < zero ? -u : u;
+            w = w > max_step ? max_step : w;
+            u = u > max_step ? max_step : u;
+            if constexpr (Traits::kWeight) {
+              w = w < -max_step ? -max_step : w;
+              u = u < -max_step ? -max_step : u;
+            }
+            p = Traits::kGain ? w * (g + g - a * w) : Traits::kWeight ? -w : w;
+            q = Traits::kGain ? u * (r + r - b * u) : Traits::kWeight ? -u : u;
           } else {
-            p = Traits::kGain ? g * g : Traits::kWeight ? -g : g < zero ? -g : g;
-            q = Traits::kGain ? r * r : Traits::kWeight ? -r : r < zero ? -r : r;
+            p = Traits::kGain ? g * g : Traits::kWeight ? -g : g;
+            q = Traits::kGain ? r * r : Traits::kWeight ? -r : r;
           }
-          Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
-          Int8 const may_b = rest_hess > may[v], does_b = rest_hess > does[v];
-          bits |= ((may_a ^ all_must) & ReachBits::kPassedMay) |
-                  ((does_a ^ all_must) & ReachBits::kPassedDoes) |
-                  ((may_b ^ all_must) & ReachBits::kRestMay) |
-                  ((does_b ^ all_must) & ReachBits::kRestDoes) |
-                  (((may_a & ~does_a & (p != zero)) | (may_b & ~does_b & (q != zero))) &
-                   ReachBits::kInDoubt);
-          Int8 const take_a = Traits::kWeight ? (p > zero) ^ lowest : ~lowest;
-          Int8 const take_b = Traits::kWeight ? (q > zero) ^ lowest : ~lowest;
-          p = (does_a | (may_a & take_a)) ? p : zero;
-          q = (does_b | (may_b & take_b)) ? q : zero;
+          if constexpr (kCounts) {
+            Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
+            Int8 const may_b = rest_hess > may[v], does_b = rest_hess > does[v];
+            passed_may |= may_a ^ all_must;
+            passed_does |= does_a ^ all_must;
+            rest_may |= may_b ^ all_must;
+            rest_does |= does_b ^ all_must;
+            in_doubt |= (may_a & ~does_a & (p != zero)) | (may_b & ~does_b & (q != zero));
+            Int8 const take_a = Traits::kWeight ? (p > zero) ^ lowest : ~lowest;
+            Int8 const take_b = Traits::kWeight ? (q > zero) ^ lowest : ~lowest;
+            p = (does_a | (may_a & take_a)) ? p : zero;
+            q = (does_b | (may_b & take_b)) ? q : zero;
+          }
           if constexpr (Traits::kSum) {
-            sum += kRule == ScanRule::kClipped ? p + q : (p * b + q * a) / (a * b);
+            sum += kSteps ? p + q : (p * b + q * a) / (a * b);
           } else {
-            if constexpr (kRule == ScanRule::kCounted) {
+            if constexpr (!kSteps) {
               p /= a;
               q /= b;
             }
@@ -139,6 +163,9 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
             largest_rest = q > largest_rest ? q : largest_rest;
           }
         }
+        Int8 bits = (passed_may & ReachBits::kPassedMay) | (passed_does & ReachBits::kPassedDoes) |
+                    (rest_may & ReachBits::kRestMay) | (rest_does & ReachBits::kRestDoes) |
+                    (in_doubt & ReachBits::kInDoubt);
 #pragma GCC unroll 4
         for (int lane = 4; lane > 0; lane /= 2) {
           bits |= __builtin_shuffle(bits, kIndex ^ lane);
@@ -161,6 +188,9 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         out.passed[n_candidates] = passed;
         if constexpr (!Traits::kSum) {
           out.rest[n_candidates] = rest;
+        }
+        if constexpr (!kCounts) {
+          break;
         }
         out.bits[n_candidates] = bits[0];
         if ((bits[0] & ReachBits::kInDoubt) == 0) {
@@ -284,6 +314,10 @@ ListScanFn ListScanOfRule(ScanRule rule, std::size_t width) {
       return ListScanOfWidth<kMethod, ScanRule::kPlain>(width);
     case ScanRule::kMean:
       return ListScanOfWidth<kMethod, ScanRule::kMean>(width);
+    case ScanRule::kShrunk:
+      return ListScanOfWidth<kMethod, ScanRule::kShrunk>(width);
+    case ScanRule::kStepped:
+      return ListScanOfWidth<kMethod, ScanRule::kStepped>(width);
     case ScanRule::kCounted:
       return ListScanOfWidth<kMethod, ScanRule::kCounted>(width);
     case ScanRule::kClipped:
