@@ -477,9 +477,8 @@ class ClusterEvaluator {
       this->SumOverWorkers(&sums);
     }
     auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
-    bool const narrow = !has_lists || param_.HasNarrowScans();
     auto cluster = std::make_shared<Cluster>(Cluster{
-        RowCluster{n_threads, gradients, std::move(global_rows), sums, narrow, std::move(memory)},
+        RowCluster{n_threads, gradients, std::move(global_rows), sums, !has_lists, std::move(memory)},
         request.stats->n_active,
         has_lists,
         {},

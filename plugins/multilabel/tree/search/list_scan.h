@@ -48,11 +48,17 @@ struct ListRange {
   bool separate;
 };
 
-/** @brief What the scan looks out for; each rule has loops of its own. */
+/**
+ * @brief What the scan looks out for; each rule has loops of its own.
+ *
+ * Only the last two know labels that may not count.
+ */
 enum class ScanRule {
   kPlain,    // nothing
   kMean,     // the labels' mean Hessian
-  kCounted,  // labels that may not count, weights that `reg_alpha` shrinks
+  kShrunk,   // weights that `reg_alpha` shrinks
+  kStepped,  // weights that `max_delta_step` clips, too
+  kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
   kClipped,  // weights that `max_delta_step` clips or `reg_lambda` does not bound, too
 };
 
@@ -89,7 +95,7 @@ struct ChunkView {
   /** @brief -1 where all labels must count, 0 where one is enough. */
   std::int32_t all_must;
   float alpha;
-  /** @brief With `kClipped`: `max_delta_step`. */
+  /** @brief With `kStepped` and `kClipped`: `max_delta_step`. */
   float max_step;
 };
 
