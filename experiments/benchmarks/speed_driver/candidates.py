@@ -472,5 +472,5 @@ def require_packages(candidates: Iterable[str]) -> None:
             f"{' and '.join(missing)} is not installed: pip install '.[bench]', or leave it out "
             "with --candidates"
         )
-    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain"}:
+    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain", "binary_relevance"}:
         require_plugin("The benchmark")

@@ -4,7 +4,7 @@
  * A tree is searched on the gradients of all labels, of a group of them, or on a sketch
  * (`sketch.h`), and grown by `grower.h`.
  */
-#include <algorithm>  // for copy, max, min
+#include <algorithm>  // for copy, min
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
 #include <memory>     // for make_unique, unique_ptr
@@ -197,15 +197,14 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
     for (auto& ctx : contexts) {
       ctx.nthread = 1;
     }
-    of_threads_.resize(std::max(of_threads_.size(), n_threads));
-    workspace_.sketches.Index(ctx_, rules, p_fmat);
-    for (auto& workspace : of_threads_) {
-      workspace = workspace ? std::move(workspace) : std::make_unique<Workspace>();
-      workspace->sketches.UseIndexOf(workspace_.sketches);
+    while (of_threads_.size() < n_threads) {
+      of_threads_.push_back(std::make_unique<Workspace>());
     }
+    auto const page = workspace_.sketches.Index(ctx_, rules, p_fmat);
     common::ParallelFor(planned->size(), static_cast<std::int32_t>(n_threads),
                         common::Sched::Dyn(1), [&](auto n) {
                           auto const t = omp_get_thread_num();
+                          of_threads_[t]->sketches.UseIndexOf(workspace_.sketches, page);
                           grow(&contexts[t], of_threads_[t].get(), n);
                         });
   }

@@ -8,7 +8,7 @@
 
 #include <cstdint>  // for int32_t, uint32_t
 #include <memory>   // for make_shared, shared_ptr, weak_ptr
-#include <mutex>    // for lock_guard, mutex
+#include <utility>  // for exchange, move
 #include <vector>   // for vector
 
 #include "../../../../src/collective/aggregator.h"  // for SafeColl
@@ -40,8 +40,6 @@ class SketchSearch : public SplitSearch {
   /** @brief Make the index of a matrix's bins, unless it is there, and return these. */
   std::shared_ptr<GHistIndexMatrix const> Index(Context const* ctx, TreeRules const& rules,
                                                 DMatrix* p_fmat) {
-    static std::mutex of_matrices;  // which several searches may ask at the same time
-    std::lock_guard const lock{of_matrices};
     auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
     auto page = pages.begin().Page();
     // To make it, workers talk with each other.
@@ -51,15 +49,17 @@ class SketchSearch : public SplitSearch {
     }
     return page;
   }
-  /** @brief Take over what another search has made. */
-  void UseIndexOf(SketchSearch const& other) {
+  /** @brief For the next tree, use what another search has made, and ask the matrix nothing. */
+  void UseIndexOf(SketchSearch const& other, std::shared_ptr<GHistIndexMatrix const> page) {
     index_ = other.index_;
     indexed_page_ = other.indexed_page_;
+    given_page_ = std::move(page);
   }
 
   void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
     ctx_ = ctx;
-    page_ = this->Index(ctx, rules, data.p_fmat);
+    page_ =
+        given_page_ ? std::exchange(given_page_, nullptr) : this->Index(ctx, rules, data.p_fmat);
     search_.Reset(ctx, index_.get(), data.gpair,
                   {rules.reg.lambda, rules.reg.min_child_weight, rules.MaxBytes()});
   }
@@ -115,6 +115,7 @@ class SketchSearch : public SplitSearch {
   Context const* ctx_{nullptr};
   /** @brief While a tree grows. */
   std::shared_ptr<GHistIndexMatrix const> page_;
+  std::shared_ptr<GHistIndexMatrix const> given_page_;
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
   std::shared_ptr<DirectionIndex const> index_;
   DirectionSearch search_;
