@@ -321,6 +321,14 @@ def test_few_numbers_per_row_bit_for_bit(kind, n_labels, params, options, cuts, 
         assert booster.get_dump(with_stats=True) == expected
 
 
+@pytest.mark.parametrize("sketch_size", [0, 1])
+def test_nothing_to_split(sketch_size):
+    X, Y, _ = make_data(missing=False)
+    train = trainer({"sketch_size": sketch_size})
+    for booster in on_workers(train, np.zeros_like(X), Y):
+        assert all("leaf" in tree and "\n\t" not in tree for tree in booster.get_dump())
+
+
 def test_nodes_that_shrink_far():
     # From 4000 rows to few: their integers are made anew on the way.
     data = make_data(n=4000, seed=21)
