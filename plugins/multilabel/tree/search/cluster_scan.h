@@ -234,15 +234,15 @@ inline bool IsSum(SplitMethod method) {
 inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std::size_t begin,
                          std::size_t n, ScanBuffer* buffer, RunningBest* running) {
   auto const& reach = node.reach;
-  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kAll : 0;
+  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
   bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = param.HasBits();
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (auto k = begin; k < begin + n; ++k) {
     bool may{true}, does{true};
     if (has_bits) {
       auto const bits = buffer->bits[k] ^ flip;
-      may = (bits & ReachBits::kPassedMay) && (bits & ReachBits::kRestMay);
-      does = (bits & ReachBits::kPassedDoes) && (bits & ReachBits::kRestDoes);
+      does = (bits & ReachBits::kBoth) == ReachBits::kBoth;
+      may = does || (bits & ReachBits::kInDoubt) != 0;
     }
     if (has_mean) {
       auto const least = std::min(buffer->hess[k], reach.hess - buffer->hess[k]);

@@ -95,7 +95,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
       }
       // The highest score that labels in doubt allow; if there are any, the lowest one, too.
       for (Int8 lowest{};; lowest = ~lowest) {
-        Int8 passed_may{}, passed_does{}, rest_may{}, rest_does{}, in_doubt{};
+        Int8 passed_does{}, rest_does{}, in_doubt{};
         Float8 sum{}, largest = zero - kInf, largest_rest = zero - kInf;
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
@@ -140,11 +140,9 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
           if constexpr (kCounts) {
             Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
             Int8 const may_b = rest_hess > may[v], does_b = rest_hess > does[v];
-            passed_may |= may_a ^ all_must;
             passed_does |= does_a ^ all_must;
-            rest_may |= may_b ^ all_must;
             rest_does |= does_b ^ all_must;
-            in_doubt |= (may_a & ~does_a & (p != zero)) | (may_b & ~does_b & (q != zero));
+            in_doubt |= (may_a ^ does_a) | (may_b ^ does_b);
             Int8 const take_a = Traits::kWeight ? (p > zero) ^ lowest : ~lowest;
             Int8 const take_b = Traits::kWeight ? (q > zero) ^ lowest : ~lowest;
             p = (does_a | (may_a & take_a)) ? p : zero;
@@ -163,8 +161,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
             largest_rest = q > largest_rest ? q : largest_rest;
           }
         }
-        Int8 bits = (passed_may & ReachBits::kPassedMay) | (passed_does & ReachBits::kPassedDoes) |
-                    (rest_may & ReachBits::kRestMay) | (rest_does & ReachBits::kRestDoes) |
+        Int8 bits = (passed_does & ReachBits::kPassed) | (rest_does & ReachBits::kRest) |
                     (in_doubt & ReachBits::kInDoubt);
 #pragma GCC unroll 4
         for (int lane = 4; lane > 0; lane /= 2) {

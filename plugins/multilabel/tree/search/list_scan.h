@@ -64,15 +64,13 @@ enum class ScanRule {
 
 /** @brief What the scan of a split finds of its children, apart from scores: a bit each. */
 struct ReachBits {
-  /** @brief A label may count among the rows passed; if all must: one may not. */
-  static constexpr std::int32_t kPassedMay = 1;
-  /** @brief A label does; if all must: one is not sure to. */
-  static constexpr std::int32_t kPassedDoes = 2;
+  /** @brief A label surely counts among the rows passed; if all must: one is not sure to. */
+  static constexpr std::int32_t kPassed = 1;
   /** @brief The same for the other rows. */
-  static constexpr std::int32_t kRestMay = 4, kRestDoes = 8;
-  static constexpr std::int32_t kAll = 15;
-  /** @brief A label that changes the score may or may not count. */
-  static constexpr std::int32_t kInDoubt = 16;
+  static constexpr std::int32_t kRest = 2;
+  static constexpr std::int32_t kBoth = kPassed | kRest;
+  /** @brief A label may or may not count. */
+  static constexpr std::int32_t kInDoubt = 4;
 };
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
