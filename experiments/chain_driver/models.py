@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc import MultiLabelClassifier, metrics
+from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.order_free import LabelsetPrediction
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import TunedDecisionClassifierCV
 
@@ -24,6 +26,16 @@ PREDICTIONS = ("cumulated", "standard")
 
 PROPAGATION = {"dcc": "in_sample", "dcc-oof": "cross_val"}
 """The dynamic chains, and how their boosters see labels in training."""
+
+ORDER = {"cc-rand": "random", "cc-freq": "frequent", "cc-rare": "rare"}
+"""The classifier chains whose order is known before any other model is trained."""
+
+ORDER_FREE_PREDICTION: dict[str, LabelsetPrediction] = {
+    "subset_accuracy": "subset_accuracy",
+    "example_f1": "example_f1",
+    "hamming_accuracy": "marginal",
+}
+"""What the order-free chain predicts for a measure; for another one the likeliest labelset."""
 
 type Measures = dict[str, float]
 type RoundCallback = Callable[[int, int, float], None]
@@ -73,7 +85,8 @@ class Trainer:
     Raises
     ------
     ValueError
-        If the further parameters hold one that has an option of its own.
+        If the further parameters hold one that has an option of its own, or an option is out of
+        range for one of the models: nothing is trained before that is known.
     """
 
     def __init__(
@@ -101,6 +114,11 @@ class Trainer:
         if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
             self.booster_params["learning_rate"] = self.booster_params.pop("eta")
         self._chains: dict[str, tuple[DynamicChainClassifier, float]] = {}
+        for model in options.models:
+            for estimator in self._to_train(model):
+                estimator._check_params()
+                if isinstance(estimator, BoosterEstimator):
+                    estimator._native_booster_params()
 
     def run(self, model: str) -> Result:
         """Train and evaluate a model.
@@ -136,10 +154,22 @@ class Trainer:
             arrays=arrays,
         )
 
+    def _to_train(self, model: str) -> list[Any]:
+        """Make all estimators that a model trains, not fitted."""
+        if model in PROPAGATION:
+            return [self._new_chain(model)]
+        if model == "cc-dcc":
+            return [self._new_chain("dcc"), ClassifierChain(**self.booster_params)]
+        estimator = self._estimator(model)
+        return [getattr(estimator, "estimator", None) or estimator, estimator]
+
     def _estimator(self, model: str) -> Any:
         seed, measure = self.options.seed, self.options.measure
         if model == "auto":
             return MultiLabelClassifier(measure, random_state=seed)
+        if model == "order-free":
+            prediction = ORDER_FREE_PREDICTION.get(measure, "mode")
+            return OrderFreeChainClassifier(prediction=prediction, random_state=seed)
         booster = MultiLabelXGBClassifier(split_method=self.options.split, **self.booster_params)
         if model == "sxgb":
             return booster
@@ -150,18 +180,21 @@ class Trainer:
         return ClassifierChain(order=self._order(model), **self.booster_params)
 
     def _order(self, model: str) -> Any:
-        if model == "cc-dcc":
-            chain, _ = self._dynamic_chain("dcc")
-            return chain_order_of(chain, self.train.X)
-        return {"cc-rand": "random", "cc-freq": "frequent", "cc-rare": "rare"}[model]
+        if model in ORDER:
+            return ORDER[model]
+        chain, _ = self._dynamic_chain("dcc")
+        return chain_order_of(chain, self.train.X)
+
+    def _new_chain(self, model: str) -> DynamicChainClassifier:
+        return DynamicChainClassifier(
+            chain_length=self.options.chain_length,
+            split_method=self.options.split,
+            **{"propagate": PROPAGATION[model]} | self.booster_params,
+        )
 
     def _dynamic_chain(self, model: str) -> tuple[DynamicChainClassifier, float]:
         if model not in self._chains:
-            chain = DynamicChainClassifier(
-                chain_length=self.options.chain_length,
-                split_method=self.options.split,
-                **{"propagate": PROPAGATION[model]} | self.booster_params,
-            )
+            chain = self._new_chain(model)
             seconds = _seconds(
                 lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)
             )

@@ -14,6 +14,7 @@ MODELS = {
     "dcc-oof": "the dynamic chain, trained on out-of-fold predictions",
     "sxgb": "a single multi-label booster (ML-XGB)",
     "ml-xgb-tuned": "the same, calibrated and decided for --measure",
+    "order-free": "one booster for chains of any order (OrderFreeChainClassifier), for --measure",
     "br": "binary relevance, default XGBoost per label",
     "cc-rand": "classifier chain in a random order",
     "cc-freq": "classifier chain, frequent labels first",
@@ -60,7 +61,8 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
         help="further XGBoost parameters of every booster, for example \"{'eta': 0.1}\"; "
         "eta is 0.3 by default")  # fmt: skip
     add("--measure", type=_measure, default="example_f1", metavar="NAME",
-        help="what auto and ml-xgb-tuned are to make high (default: example_f1)")  # fmt: skip
+        help="what auto, order-free and ml-xgb-tuned are to make high "
+        "(default: example_f1)")  # fmt: skip
     add("-t", "--features_to_transform", type=_names, default=[], metavar="LIST",
         help="comma-separated features to encode by the rank of their value; nominal ones that "
         "are not listed are encoded by the position of the category in the file")  # fmt: skip
