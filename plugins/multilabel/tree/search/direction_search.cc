@@ -190,7 +190,9 @@ float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
 template <int kWidth, typename SlotT>
 void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
              std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
+  constexpr std::size_t kAhead = 16;  // rows of a small node lie apart
   for (std::size_t i = 0; i < n_rows; ++i) {
+    __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
     SlotT const* row = slots + rows[i] * stride;
 #pragma GCC unroll 4
     for (int d = 0; d < kWidth; ++d) {
