@@ -190,7 +190,9 @@ float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
 template <int kWidth, typename SlotT>
 void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
              std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
+  constexpr std::size_t kAhead = 16;  // rows of a small node lie apart
   for (std::size_t i = 0; i < n_rows; ++i) {
+    __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
     SlotT const* row = slots + rows[i] * stride;
 #pragma GCC unroll 4
     for (int d = 0; d < kWidth; ++d) {
@@ -431,16 +433,33 @@ void DirectionSearch::MakeJobs(std::vector<Request> const& requests, std::vector
   }
 }
 
-void DirectionSearch::FillBlock(Node const& node, std::size_t block, Words* out) const {
-  auto const* rows = rows_.data() + node.begin;
-  auto const* words = words_.data() + node.begin * width_;
+std::size_t DirectionSearch::GroupEnd(std::size_t part, std::size_t end) const {
+  auto const n_blocks = index_->Blocks().size();
+  if (part >= n_blocks) {
+    return end;
+  }
+  constexpr auto kChunk = DirectionIndex::kChunkBlocks;
+  return std::min({end, n_blocks, (part / kChunk + 1) * kChunk});
+}
+
+void DirectionSearch::FillBlocks(Node const& node, std::size_t begin, std::size_t end,
+                                 Words* out) const {
+  constexpr std::size_t kTogether = 1024;  // rows, whose bins in a chunk stay in cache
   VisitWidth(width_, [&](auto width) {
+    auto fill = [&](auto slot) {
+      using SlotT = decltype(slot);
+      for (auto from = node.begin; from < node.end; from += kTogether) {
+        for (auto b = begin; b < end; ++b) {
+          AddRows<width>(index_->Slots<SlotT>(b), index_->Stride(b), rows_.data() + from,
+                         words_.data() + from * width_, std::min(kTogether, node.end - from),
+                         out + this->PartBegin(b) - this->PartBegin(begin));
+        }
+      }
+    };
     if (index_->IsWide()) {
-      AddRows<width>(index_->Slots<std::uint16_t>(block), index_->Stride(block), rows, words,
-                     node.NumRows(), out);
+      fill(std::uint16_t{});
     } else {
-      AddRows<width>(index_->Slots<std::uint8_t>(block), index_->Stride(block), rows, words,
-                     node.NumRows(), out);
+      fill(std::uint8_t{});
     }
   });
 }
@@ -452,19 +471,19 @@ void DirectionSearch::FillSlots(std::size_t begin, std::size_t end, Words* out) 
   });
 }
 
-void DirectionSearch::FillPart(Node const& node, std::size_t part, Words* out) const {
-  auto const n_values = this->PartSize(part);
+void DirectionSearch::FillParts(Node const& node, std::size_t begin, std::size_t end,
+                                Words* out) const {
   if (node.summed) {
-    std::copy_n(node.summed + this->PartBegin(part), n_values, out);
+    std::copy(node.summed + this->PartBegin(begin), node.summed + this->PartEnd(end - 1), out);
     return;
   }
-  if (part < index_->Blocks().size()) {
-    this->FillBlock(node, part, out);
+  if (begin < index_->Blocks().size()) {
+    this->FillBlocks(node, begin, end, out);
     return;
   }
   if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
       it != shared_.cend()) {
-    std::copy_n(it->second.front().Data(), n_values, out);
+    std::copy_n(it->second.front().Data(), this->PartSize(begin), out);
     return;
   }
   this->FillSlots(node.begin, node.end, out);
@@ -515,13 +534,17 @@ void DirectionSearch::SumOverWorkers(common::Span<Job const> jobs,
       }
     }
   }
-  auto const n_values = this->HistogramSize(), n_parts = this->NumParts();
+  std::vector<std::size_t> groups{0};
+  while (groups.back() < this->NumParts()) {
+    groups.push_back(this->GroupEnd(groups.back(), this->NumParts()));
+  }
+  auto const n_values = this->HistogramSize(), n_groups = groups.size() - 1;
   message_.Resize(filled.size() * n_values);
-  common::ParallelFor(filled.size() * n_parts, n_threads_, common::Sched::Dyn(1), [&](auto i) {
-    auto const part = i % n_parts;
-    auto* out = message_.Data() + i / n_parts * n_values + this->PartBegin(part);
-    std::fill_n(out, this->PartSize(part), 0);
-    this->FillPart(nodes_[filled[i / n_parts]], part, out);
+  common::ParallelFor(filled.size() * n_groups, n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    auto const begin = groups[i % n_groups], end = groups[i % n_groups + 1];
+    auto* out = message_.Data() + i / n_groups * n_values + this->PartBegin(begin);
+    std::fill_n(out, this->PartEnd(end - 1) - this->PartBegin(begin), 0);
+    this->FillParts(nodes_[filled[i / n_groups]], begin, end, out);
   });
   collective::SafeColl(
       collective::GlobalSum(ctx_, linalg::MakeVec(message_.Data(), filled.size() * n_values)));
@@ -701,32 +724,38 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
   auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
   auto allowed_of = [&](std::size_t k) { return requests[job.begin + k].allowed; };
 
-  for (auto b = task.block_begin; b < std::min(task.block_end, blocks.size()); ++b) {
-    auto const n_values = this->PartSize(b);
-    auto of_block = [&](Node& node) { return node.histogram.Data() + this->PartBegin(b); };
+  auto const end = std::min(task.block_end, blocks.size());
+  for (auto begin = task.block_begin; begin < end; begin = this->GroupEnd(begin, end)) {
+    auto const group_end = this->GroupEnd(begin, end);
     auto fill = [&](Node& node) {
-      auto* out = buffer.block.Data();
+      auto* out = buffer.blocks.Data();
       if (node.histogram.Data()) {
-        out = of_block(node);
-        std::fill_n(out, n_values, 0);
+        out = node.histogram.Data() + this->PartBegin(begin);
+        std::fill_n(out, this->PartEnd(group_end - 1) - this->PartBegin(begin), 0);
       }
-      this->FillPart(node, b, out);
+      this->FillParts(node, begin, group_end, out);
       return out;
     };
     auto& small = node_of(first);
     bool const is_kept = small.histogram.Data() != nullptr;
     auto* histogram = fill(small);
-    if (job.n_nodes == 2 && job.from_parent) {
-      auto& large = node_of(1 - first);
-      SubtractWords(histogram, n_values, of_block(large));
-      this->ScoreBlock(large, b, allowed_of(1 - first), false, of_block(large), &best[1 - first]);
+    for (auto b = begin; b < group_end; ++b) {
+      auto* of_small = histogram + this->PartBegin(b) - this->PartBegin(begin);
+      if (job.n_nodes == 2 && job.from_parent) {
+        auto& large = node_of(1 - first);
+        auto* of_large = large.histogram.Data() + this->PartBegin(b);
+        SubtractWords(of_small, this->PartSize(b), of_large);
+        this->ScoreBlock(large, b, allowed_of(1 - first), false, of_large, &best[1 - first]);
+      }
+      this->ScoreBlock(small, b, allowed_of(first), !is_kept, of_small, &best[first]);
     }
-    this->ScoreBlock(small, b, allowed_of(first), !is_kept, histogram, &best[first]);
     if (job.n_nodes == 2 && !job.from_parent) {
       auto& large = node_of(1 - first);
       auto* of_large = fill(large);
-      this->ScoreBlock(large, b, allowed_of(1 - first), !large.histogram.Data(), of_large,
-                       &best[1 - first]);
+      for (auto b = begin; b < group_end; ++b) {
+        this->ScoreBlock(large, b, allowed_of(1 - first), !large.histogram.Data(),
+                         of_large + this->PartBegin(b) - this->PartBegin(begin), &best[1 - first]);
+      }
     }
   }
   if (task.block_end <= blocks.size() || index_->NumSlots() == 0) {
@@ -739,7 +768,7 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
   auto fill = [&](Node& node) {
     auto* out = node.histogram.Data() ? of_slots(node) : buffer.slots.Data();
     std::fill_n(out, n_values, 0);
-    this->FillPart(node, blocks.size(), out);
+    this->FillParts(node, blocks.size(), blocks.size() + 1, out);
     return out;
   };
   auto& small = node_of(first);
@@ -764,15 +793,17 @@ void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
   }
   std::vector<Job> jobs;
   this->MakeJobs(requests, &jobs);
-  std::size_t max_slots{0};
-  for (auto const& block : index_->Blocks()) {
-    max_slots = std::max<std::size_t>(max_slots, block.n_slots);
+  auto const n_blocks = index_->Blocks().size();
+  std::size_t n_values{0};  // of the largest group of blocks
+  for (std::size_t b = 0; b < n_blocks; b = this->GroupEnd(b, n_blocks)) {
+    auto const end = this->GroupEnd(b, n_blocks);
+    n_values = std::max(n_values, this->PartEnd(end - 1) - this->PartBegin(b));
   }
   for (auto& buffer : buffers_) {
-    if (buffer.block.Size() < max_slots * width_ * kLanes) {
-      buffer.block.Assign(max_slots * width_ * kLanes, 0);
+    if (buffer.blocks.Size() < n_values) {
+      buffer.blocks.Assign(n_values, 0);
     }
-    buffer.slots.Resize(this->PartSize(index_->Blocks().size()));
+    buffer.slots.Resize(this->PartSize(n_blocks));
   }
   constexpr std::size_t kMessageBytes = std::size_t{1} << 26;
   auto const node_bytes = this->HistogramSize() * sizeof(Words);

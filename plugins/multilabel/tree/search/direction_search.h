@@ -177,10 +177,12 @@ class DirectionSearch {
         part < blocks.size() ? blocks[part].n_slots : (index_->NumSlots() + kLanes - 1) / kLanes;
     return n_slots * width_ * kLanes;
   }
-  [[nodiscard]] std::size_t HistogramSize() const {
-    auto const sparse = index_->Blocks().size();
-    return this->PartBegin(sparse) + this->PartSize(sparse);
+  [[nodiscard]] std::size_t PartEnd(std::size_t part) const {
+    return this->PartBegin(part) + this->PartSize(part);
   }
+  [[nodiscard]] std::size_t HistogramSize() const { return this->PartEnd(index_->Blocks().size()); }
+  /** @brief End of the parts from `part` on that are filled together: blocks of a chunk. */
+  [[nodiscard]] std::size_t GroupEnd(std::size_t part, std::size_t end) const;
 
   /** @brief Choose what integers count: the same for any number of threads and workers. */
   void SetUnits(linalg::MatrixView<GradientPair const> gpair);
@@ -192,9 +194,9 @@ class DirectionSearch {
   /** @brief Find the best splits of some jobs' nodes. */
   void Search(common::Span<Job const> jobs, std::vector<Request> const& requests);
   void Work(Task const& task, Job const& job, std::vector<Request> const& requests, Best* best);
-  /** @brief Add up a node's rows in a part of its histogram, all zero before. */
-  void FillPart(Node const& node, std::size_t part, Words* out) const;
-  void FillBlock(Node const& node, std::size_t block, Words* out) const;
+  /** @brief Add up a node's rows in a group of parts of its histogram, all zero before. */
+  void FillParts(Node const& node, std::size_t begin, std::size_t end, Words* out) const;
+  void FillBlocks(Node const& node, std::size_t begin, std::size_t end, Words* out) const;
   /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
   void FillSlots(std::size_t begin, std::size_t end, Words* out) const;
   /** @brief Let all threads add up the stored slots of large nodes. */
@@ -248,7 +250,7 @@ class DirectionSearch {
 
   /** @brief Working memory of a thread. */
   struct Buffer {
-    AlignedArray<Words> block;  // all zero between uses
+    AlignedArray<Words> blocks;  // of a group; all zero between uses
     AlignedArray<Words> slots;
     std::vector<float> penalties;
     std::vector<std::uint32_t> rows;
