@@ -477,13 +477,14 @@ class ClusterEvaluator {
       this->SumOverWorkers(&sums);
     }
     auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
-    auto cluster = std::make_shared<Cluster>(Cluster{
-        RowCluster{n_threads, gradients, std::move(global_rows), sums, !has_lists, std::move(memory)},
-        request.stats->n_active,
-        has_lists,
-        {},
-        {},
-        {}});
+    auto cluster =
+        std::make_shared<Cluster>(Cluster{RowCluster{n_threads, gradients, std::move(global_rows),
+                                                     sums, !has_lists, std::move(memory)},
+                                          request.stats->n_active,
+                                          has_lists,
+                                          {},
+                                          {},
+                                          {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       local_rows_[rows[i]] = static_cast<std::uint32_t>(i);
@@ -588,8 +589,8 @@ class ClusterEvaluator {
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto& node = nodes_[request[k].nid];
       if (job.HasLists()) {
-        MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
-                       &buffer->scan, &(*running)[k]);
+        MakeListRanges(context, param_, task.block_begin, task.block_end, request[k].allowed, node,
+                       *request[k].stats, &buffer->scan, &(*running)[k]);
       } else if (job.IsNew() || job.stays[k]) {
         MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan,
                       &(*running)[k]);
