@@ -589,8 +589,8 @@ class ClusterEvaluator {
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto& node = nodes_[request[k].nid];
       if (job.HasLists()) {
-        MakeListRanges(context, task.block_begin, task.block_end, request[k].allowed, node,
-                       &buffer->scan, &(*running)[k]);
+        MakeListRanges(context, param_, task.block_begin, task.block_end, request[k].allowed, node,
+                       *request[k].stats, &buffer->scan, &(*running)[k]);
       } else if (job.IsNew() || job.stays[k]) {
         MakeBinRanges(context, task.block_begin, request[k].allowed, node, &buffer->scan,
                       &(*running)[k]);

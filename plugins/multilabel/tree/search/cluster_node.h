@@ -34,6 +34,8 @@ struct ClusterParam {
   std::size_t max_list_rows{0};
   /** @brief For sums that are kept for the sake of siblings. */
   std::size_t max_bytes{0};
+  std::uint32_t max_cat_to_onehot{0};
+  std::uint32_t max_cat_threshold{0};
 
   /** @brief What scans must look out for. */
   [[nodiscard]] ScanRule Rule() const {

@@ -3,8 +3,9 @@
  *
  * First the splits are listed as ranges of entries: a feature's list, upwards and, where rows are
  * missing from it, downwards; or the bins of its histogram, each an entry whose "row" is the bin's
- * sums. A list with one bin offers one split, which is scored from the sum of its rows. Then all
- * ranges are scored, a chunk of labels at a time, by the loops of `list_scan.h`.
+ * sums; or its categories (`cluster_categories.h`). A list with one bin offers one split, which is
+ * scored from the sum of its rows. Then all ranges are scored, a chunk of labels at a time, by the
+ * loops of `list_scan.h`.
  */
 #ifndef XDCC_MULTILABEL_CLUSTER_SCAN_H_
 #define XDCC_MULTILABEL_CLUSTER_SCAN_H_
@@ -18,6 +19,7 @@
 #include "../../../../src/common/categorical.h"  // for IsCat
 #include "../../param/split_method.h"            // for SplitMethod
 #include "../data/bin_index.h"                   // for BinIndex
+#include "cluster_categories.h"                  // for CategoryBuffer, CategoryList
 #include "cluster_node.h"                        // for ClusterNode, ClusterParam
 #include "list_scan.h"                           // for ListRange, ChooseListScan, ScanRule
 #include "split_candidate.h"  // for Candidate, CandidateContext, Direction, RunningBest
@@ -30,7 +32,8 @@ struct SplitRange {
   Direction direction;
   bst_feature_t feature;
   std::size_t block;
-  std::size_t offset;  // of its scores
+  std::size_t offset;         // of its scores
+  std::size_t categories{0};  // position of a categorical feature's list
 };
 
 /** @brief Splits on features with one bin, scored from their sums: [begin, end) of the buffer. */
@@ -44,23 +47,19 @@ struct ScanBuffer {
   std::vector<ListEntry> single_sums;  // positions of the sums
   std::vector<SplitRange> singles;     // the lists of these splits
   std::vector<SplitRange> ranges;
+  CategoryBuffer categories;
   std::vector<float> passed, rest;  // scores of the singles, then of the ranges
   std::vector<float> doubt, hess;   // see `ScanOutput`
   std::vector<std::int32_t> bits;
   std::size_t n_scores{0};
 };
 
-/** @brief All splits of a categorical feature. */
+/** @brief All splits of a categorical feature, `score` being the highest. */
 inline Candidate CategoryCandidate(bst_feature_t feature, std::size_t block, ListEntry const* first,
-                                   std::uint32_t n) {
-  return {feature,
-          block,
-          Direction::kCategories,
-          n,
-          Candidate::kNoBin,
-          Candidate::kNoBin,
-          first,
-          std::numeric_limits<float>::infinity()};
+                                   std::uint32_t n,
+                                   float score = std::numeric_limits<float>::infinity()) {
+  return {feature, block, Direction::kCategories, n, Candidate::kNoBin, Candidate::kNoBin,
+          first,   score};
 }
 
 /** @brief Give the scores of each range a place, behind those of the singles. */
@@ -73,17 +72,44 @@ inline void PlaceScores(ScanBuffer* buffer) {
 }
 
 /**
+ * @brief List the splits on the categorical features in the buffer.
+ *
+ * @param running Gets features of which only exact sums say what they offer.
+ */
+inline void MakeCategoryRanges(ClusterParam const& param, ClusterNode const& node,
+                               NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
+  auto& categories = buffer->categories;
+  SumCategories(node, &categories);
+  SetKeys(param, node, stats, &categories);
+  categories.entries.clear();
+  categories.entries.reserve(categories.n_slots);  // ranges point into it
+  for (std::size_t i = 0; i < categories.lists.size(); ++i) {
+    auto const& list = categories.lists[i];
+    auto push = [&](ListRange const& range) {
+      buffer->ranges.push_back({range, Direction::kCategories, list.feature, list.block, 0, i});
+    };
+    if (!PushCategoryRanges(param, node, list, &categories, push)) {
+      running->candidates.push_back(
+          CategoryCandidate(list.feature, list.block, list.first, list.n));
+    }
+  }
+}
+
+/**
  * @brief List the splits of a node with lists, in a group of blocks.
  *
- * @param running Gets the categorical features: only exact sums say what they offer.
+ * @param running See `MakeCategoryRanges`.
  */
-inline void MakeListRanges(CandidateContext const& context, std::size_t block_begin,
-                           std::size_t block_end, std::uint8_t const* allowed,
-                           ClusterNode const& node, ScanBuffer* buffer, RunningBest* running) {
+inline void MakeListRanges(CandidateContext const& context, ClusterParam const& param,
+                           std::size_t block_begin, std::size_t block_end,
+                           std::uint8_t const* allowed, ClusterNode const& node,
+                           NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
   buffer->single_blocks.clear();
   buffer->single_sums.clear();
   buffer->singles.clear();
   buffer->ranges.clear();
+  buffer->categories.lists.clear();
+  auto const& ptrs = context.cuts.Ptrs();
   for (auto b = block_begin; b < block_end; ++b) {
     auto const* entries = (*node.entries)[b].data();
     auto const n_singles = buffer->singles.size();
@@ -95,7 +121,14 @@ inline void MakeListRanges(CandidateContext const& context, std::size_t block_be
       }
       auto const *begin = entries + list.begin, *end = entries + list.end;
       if (common::IsCat(context.types, feature)) {
-        running->candidates.push_back(CategoryCandidate(feature, b, begin, list.end - list.begin));
+        auto const n = list.end - list.begin;
+        if (param.reg.lambda == 0.0) {  // the weights of small categories are not bounded
+          running->candidates.push_back(CategoryCandidate(feature, b, begin, n));
+          continue;
+        }
+        bool const has_default = context.index.DefaultBin(feature) != BinIndex::kNoBin;
+        buffer->categories.lists.push_back(
+            {feature, b, begin, n, ptrs[feature + 1] - ptrs[feature], has_default});
         continue;
       }
       auto const default_bin = context.index.DefaultBin(feature);
@@ -143,6 +176,9 @@ inline void MakeListRanges(CandidateContext const& context, std::size_t block_be
     if (buffer->singles.size() > n_singles) {
       buffer->single_blocks.push_back({b, n_singles, buffer->singles.size()});
     }
+  }
+  if (!buffer->categories.lists.empty()) {
+    MakeCategoryRanges(param, node, stats, buffer, running);
   }
   PlaceScores(buffer);
 }
@@ -317,8 +353,13 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
            of_sums, output(splits.begin));
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
-      if (!node.histograms.empty()) {
+      if (ranges[r].direction == Direction::kCategories) {
+        auto& categories = buffer->categories;
+        view.rows = categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot);
+      } else if (!node.histograms.empty()) {
         view.rows = node.histograms[ranges[r].block].sums.Sums(chunk);
+      } else {
+        view.rows = rows.Values(chunk);
       }
       n_candidates[r] = scan(ranges[r].list, view, output(ranges[r].offset));
     }
@@ -374,7 +415,12 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
   }
   for (std::size_t r = 0; r < ranges.size(); ++r) {
     auto const best = combine(ranges[r].offset, n_candidates[r]);
-    if (auto const threshold = node.error.Threshold(running->score); best >= threshold) {
+    auto const threshold = node.error.Threshold(running->score);
+    if (best >= threshold && ranges[r].direction == Direction::kCategories) {
+      auto const& list = buffer->categories.lists[ranges[r].categories];
+      running->candidates.push_back(
+          CategoryCandidate(list.feature, list.block, list.first, list.n, best));
+    } else if (best >= threshold) {
       Collect(ranges[r], node.histograms.empty(), buffer->passed.data() + ranges[r].offset,
               threshold, &running->candidates);
     }

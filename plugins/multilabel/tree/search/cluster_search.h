@@ -40,8 +40,11 @@ class ClusterSearch : public SplitSearch {
     cuts_ = page->cut;
     auto const n_rows = data.gpair.Shape(0);
     auto const max_list_rows = rules.ml_param.MaxListRows(n_rows);
-    clusters_.Reset(ctx, {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_},
-                    {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
+    clusters_.Reset(
+        ctx,
+        {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_,
+         rules.param.max_cat_to_onehot, static_cast<std::uint32_t>(rules.param.max_cat_threshold)},
+        {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
     if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
     }

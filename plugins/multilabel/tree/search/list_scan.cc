@@ -264,15 +264,11 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   return n_candidates;
 }
 
-/** @brief Add up the rows of a list. */
+/** @brief Add up the rows of each bin of a list. */
 template <int kVectors>
 XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
                                 std::int32_t* out) {
-  Int8 sums[kVectors];
-#pragma GCC unroll 16
-  for (int v = 0; v < kVectors; ++v) {
-    sums[v] = Int8{};
-  }
+  Int8 sums[kVectors]{};
   for (std::size_t i = 0; i < n; ++i) {
     auto const* row =
         reinterpret_cast<Int8 const*>(rows + (entries[i] & kRowMask) * (8 * kVectors));
@@ -280,10 +276,15 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, std::in
     for (int v = 0; v < kVectors; ++v) {
       sums[v] += row[v];
     }
-  }
+    if (i + 1 < n && (entries[i] ^ entries[i + 1]) >> kBinShift == 0) {
+      continue;
+    }
 #pragma GCC unroll 16
-  for (int v = 0; v < kVectors; ++v) {
-    reinterpret_cast<Int8*>(out)[v] = sums[v];
+    for (int v = 0; v < kVectors; ++v) {
+      reinterpret_cast<Int8*>(out)[v] = sums[v];
+      sums[v] = Int8{};
+    }
+    out += 8 * kVectors;
   }
 }
 

@@ -111,10 +111,10 @@ struct ScanOutput {
 };
 
 /**
- * @brief Add up the rows of a list, for a chunk of `width` labels.
+ * @brief Add up the rows of each bin of a list, for a chunk of `width` labels.
  *
  * @param rows Gradients and Hessians of each row of the cluster. [n_rows, 2 * width]
- * @param out  The sums. [2 * width]
+ * @param out  The sums of one bin after the other. [number of bins in the list, 2 * width]
  */
 using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
                            std::int32_t* out);

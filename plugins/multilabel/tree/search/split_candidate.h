@@ -11,7 +11,7 @@
 #ifndef XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 #define XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 
-#include <algorithm>   // for any_of, fill, max, remove_if, sort, transform
+#include <algorithm>   // for any_of, fill, max, remove_if, sort, transform, unique
 #include <cmath>       // for abs, sqrt
 #include <cstddef>     // for ptrdiff_t, size_t
 #include <cstdint>     // for uint8_t, uint32_t
@@ -272,6 +272,11 @@ inline void KeepLikely(ScoreError const& error, RunningBest* running) {
     return std::make_tuple(l.feature, l.direction, l.n) <
            std::make_tuple(r.feature, r.direction, r.n);
   });
+  // A categorical feature may be here twice: missing values on the left, and on the right.
+  auto const same = [](auto const& l, auto const& r) {
+    return l.feature == r.feature && l.direction == Direction::kCategories;
+  };
+  candidates.erase(std::unique(candidates.begin(), candidates.end(), same), candidates.end());
 }
 
 /** @brief The candidate whose scan the i-th one goes on with, null if it begins one. */
