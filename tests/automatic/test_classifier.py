@@ -94,11 +94,12 @@ def test_the_model_of_the_least_log_loss_unless_another_is_clearly_better(fitted
         assert standing.best(handicap) == best
 
 
-def test_no_worse_than_the_booster_read_at_one_half():
+def test_better_than_the_booster_read_at_one_half():
+    """Most of eight labels are rare: at 0.5 they are hardly ever predicted."""
     many_X, many_Y = make_multilabel_classification(
-        n_samples=1200, n_features=6, n_classes=5, n_labels=2, random_state=1
+        n_samples=1050, n_features=10, n_classes=8, n_labels=1, length=15, random_state=1
     )
-    train, test = slice(300), slice(300, None)
+    train, test = slice(250), slice(250, None)
     plain = MultiLabelXGBClassifier(n_jobs=1).fit(many_X[train], many_Y[train])
     for measure in ("example_f1", "subset_accuracy"):
         model = _classifier(measure).fit(many_X[train], many_Y[train])
@@ -106,10 +107,10 @@ def test_no_worse_than_the_booster_read_at_one_half():
             getattr(metrics, measure)(many_Y[test], each.predict(many_X[test]))
             for each in (model, plain)
         )
-        # A standard error of both is 0.015; on labels that are easy to read F1 has little to gain.
-        assert score > of_plain + {"example_f1": -0.005, "subset_accuracy": 0.01}[measure]
-        # Estimated on 300 rows for 900 others: within five standard errors of the difference.
-        assert score == pytest.approx(model.best_score_, abs=5 * 0.5 * np.sqrt(1 / 300 + 1 / 900))
+        # The standard error of the difference is 0.015 at most.
+        assert score > of_plain + 0.03
+        # Estimated on 250 rows for 800 others: within five standard errors of the difference.
+        assert score == pytest.approx(model.best_score_, abs=5 * 0.5 * np.sqrt(1 / 250 + 1 / 800))
 
 
 @pytest.mark.parametrize("measure", ["subset_accuracy", "example_f1", "hamming_accuracy"])
@@ -171,9 +172,10 @@ def test_too_short_for_one_model(monkeypatch, time_budget, n_rounds):
 def test_the_best_so_far_when_time_is_up(monkeypatch, fitted):
     first = fitted.summary_["rounds"][0]
     _stop_watch(monkeypatch)
+    monkeypatch.setattr(search, "_SHARE_FOR_THE_FIRST", 0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = _classifier(random_state=3, time_budget=2 * (first + 30)).fit(X, Y)
+        model = _classifier(random_state=3, time_budget=1.3 * (first + 30)).fit(X, Y)
     table, full = pd.DataFrame(model.summary_), pd.DataFrame(fitted.summary_)
     assert table.log_loss[0] == full.log_loss[0]
     assert table.rounds.sum() < full.rounds.sum()

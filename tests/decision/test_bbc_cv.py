@@ -36,9 +36,9 @@ def test_the_plain_loop(seed, n_rows, n_configurations):
     again = np.random.default_rng(seed + 1)
     estimates = []
     while len(estimates) < 2000:
-        drawn = again.integers(n_rows, size=n_rows)
-        left_out = np.setdiff1d(np.arange(n_rows), drawn)
-        if len(left_out):
+        drawn = again.integers(n_rows, size=n_rows).tolist()
+        left_out = [row for row in range(n_rows) if row not in drawn]
+        if left_out:
             chosen = losses[drawn].sum(axis=0).argmin()
             estimates.append(judging[left_out, chosen].mean())
     # Six standard deviations of the difference of two means, for 40 examples.

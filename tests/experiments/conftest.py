@@ -2,9 +2,14 @@
 package `experiments`, which is imported from the repository's root.
 """
 
+import io
 import os
+import runpy
 import subprocess
 import sys
+import traceback
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -20,17 +25,42 @@ sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
 @pytest.fixture
-def run_script(tmp_path):
-    """Run a script of the folder `experiments` in an empty folder; return what it did."""
+def run_script(tmp_path, monkeypatch):
+    """Run a script of the folder `experiments` in an empty folder; return what it did.
 
-    def run(script, *args):
-        return subprocess.run(
-            [sys.executable, EXPERIMENTS / script, *map(str, args)],
-            cwd=tmp_path,
-            env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
-            capture_output=True,
-            text=True,
-            timeout=300,
+    In this process, which has imported everything already, or `apart`, in one of its own.
+    """
+
+    def run(script, *args, apart=False):
+        command = [str(EXPERIMENTS / script), *map(str, args)]
+        if apart:
+            return subprocess.run(
+                [sys.executable, *command],
+                cwd=tmp_path,
+                env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+        output, errors, returncode = io.StringIO(), io.StringIO(), 0
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.resetwarnings()
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", command)
+            patch.setattr(sys, "path", [str(Path(command[0]).parent), *sys.path])
+            patch.setattr(os, "environ", os.environ.copy())
+            with redirect_stdout(output), redirect_stderr(errors):
+                try:
+                    runpy.run_path(command[0], run_name="__main__")
+                except SystemExit as end:
+                    returncode = end.code if isinstance(end.code, int) else int(bool(end.code))
+                    if isinstance(end.code, str):
+                        errors.write(end.code)
+                except Exception:
+                    returncode = 1
+                    traceback.print_exc()
+        return subprocess.CompletedProcess(
+            command, returncode, output.getvalue(), errors.getvalue()
         )
 
     return run

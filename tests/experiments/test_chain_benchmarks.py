@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("flags_data")
 def test_chain_variants(run_script, tmp_path):
     pytest.importorskip("tabulate", reason="tabulate comes with the extra `bench`")
     run = ("benchmarks/chain_variants.py", "run", "--output", "out", "--data", "flags")
-    done = run_script(*run, "--families", "ml-xgb,out-of-fold", "--n_jobs", 1)
+    done = run_script(*run, "--families", "ml-xgb,out-of-fold", "--n_jobs", 1, apart=True)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out" / "flags.out-of-fold.json").read_text())
     assert len(result["tried"]) == 8

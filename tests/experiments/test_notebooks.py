@@ -16,7 +16,7 @@ from experiments.runner import Runner
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
-@pytest.fixture(params=FILES, ids=lambda file: file.stem)
+@pytest.fixture(scope="module", params=FILES, ids=lambda file: file.stem)
 def file(request):
     """A notebook whose results are there."""
     for name in experiments_of(request.param):

@@ -1,16 +1,11 @@
 """The chain driver, run as a user runs it."""
 
 import json
-import os
-import runpy
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 FAST = ("-d", 3, "-r", 3)
 
 ARFF = """@relation toys
@@ -39,25 +34,8 @@ def record(folder, model):
     return json.loads((folder / f"{model}.json").read_text())
 
 
-@pytest.fixture
-def refusal(tmp_path, monkeypatch, capsys):
-    """Run the driver in this process, which is quicker; return the message it ends with."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(EXPERIMENTS)
-    monkeypatch.setenv("XDCC_DATA", os.environ.get("XDCC_DATA", ""))  # the driver may set it
-
-    def run(*args):
-        monkeypatch.setattr(sys, "argv", ["run_chain.py", *map(str, args)])
-        with pytest.raises(SystemExit) as end:
-            runpy.run_path(str(EXPERIMENTS / "run_chain.py"), run_name="__main__")
-        assert end.value.code
-        return f"{end.value.code} {capsys.readouterr().err}"
-
-    return run
-
-
 def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
-    done = run_script("run_chain.py")
+    done = run_script("run_chain.py", apart=True)
     assert done.returncode == 0, done.stderr
     assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
     for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
@@ -186,7 +164,7 @@ def test_own_arff_by_a_path(run_script, toys):
     assert "40 rows to train on, 20 to evaluate on, 2 features, 2 labels" in done.stdout
 
 
-def test_what_own_data_lack_is_said(refusal, tmp_path, table):
+def test_what_own_data_lack_is_said(run_script, tmp_path, table):
     table.to_csv(tmp_path / "mine.csv", index=False)
     table[["soft"]].to_csv(tmp_path / "labels.csv", index=False)
     (tmp_path / "mine.arff").write_text(ARFF)
@@ -199,7 +177,9 @@ def test_what_own_data_lack_is_said(refusal, tmp_path, table):
         (("-f", "mine.arff", "--labels", "soft"), "--labels are columns of a CSV or Parquet file"),
         (("--labels", "soft"), "--labels are for a CSV or Parquet file"),
     ]:
-        assert message in refusal(*args)
+        done = run_script("run_chain.py", *args)
+        assert done.returncode != 0
+        assert message in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -221,12 +201,14 @@ def test_what_own_data_lack_is_said(refusal, tmp_path, table):
         (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is no folder"),
     ],
 )
-def test_bad_options_end_with_one_message(refusal, args, message):
-    assert message in refusal(*args)
+def test_bad_options_end_with_one_message(run_script, args, message):
+    done = run_script("run_chain.py", *args)
+    assert done.returncode != 0
+    assert message in done.stderr
 
 
 def test_as_a_script_the_message_is_all_there_is(run_script):
-    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0)
+    done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0, apart=True)
     assert done.returncode == 1
     assert "run_chain.py: chain_length=0: it has to be" in done.stderr
     assert "Traceback" not in done.stderr

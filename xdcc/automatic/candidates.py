@@ -3,8 +3,9 @@
 Trees that search their splits on one random direction of the labels' gradients (`sketch_size=1`)
 are cheap and, on real data, end at a lower log-loss than exact ones; with groups of labels drawn
 anew in each round they also suit labels that have little to do with each other. Which is best
-depends on the data, and mixtures of them are better still. So a few that differ are tried, the
-cheapest first, as far as an estimate of their cost allows.
+depends on the data, and mixtures of them are better still. So two that differ are tried, the
+cheapest first, if an estimate of their cost allows: shallow trees for all labels, each on another
+part of the rows, and deeper ones for groups of labels, on all rows.
 """
 
 from collections.abc import Mapping
@@ -18,13 +19,27 @@ _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
 
 _MOST_WORK = 2e10
-"""Visits of entries beyond which no further candidate is tried; about 40 seconds on one core."""
+"""Visits of entries beyond which there is no second candidate; about 40 seconds on one core."""
 
 _MOST_WORK_AT_LOW_RATE = 6e9
 """Visits of one candidate beyond which its rate is 0.1, for half as many rounds, and not 0.05."""
 
+_SUBSAMPLE = 0.7
+"""Share of the rows that each tree of the first candidate is grown on."""
+
+_ENOUGH_TO_SAMPLE = 300
+"""With fewer rows each tree is grown on all of them."""
+
 _PER_TREE = 1e5
 """What the making of a tree costs in visits, whatever the number of rows."""
+
+MASKS_OF_CHAIN = 4
+"""How often a row is repeated for an order-free chain."""
+
+_MOST_LABELS_OF_A_CHAIN = 20
+_DEPTH_OF_CHAIN = 4
+_ROUNDS_OF_CHAIN = 150
+"""As many as are usual at a rate of 0.1."""
 
 _PER_LABEL = 10
 """What gradient, margin and log-loss of a row and a label cost in visits."""
@@ -55,6 +70,34 @@ class Candidate:
         )
 
 
+def chain_pays(n_rows: int, n_labels: int, n_folds: int, work: float) -> bool:
+    """Tell whether an order-free chain on out-of-fold margins costs less than the candidates.
+
+    Parameters
+    ----------
+    n_rows, n_labels : int
+        Of Y.
+    n_folds : int
+        Boosters of a candidate.
+    work : float
+        Of all candidates together.
+
+    Returns
+    -------
+    bool
+        With many labels it is false: a search for labelsets takes long.
+
+    Examples
+    --------
+    >>> chain_pays(400, 6, 5, work=1e9), chain_pays(400, 6, 5, work=1e6)
+    (True, False)
+    """
+    n_entries = MASKS_OF_CHAIN * n_rows * 2 * n_labels
+    n_trees = (n_folds + 1) * _ROUNDS_OF_CHAIN
+    own_work = n_trees * (n_entries * _DEPTH_OF_CHAIN + _PER_TREE)
+    return n_labels <= _MOST_LABELS_OF_A_CHAIN and own_work <= work
+
+
 def candidates_for(n_rows: int, n_entries: int, n_labels: int, n_folds: int) -> list[Candidate]:
     """List the candidates for data of this size, in the order in which they are trained.
 
@@ -70,17 +113,17 @@ def candidates_for(n_rows: int, n_entries: int, n_labels: int, n_folds: int) -> 
     Returns
     -------
     list of Candidate
-        The first always; each further one as long as the sum of all work stays below a limit.
+        The first always; the second if the sum of their work is below a limit.
 
     Examples
     --------
-    >>> [c.name for c in candidates_for(400, 400 * 70, 6, 5)][:2]
+    >>> [c.name for c in candidates_for(400, 400 * 70, 6, 5)]
     ['all labels, depth 4, rate 0.05', 'groups of 3, depth 6, rate 0.05']
     >>> [c.name for c in candidates_for(10**6, 10**8, 100, 5)]
     ['all labels, depth 4, rate 0.1']
     """
 
-    def booster(depth: int, rate: float, group: int = 0) -> Candidate:
+    def booster(depth: int, rate: float, group: int, subsample: float) -> Candidate:
         """Describe a booster whose trees are for groups of labels; 0 is for all."""
         of_labels = f"groups of {group}" if group else "all labels"
         n_trees = ceil(n_labels / group) if group else 1
@@ -94,22 +137,18 @@ def candidates_for(n_rows: int, n_entries: int, n_labels: int, n_folds: int) -> 
                 "n_estimators": round(2 * n_rounds),
                 "sketch_size": 1,
                 "labels_per_tree": group,
+                "subsample": subsample,
             },
             n_folds * n_rounds * (in_trees + _PER_LABEL * n_rows * n_labels),
         )
 
-    def slow_if_cheap(depth: int, group: int = 0) -> Candidate:
-        slow = booster(depth, 0.05, group)
-        return slow if slow.work <= _MOST_WORK_AT_LOW_RATE else booster(depth, 0.1, group)
+    def slow_if_cheap(depth: int, group: int = 0, subsample: float = 1.0) -> Candidate:
+        slow = booster(depth, 0.05, group, subsample)
+        cheap = slow.work <= _MOST_WORK_AT_LOW_RATE
+        return slow if cheap else booster(depth, 0.1, group, subsample)
 
-    tried = [slow_if_cheap(4)]
-    if n_labels > 1:
-        tried.append(slow_if_cheap(6, min(ceil(n_labels / 2), _MOST_LABELS_OF_A_GROUP)))
-    tried.append(booster(6, 0.1))
-    kept, total = tried[:1], tried[0].work
-    for candidate in tried[1:]:
-        total += candidate.work
-        if total > _MOST_WORK:
-            break
-        kept.append(candidate)
-    return kept
+    first = slow_if_cheap(4, subsample=_SUBSAMPLE if n_rows >= _ENOUGH_TO_SAMPLE else 1.0)
+    if n_labels == 1:
+        return [first]
+    second = slow_if_cheap(6, min(ceil(n_labels / 2), _MOST_LABELS_OF_A_GROUP))
+    return [first, second] if first.work + second.work <= _MOST_WORK else [first]

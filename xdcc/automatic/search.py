@@ -1,7 +1,9 @@
 """Trains candidates on the same folds, mixes them, and chooses model and rule for the measure.
 
 Each candidate gives probabilities out of fold. They are calibrated, all decision rules are tried on
-them, and so it is with the mixture of the least log-loss. What is best by the measure is kept; but
+them, and so it is with the mixture of the least log-loss. For subset accuracy an order-free chain
+(:mod:`xdcc.automatic.joint`) learns from the best of these probabilities how labels depend; it has
+a log-loss, too, that of whole labelsets. What is best by the measure is kept; but
 measures are noisy where the log-loss is not, so the model of the least log-loss is only passed over
 for a better score by more than the standard error of the difference. The score of the choice is
 corrected for having chosen among all models and all rules: the choice is repeated on rows drawn
@@ -18,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from xdcc.automatic.candidates import Candidate
+from xdcc.automatic.candidates import Candidate, chain_pays
+from xdcc.automatic.joint import try_joint
 from xdcc.automatic.members import Member, log_loss, mixture_shares
 from xdcc.base.fit_data import PACKAGE
 from xdcc.decision.calibration import margins_of
@@ -29,6 +32,9 @@ from xdcc.decision.rules import MeasureLike, Rule
 
 _SHARE_FOR_THE_FIRST = 0.6
 """Part of a time budget after which the first candidate's training ends, for decisions to come."""
+
+_FOR_LABELSETS = "subset_accuracy"
+"""The measure for which it counts how labels depend."""
 
 _DECISIONS_TO_COME = 3
 """A candidate's own, the mixture's, and the comparison of all: kept free in a time budget."""
@@ -111,6 +117,12 @@ class _Clock:
     def keep_free(self, seconds: float) -> None:
         self.end = self._started + self._budget - seconds
 
+    def has(self, seconds: float) -> bool:
+        return time.perf_counter() + seconds < self.end
+
+    def passed(self) -> float:
+        return time.perf_counter() - self._started
+
 
 def search(
     candidates: Sequence[Candidate],
@@ -190,7 +202,16 @@ def search(
                 )
             )
             clock.keep_free(_DECISIONS_TO_COME * (time.perf_counter() - trained))
-    return _choose(_with_mixture(models, data, measure), data, measure, seed)
+    models = _with_mixture(models, data, measure)
+    work = sum(candidate.work for candidate in candidates)
+    # What the chain costs is less than what the candidates did, else it is not tried.
+    if (
+        measure == _FOR_LABELSETS
+        and chain_pays(len(data.labels), data.labels.shape[1], int(data.folds.max()) + 1, work)
+        and clock.has(clock.passed())
+    ):
+        models = _with_chain(models, data, measure, seed, n_jobs)
+    return _choose(models, data, measure, seed)
 
 
 def _judged(
@@ -224,6 +245,35 @@ def _with_mixture(models: list[_Model], data: TrainingData, measure: MeasureLike
     mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
     mixture = _judged("mixture", members, None, constant.proba(mixed), data, measure, begun)
     return [*models, mixture]
+
+
+def _with_chain(
+    models: list[_Model],
+    data: TrainingData,
+    measure: MeasureLike,
+    seed: int,
+    n_jobs: int | None,
+) -> list[_Model]:
+    """Add an order-free chain on the model of the least log-loss, if labels depend."""
+    begun = time.perf_counter()
+    base = min(models, key=lambda model: model.log_loss)
+    found = try_joint(
+        base.proba,
+        data.labels,
+        data.weight,
+        data.folds,
+        measure=measure,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    if found is None:
+        return models
+    seconds = time.perf_counter() - begun
+    name = f"order-free chain on {base.name}"
+    chain = _Model(
+        name, base.members, found.n_rounds, base.proba, found.log_loss, found.trial, seconds
+    )
+    return [*models, chain]
 
 
 def _choose(models: list[_Model], data: TrainingData, measure: MeasureLike, seed: int) -> Found:

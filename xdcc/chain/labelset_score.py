@@ -10,13 +10,15 @@ n_U being how often U occurs in training. The weights a and c are those with the
 accuracy on rows that the models have not seen.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
 from xdcc.chain.order_free_inference import LabelStates, Margins, probable_labelsets, walk_to
 from xdcc.decision.cuts import Floats
@@ -27,6 +29,8 @@ _PRIOR = (0.0, 0.25, 0.5, 0.75, 1.0)
 _N_KNOWN = 10
 """Known labelsets that are candidates for a row."""
 _PRIOR_OF_CANDIDATES = 0.5
+_BLOCK_ENTRIES = 2**20
+"""Rows times labels times beams of a row that are followed at a time."""
 _SLACK = np.log(100)
 """Labelsets a hundred times less probable than the greedy one are no candidates."""
 
@@ -158,6 +162,59 @@ class LabelsetScore(NamedTuple):
                 right[position] += weight @ (labels == truth).all(axis=1)
         a, c = np.unravel_index(right.argmax(), right.shape)
         return cls(_JOINT[a], _PRIOR[c], known)
+
+
+def held_out_candidates(
+    boosters: Sequence[xgb.Booster | None],
+    margins: Margins,
+    Y: Labels,
+    weight: NDArray[np.floating] | None,
+    folds: NDArray[np.intp],
+    *,
+    n_beams: int,
+    wanted: NDArray[np.bool_],
+) -> Iterator[tuple[NDArray[np.intp], xgb.Booster | None, Candidates]]:
+    """Find candidates for rows that were left out in training, fold by fold.
+
+    Parameters
+    ----------
+    boosters : sequence of xgboost.Booster or None
+        Trained without the first fold, the second, and so on.
+    margins : float32 array of shape (n_samples, n_labels)
+        Of the first classifier, out of fold.
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float array of shape (n_samples,) or None
+        Weights of the rows.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    n_beams : int
+        As in :meth:`Candidates.find`.
+    wanted : bool array of shape (n_samples,)
+        For which rows.
+
+    Yields
+    ------
+    rows : int array
+        Some of the rows of a fold.
+    booster : xgboost.Booster or None
+        Trained without the fold.
+    candidates : Candidates
+        Of these rows, with the known labelsets of the other folds. A fold without which no known
+        labelset is left has none.
+    """
+    is_whole = ~np.isnan(Y).any(axis=1)
+    if weight is not None:
+        is_whole &= weight > 0
+    for fold, booster in enumerate(boosters):
+        others, places = is_whole & (folds != fold), np.flatnonzero(wanted & (folds == fold))
+        if not others.any():
+            continue
+        known = KnownLabelsets.of(Y[others], None if weight is None else weight[others])
+        for block in row_blocks((len(places), Y.shape[1] * n_beams), _BLOCK_ENTRIES):
+            rows = places[block]
+            states = LabelStates(booster, margins[rows], np.full_like(Y[rows], np.nan))
+            yield rows, booster, Candidates.find(states.take, margins[rows], known, n_beams)
 
 
 def _likely_known(

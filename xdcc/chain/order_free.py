@@ -5,7 +5,7 @@ are calibrated, to a booster that predicts labels from these margins and from la
 (``order_free_training.py``). What can be read from it is in ``order_free_inference.py``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -25,18 +25,16 @@ from xdcc.base.labels import Labels
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.boosting.classifier import OBJECTIVE
-from xdcc.chain.labelset_score import Candidates, LabelsetScore
+from xdcc.chain.labelset_score import Candidates, LabelsetScore, held_out_candidates
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.order_free_inference import (
     NO_LABEL,
     LabelStates,
-    Margins,
     draw_labelsets,
     probable_labelsets,
     walk_to,
 )
-from xdcc.chain.order_free_training import train_order_free
+from xdcc.chain.order_free_training import order_free_params, train_order_free
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
@@ -245,8 +243,18 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             )
             self.booster_, self.losses_ = trained.booster, trained.losses
             if self.prediction == "subset_accuracy":
+                row_weight = np.ones(len(folds), np.float32) if weight is None else weight
+                held_out = held_out_candidates(
+                    trained.of_folds,
+                    own_margins,
+                    own_labels,
+                    weight,
+                    folds,
+                    n_beams=self.n_beams,
+                    wanted=~np.isnan(own_labels).any(axis=1) & (row_weight > 0),
+                )
                 self.labelset_score_ = LabelsetScore.choose(
-                    self._held_out(trained.of_folds, own_margins, own_labels, weight, folds),
+                    ((found, own_labels[rows], row_weight[rows]) for rows, _, found in held_out),
                     KnownLabelsets.of(own_labels, weight),
                 )
         self.oof_proba_ = proba
@@ -428,42 +436,14 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         rate = self.learning_rate
         if rate is None:
             rate = 0.05 if n_rows <= _FEW_ROWS else 0.1
-        params: dict[str, Any] = {
-            "objective": OBJECTIVE,
-            "max_depth": self.max_depth,
-            "eta": rate,
-            "lambda": self.reg_lambda,
-            "subsample": self.subsample,
-            "sketch_size": 1,
-            "max_bin": _MAX_BIN,
-            "seed": seed,
-        }
-        if self.n_jobs not in (None, -1):
-            params["nthread"] = self.n_jobs
-        return params
-
-    def _held_out(
-        self,
-        boosters: Sequence[xgb.Booster | None],
-        margins: Margins,
-        Y: Labels,
-        weight: NDArray[np.float32] | None,
-        folds: NDArray[np.intp],
-    ) -> Iterator[tuple[Candidates, Labels, NDArray[np.float32]]]:
-        """Find candidates for the rows that were left out in training, fold by fold."""
-        weight = np.ones(len(Y), np.float32) if weight is None else weight
-        is_whole = ~np.isnan(Y).any(axis=1) & (weight > 0)
-        for fold, booster in enumerate(boosters):
-            others, rows = is_whole & (folds != fold), is_whole & (folds == fold)
-            if not others.any() or not rows.any():
-                continue
-            known = KnownLabelsets.of(Y[others], weight[others])
-            places = np.flatnonzero(rows)
-            for block in row_blocks((len(places), Y.shape[1] * self.n_beams), _BLOCK_ENTRIES):
-                here = places[block]
-                states = LabelStates(booster, margins[here], np.full_like(Y[here], np.nan))
-                found = Candidates.find(states.take, margins[here], known, self.n_beams)
-                yield found, Y[here], weight[here]
+        return order_free_params(
+            max_depth=self.max_depth,
+            learning_rate=rate,
+            reg_lambda=self.reg_lambda,
+            subsample=self.subsample,
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
 
     def _begin_reading(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""

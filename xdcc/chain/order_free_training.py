@@ -27,6 +27,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
+from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.log_loss import LogLoss
 
 type Margins = NDArray[np.float32]
@@ -43,6 +44,9 @@ _BYTES_PER_LABEL = 64
 _MOST_BYTES = 2**30
 _MOST_ROWS = 50_000
 """More rows, repeated ones included, take longer and are worth little."""
+
+
+_MAX_BIN = 64
 
 
 class OrderFreeBoosters(NamedTuple):
@@ -62,6 +66,42 @@ class OrderFreeBoosters(NamedTuple):
     booster: xgb.Booster | None
     of_folds: list[xgb.Booster | None]
     losses: list[float]
+
+
+def order_free_params(
+    *,
+    max_depth: int = 4,
+    learning_rate: float = 0.05,
+    reg_lambda: float = 5.0,
+    subsample: float = 0.7,
+    seed: int = 0,
+    n_jobs: int | None = None,
+) -> dict[str, Any]:
+    """Put together what the boosters are trained with.
+
+    Parameters
+    ----------
+    max_depth, learning_rate, reg_lambda, subsample, seed, n_jobs
+        As of :class:`~xdcc.chain.OrderFreeChainClassifier`, of which these are the defaults.
+
+    Returns
+    -------
+    dict
+        Parameters for :func:`train_order_free`.
+    """
+    params: dict[str, Any] = {
+        "objective": OBJECTIVE,
+        "max_depth": max_depth,
+        "eta": learning_rate,
+        "lambda": reg_lambda,
+        "subsample": subsample,
+        "sketch_size": 1,
+        "max_bin": _MAX_BIN,
+        "seed": seed,
+    }
+    if n_jobs not in (None, -1):
+        params["nthread"] = n_jobs
+    return params
 
 
 def train_order_free(

@@ -80,31 +80,67 @@ def try_rules(
     ValueError
         As :func:`choose_rule`.
     """
-    data = validation_data(Y, proba, sample_weight)
-    counts = ~np.isnan(Y).all(axis=1)
-    if sample_weight is not None:
-        counts &= sample_weight > 0
-    Y, proba, folds = Y[counts], proba[counts], folds[counts]
-    if len(np.unique(folds)) < 2:
+    counts = _rows_that_count(Y, sample_weight)
+    if len(np.unique(folds[counts])) < 2:
         raise ValueError(
             "All rows with a known label and a positive weight are in one fold: no rule can be "
             "judged on rows that it was not learned from."
         )
-    weight = None if sample_weight is None else data.weight
+    weight = None if sample_weight is None else sample_weight.astype(np.float64)
     target = checked_measure(measure) if callable(measure) else measure
-    names = _suitable(names, Y, folds, target)
+    names = _suitable(names, Y[counts], folds[counts], target)
 
-    rules = learn_rules(names, Y, proba, weight, target)
-    predicted = [np.empty(Y.shape, dtype=np.int8) for _ in rules]
-    for fold in np.unique(folds):
-        out, use = folds == fold, folds != fold
-        of_others = learn_rules(
-            names, Y[use], proba[use], None if weight is None else weight[use], target
-        )
+    def learn(rows: NDArray[np.bool_]) -> list[Rule]:
+        of_rows = None if weight is None else weight[rows]
+        return learn_rules(names, Y[rows], proba[rows], of_rows, target)
+
+    rules = learn(counts)
+    predicted = [np.zeros(Y.shape, dtype=np.int8) for _ in rules]
+    for fold in np.unique(folds[counts]):
+        out = counts & (folds == fold)
+        of_others = learn(counts & (folds != fold))
         for labels, found in zip(predicted, predict_with_all(of_others, proba[out]), strict=True):
             labels[out] = found
-    scores = scores_on_draws(measure, data, predicted, weighted=weight is not None)
-    return RuleTrial(rules, scores, len(Y))
+    return trial_of(rules, predicted, Y, proba, measure=measure, sample_weight=sample_weight)
+
+
+def trial_of(
+    rules: Sequence[Rule],
+    predicted: Sequence[NDArray[np.int8]],
+    Y: NDArray[np.floating],
+    proba: Floats,
+    *,
+    measure: MeasureLike,
+    sample_weight: NDArray[np.floating] | None = None,
+) -> RuleTrial:
+    """Judge rules by what they predict for rows that they were not learned from.
+
+    Parameters
+    ----------
+    rules : sequence of rules
+        Learned from all rows.
+    predicted : sequence of int8 arrays of shape (n_samples, n_labels)
+        One for each rule.
+    Y, proba, measure, sample_weight
+        As in :func:`choose_rule`.
+
+    Returns
+    -------
+    RuleTrial
+    """
+    counts = _rows_that_count(Y, sample_weight)
+    data = validation_data(Y, proba, sample_weight)
+    counted = [labels[counts] for labels in predicted]
+    scores = scores_on_draws(measure, data, counted, weighted=sample_weight is not None)
+    return RuleTrial(list(rules), scores, int(counts.sum()))
+
+
+def _rows_that_count(
+    Y: NDArray[np.floating], sample_weight: NDArray[np.floating] | None
+) -> NDArray[np.bool_]:
+    """Tell which rows have a known label and a positive weight."""
+    counts = ~np.isnan(Y).all(axis=1)
+    return counts if sample_weight is None else counts & (sample_weight > 0)
 
 
 class Standing(NamedTuple):

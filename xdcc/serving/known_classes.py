@@ -18,6 +18,7 @@ from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
 from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.joint import JointLabelset
 from xdcc.automatic.members import Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
@@ -287,6 +288,12 @@ def _check_automatic(model: MultiLabelClassifier) -> None:
         require(len(member.estimators) > 0, "estimators")
         _check_calibration(member.calibration, model.n_labels_)
     require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+    rule = model.rule_
+    if isinstance(rule, JointLabelset):
+        require(all(part.shape == (model.n_labels_,) for part in rule.constant), "rule_")
+        n_varied = int(rule.constant.varied.sum())
+        check_boosters([rule.booster], 2 * n_varied, n_varied)
+        require(rule.known.labelsets.shape == (len(rule.known.counts), n_varied), "rule_")
 
 
 def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
@@ -394,6 +401,7 @@ _CTBN: Mapping[str, Any] = {
 _RULE = (
     LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
 )
+_RULE_OF_AUTOMATIC = _RULE | JointLabelset
 
 _KNOWN = (
     _classifier(
@@ -452,8 +460,9 @@ _KNOWN = (
         calibration_=LabelCalibration,
         summary_=dict[str, Any],
         best_score_=float,
-        rule_=_RULE,
+        rule_=_RULE_OF_AUTOMATIC,
     ),
+    _structure(JointLabelset),
     _structure(Member, estimators=list[BaseEstimator]),
     _structure(LabelWise),
     _structure(LeastCost),
