@@ -5,8 +5,8 @@
  * Only for functions whose result does not depend on the choice: exact sums, and scores that are
  * recomputed in double precision before they decide.
  *
- * Vectors of 64 bytes are for machines that have them: where registers hold 32, GCC keeps wider
- * ones in memory, which has cost up to eighteen times the time of two of 32 bytes.
+ * None of these vectors has 64 bytes: where registers hold 32, GCC keeps wider ones in memory,
+ * which has cost up to eighteen times the time of two of 32 bytes.
  */
 #ifndef XDCC_MULTILABEL_VECTORISED_H_
 #define XDCC_MULTILABEL_VECTORISED_H_
@@ -23,26 +23,8 @@
 
 namespace xgboost::multilabel {
 typedef std::int32_t Int8 __attribute__((vector_size(32)));
-typedef std::int32_t Int16 __attribute__((vector_size(64)));
 typedef float Float8 __attribute__((vector_size(32)));
-typedef float Float16 __attribute__((vector_size(64)));
 typedef float Float4 __attribute__((vector_size(16)));
 typedef double Double4 __attribute__((vector_size(32)));
-
-/** @brief The vector types of so many lanes, and the lanes' numbers. */
-template <int kLanes>
-struct Lanes;
-template <>
-struct Lanes<8> {
-  using Ints = Int8;
-  using Floats = Float8;
-  static constexpr Ints kIndex{0, 1, 2, 3, 4, 5, 6, 7};
-};
-template <>
-struct Lanes<16> {
-  using Ints = Int16;
-  using Floats = Float16;
-  static constexpr Ints kIndex{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-};
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_VECTORISED_H_

@@ -13,6 +13,7 @@ from xdcc.boosting.sketch_choice import (
     FEW_LABELS,
     FEWEST_ROWS,
     RACE_RATE,
+    RACE_ROUNDS,
     RACE_ROWS,
     WORTH_HALVING,
     choose_sketch,
@@ -44,8 +45,9 @@ def choose(X: Any, Y: Any, weight: Any = None, **params: Any) -> dict[str, int]:
 
 def race_by_hand(X: Any, Y: Any, seed: int) -> int:
     """Group size by `xgboost.train` alone."""
-    order = np.random.RandomState(seed).permutation(len(Y))[:RACE_ROWS]
-    held_out, rows = order[: len(order) // 3], order[len(order) // 3 :]
+    held_out = np.random.RandomState(seed).permutation(len(Y))[:RACE_ROWS][: len(Y) // 3]
+    hidden = Y.copy()
+    hidden[held_out] = np.nan
     losses = []
     n_labels = Y.shape[1]
     sizes = [n_labels]
@@ -62,11 +64,11 @@ def race_by_hand(X: Any, Y: Any, seed: int) -> int:
                 "seed": seed,
                 "eval_metric": "logloss",
             },
-            xgb.DMatrix(X[rows], Y[rows]),
-            100,
+            xgb.DMatrix(X, hidden),
+            RACE_ROUNDS,
             evals=[(xgb.DMatrix(X[held_out], Y[held_out]), "held_out")],
             evals_result=curve,
-            early_stopping_rounds=3,
+            early_stopping_rounds=2,
             verbose_eval=False,
         )
         losses.append(min(curve["held_out"]["logloss"]))
@@ -87,6 +89,27 @@ def test_the_race_by_hand(make: Any, seed: int) -> None:
 def test_the_same_for_any_number_of_threads_and_again() -> None:
     X, Y = labels_of_their_own(3)
     assert choose(X, Y, nthread=1) == choose(X, Y, nthread=2) == choose(X, Y, nthread=3)
+
+
+def test_a_matrix_that_is_there_is_raced_on_and_stays_as_it_was() -> None:
+    X, Y = labels_of_their_own(1)
+    Y[3, 2] = np.nan
+    matrix = xgb.DMatrix(X, Y)
+    assert choose_sketch(PARAMS, FitData(X, Y, None), matrix) == choose(X, Y)
+    np.testing.assert_array_equal(matrix.get_label().reshape(Y.shape), Y)
+    given = xgb.train(PARAMS | {"sketch_size": 1}, matrix, 3)
+    fresh = xgb.train(PARAMS | {"sketch_size": 1}, xgb.DMatrix(X, Y), 3)
+    assert given.save_raw() == fresh.save_raw()
+    with pytest.raises(xgb.core.XGBoostError, match="gbm type"):
+        choose_sketch(PARAMS | {"booster": "none"}, FitData(X, Y, None), matrix)
+    np.testing.assert_array_equal(matrix.get_label().reshape(Y.shape), Y)
+
+
+def test_more_rows_than_the_race_has() -> None:
+    X, Y = labels_of_their_own(1, n_rows=RACE_ROWS + 1)
+    matrix = xgb.DMatrix(X, Y)
+    assert choose_sketch(PARAMS, FitData(X, Y, None), matrix) == choose(X, Y)
+    np.testing.assert_array_equal(matrix.get_label().reshape(Y.shape), Y)
 
 
 def test_what_is_given_is_kept() -> None:

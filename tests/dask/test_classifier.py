@@ -458,7 +458,6 @@ def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"candidates": "some"}, "candidates='some'"),
         ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Is 'max_depth' meant?"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),
-        ({"sketch_size": "auto"}, "sketch_size='auto': not available on Dask"),
         ({"early_stopping_rounds": 2}, "early_stopping_rounds needs something to measure on"),
         ({"propagate": "auto", "cv": 241}, "241 folds need as many rows, but n_samples=240"),
     ):

@@ -4,7 +4,9 @@ Few values per feature, and fewer rows than bins, so that merged quantiles are t
 The workers are threads of this process, which start at once.
 """
 
+import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 
 from xdcc import chain
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.decision.measures import MEASURES
 
@@ -24,7 +27,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
-from xdcc.dask.rows import deal_folds, positive_bits  # noqa: E402
+from xdcc.dask.rows import deal_folds, draw_positions, positive_bits, take_rows  # noqa: E402
 
 N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
 RNG = np.random.default_rng(0)
@@ -211,6 +214,75 @@ def test_categories(client: Any) -> None:
     assert (model.predict(whole)[:, 0] == labels["r"]).mean() > 0.95
     again = dd.from_pandas(whole, npartitions=2)
     np.testing.assert_array_equal(model.predict(again).compute(), model.predict(whole))
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "categories"])
+def test_auto_is_chosen_as_in_memory(client: Any, kind: str) -> None:
+    """Many labels that have nothing to do with each other: trees are for some of them."""
+    random = np.random.default_rng(1)
+    features: Any = random.integers(0, 9, size=(900, 6)).astype(np.float32)
+    labels = features[:, np.arange(20) % 6] + random.normal(scale=2, size=(900, 20)) > 5
+    known = np.where(random.random(labels.shape) < 0.1, np.nan, labels)
+    known[:, 3] = np.nan
+    known[0, 3] = 0.0
+    weight = random.uniform(0.2, 3, 900)
+    lengths = (100, 500, 300)
+    there: Any = rows(features, lengths)
+    if kind == "csr":
+        features = csr(features)
+        there = rows(features, lengths)
+    elif kind == "categories":
+        features = pd.DataFrame(features, columns=list("abcdef"))
+        features["b"] = pd.Categorical(features["b"])
+        there = dd.from_delayed(
+            [dask.delayed(features[a:b]) for a, b in pairwise([0, *np.cumsum(lengths)])],
+            meta=features[:0],
+        )
+    params = {
+        "sketch_size": "auto",
+        "split_method": "sumGain",
+        "propagate": "in_sample",
+        "chain_length": 2,
+    }
+    model = assert_same_model(
+        client,
+        params,
+        ((there, rows(known, lengths)), {"sample_weight": rows(weight, lengths)}),
+        ((features, known), {"sample_weight": weight}),
+        features,
+    )
+    config = json.loads(model.boosters_[0][0].save_config())["learner"]["gradient_booster"]
+    chosen = config["updater"][-1]["multilabel_train_param"]
+    assert chosen["sketch_size"] == "1"
+    assert 2 <= int(chosen["labels_per_tree"]) <= 10
+    estimator = DaskDynamicChainClassifier(sketch_size="auto", split_method="maxGain")
+    estimator.client = client
+    with pytest.raises(ValueError, match="sketch_size='auto' with split_method='maxGain'"):
+        estimator.fit(rows(X, (N_SAMPLES,)), rows(Y, (N_SAMPLES,)))
+
+
+@pytest.mark.parametrize("n_drawn", [0, 7, 30, 99])
+def test_rows_are_drawn_from_all_parts(n_drawn: int) -> None:
+    lengths = [3, 0, 10, 17]
+    parts = [np.arange(30)[end - n : end] for n, end in zip(lengths, [3, 3, 13, 30], strict=True)]
+    positions = draw_positions(lengths, n_drawn, seed=4)
+    drawn = np.concatenate([part[at] for part, at in zip(parts, positions, strict=True)])
+    assert len(drawn) == min(30, n_drawn)
+    assert (np.diff(drawn) > 0).all()
+    again = draw_positions([30], n_drawn, seed=4)
+    np.testing.assert_array_equal(drawn, again[0])
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "frame"])
+def test_taken_rows(kind: str) -> None:
+    features: Any = {"dense": X, "csr": csr(X), "frame": pd.DataFrame(X)}[kind]
+    taken = take_rows(FitData(features, Y, WEIGHT), np.array([3, 8]))
+    values = taken.X.toarray() if kind == "csr" else np.asarray(taken.X)
+    expected = np.nan_to_num(X[[3, 8]]) if kind == "csr" else X[[3, 8]]
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(taken.Y, Y[[3, 8]])
+    np.testing.assert_array_equal(taken.sample_weight, WEIGHT[[3, 8]])
+    assert take_rows(FitData(features, Y, None), np.array([1])).sample_weight is None
 
 
 @pytest.mark.parametrize("is_number", [False, True])

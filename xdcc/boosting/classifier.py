@@ -231,9 +231,6 @@ int, default="sumGain"
             if xgb_model is not None:
                 start = earlier_booster(xgb_model)
                 check_belongs(start, self)
-        params = self._settled(params, data)
-        if self.eval_metric is not None:
-            params["eval_metric"] = self.eval_metric
         train = xgb.DMatrix(
             data.X,
             label=data.Y,
@@ -241,6 +238,9 @@ int, default="sumGain"
             feature_types=data.feature_types,
             nthread=params.get("nthread"),
         )
+        params = self._settled(params, data, train)
+        if self.eval_metric is not None:
+            params["eval_metric"] = self.eval_metric
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
         self.booster_ = xgb.train(
             params,
@@ -351,10 +351,12 @@ int, default="sumGain"
         check_is_fitted(self)
         return self.booster_
 
-    def _settled(self, params: dict[str, Any], data: FitData) -> dict[str, Any]:
-        """Make the booster's parameters complete when the data are known."""
+    def _settled(
+        self, params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
+    ) -> dict[str, Any]:
+        """Make the booster's parameters complete when the data are known, in a matrix or not."""
         params = settle_on_data(params, self) | {"objective": OBJECTIVE}
-        params |= choose_sketch(params, data)
+        params |= choose_sketch(params, data, matrix)
         self.sketch_size_ = int(params.get("sketch_size", 0))
         self.labels_per_tree_ = int(params.get("labels_per_tree", 0))
         return params

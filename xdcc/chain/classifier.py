@@ -5,7 +5,7 @@ predictions are read from the chain's state after each round (``loop.py``, ``cum
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -315,7 +315,7 @@ int, default="maxGain"
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
 
-        params |= choose_sketch(settle_on_data(params, self) | {"objective": OBJECTIVE}, data)
+        params |= choose_sketch(self._on_data(params), data)
         folds = None
         if self._propagates_out_of_fold():
             folds = stratified_folds(data.Y, self.cv, params.get("seed"))
@@ -411,6 +411,10 @@ int, default="maxGain"
         elif hasattr(self, "stop_scores_"):
             del self.stop_scores_
         self._name_features(boosters)
+
+    def _on_data(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters of the trees on X alone."""
+        return settle_on_data(params, self) | {"objective": OBJECTIVE}
 
     def _settled(self, params: dict[str, Any], plan: ChainPlan) -> dict[str, Any]:
         """Make the boosters' parameters complete when the data are known."""

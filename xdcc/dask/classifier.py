@@ -28,14 +28,22 @@ from xdcc import chain
 from xdcc.base.categories import feature_types
 from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import check_fit_data
+from xdcc.base.fit_data import FitData, check_fit_data
 from xdcc.base.plugin import require_plugin
-from xdcc.boosting.sketch_choice import AUTO
+from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
 from xdcc.dask.chunks import is_collection, map_rows, place_measured_rows, place_rows
 from xdcc.dask.communicator import Place, run_together
-from xdcc.dask.rows import WorkerRows, concatenate, deal_folds, positive_bits, stand_ins
+from xdcc.dask.rows import (
+    WorkerRows,
+    concatenate,
+    deal_folds,
+    draw_positions,
+    positive_bits,
+    stand_ins,
+    take_rows,
+)
 
 type WorkerParts = tuple[list[Any], list[Any]]
 """Of a worker: pairs of `WorkerRows` and their folds, or None; rows to measure on, if any."""
@@ -49,7 +57,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
     each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers. ``"auto"`` for booster parameters is not available here: `fit` refuses it.
+    the workers.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -177,7 +185,6 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         """
         params = self._native_booster_params()
         self._check_params()
-        self._check_available()
         self._check_stopping(bool(eval_set))
         require_plugin(type(self).__name__)
         client = self.client
@@ -190,6 +197,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         check_fit_data(local, *stand_ins(summaries))
         absent = ~np.any([summary.is_known for summary in summaries], axis=0)
         parts: dict[Place, WorkerParts] = {}
+        params |= self._choose_sketch(rows, local, absent, params)
         folds = self._deal_folds(rows, absent, params.get("seed"))
         for summary, *part in zip(summaries, rows, folds, strict=True):
             parts.setdefault(summary.place, ([], []))[0].append(part)
@@ -238,17 +246,23 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
                 raise type(error)(f"eval_set[{number}]: {error}") from error
         return placed
 
-    def _check_available(self) -> None:
-        wanted = [
-            f"{name}='auto'"
-            for name in ("sketch_size", "labels_per_tree")
-            if self.booster_params.get(name) == AUTO
-        ]
-        if wanted:
-            raise ValueError(
-                f"{', '.join(wanted)}: not available on Dask. Train xdcc.chain's "
-                "DynamicChainClassifier, in memory."
-            )
+    def _choose_sketch(
+        self,
+        rows: Sequence[Future],
+        local: chain.DynamicChainClassifier,
+        absent: NDArray[np.bool_],
+        params: Mapping[str, Any],
+    ) -> dict[str, int]:
+        """Let a worker choose what is ``"auto"``, on as many rows as the race takes."""
+        if AUTO not in (params.get("sketch_size"), params.get("labels_per_tree")):
+            return {}
+        client = self.client
+        lengths = client.gather(client.map(_length, rows, pure=False))
+        positions = draw_positions(lengths, RACE_ROWS, params.get("seed", 0))
+        drawn = client.map(_take, rows, positions, pure=False)
+        choose = partial(_choose, local=local, absent=absent, params=local._on_data(params))
+        chosen: dict[str, int] = client.submit(choose, drawn, pure=False).result()
+        return chosen
 
     def to_local(self) -> chain.DynamicChainClassifier:
         """Return the fitted chain as an estimator that needs no Dask.
@@ -348,6 +362,37 @@ def _positive_bits(rows: WorkerRows, absent: NDArray[np.bool_]) -> NDArray[np.ui
     return positive_bits(rows.data.Y, absent)
 
 
+def _length(rows: WorkerRows) -> int:
+    return len(rows.data.Y)
+
+
+def _take(rows: WorkerRows, positions: NDArray[np.intp]) -> FitData:
+    return take_rows(rows.data, positions)
+
+
+def _choose(
+    drawn: Sequence[FitData],
+    *,
+    local: chain.DynamicChainClassifier,
+    absent: NDArray[np.bool_],
+    params: Mapping[str, Any],
+) -> dict[str, int]:
+    n_threads = params.get("nthread", distributed.get_worker().state.nthreads)
+    return choose_sketch({**params, "nthread": n_threads}, _put_together(drawn, local, absent))
+
+
+def _put_together(
+    parts: Sequence[FitData], estimator: chain.DynamicChainClassifier, absent: NDArray[np.bool_]
+) -> FitData:
+    """Put rows together as an estimator trains on them, that knows what all rows are like."""
+    data = concatenate(parts)
+    if isinstance(data.X, pd.DataFrame):
+        data = data._replace(
+            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
+        )
+    return data._replace(Y=np.where(absent, np.float32(0), data.Y))
+
+
 def _train(
     parts: WorkerParts,
     *,
@@ -360,12 +405,7 @@ def _train(
 ) -> tuple[list[list[xgb.Booster]], list[float] | None]:
     """Train on a worker's rows, as one of several workers; return boosters and scores."""
     rows, measured = parts
-    data = concatenate([of_rows.data for of_rows, _ in rows])
-    if isinstance(data.X, pd.DataFrame):
-        data = data._replace(
-            X=check_features(estimator, data.X), feature_types=feature_types(estimator)
-        )
-    data = data._replace(Y=np.where(absent, np.float32(0), data.Y))
+    data = _put_together([of_rows.data for of_rows, _ in rows], estimator, absent)
     folds = [of_rows for _, of_rows in rows if of_rows is not None]
     if folds:
         plan = replace(plan, folds=np.concatenate(folds))

@@ -298,6 +298,55 @@ def deal_folds(
     return np.split(stratified_folds(positive, n_folds, seed), ends[:-1])
 
 
+def draw_positions(
+    lengths: Sequence[int], n_drawn: int, seed: int | None
+) -> list[NDArray[np.intp]]:
+    """Draw rows at random, all if there are not more than asked for.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Number of rows of each part.
+    n_drawn : int
+        Number of rows to draw at most.
+    seed : int or None
+        Of the draw.
+
+    Returns
+    -------
+    list of int arrays
+        Ascending positions in each part.
+    """
+    drawn = np.sort(np.random.RandomState(seed).permutation(sum(lengths))[:n_drawn])
+    ends = np.cumsum(lengths)
+    parts = np.split(drawn, np.searchsorted(drawn, ends[:-1]))
+    return [part - (end - length) for part, end, length in zip(parts, ends, lengths, strict=True)]
+
+
+def take_rows(data: FitData, positions: NDArray[np.intp]) -> FitData:
+    """Take some rows.
+
+    Parameters
+    ----------
+    data : FitData
+        X is an array, a CSR matrix or a DataFrame.
+    positions : int array
+        Of the rows.
+
+    Returns
+    -------
+    FitData
+        These rows.
+    """
+    X: Any = data.X
+    weight = data.sample_weight
+    return FitData(
+        X.iloc[positions] if isinstance(X, pd.DataFrame) else X[positions],
+        data.Y[positions],
+        None if weight is None else weight[positions],
+    )
+
+
 def join_measured_chunks(
     chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
 ) -> tuple[Features, Labels] | None:

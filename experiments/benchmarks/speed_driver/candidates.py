@@ -172,7 +172,7 @@ class Auto(XGBoost):
 
     def train(self, matrix: xgb.DMatrix) -> xgb.Booster:
         """Return a booster."""
-        self._choose()
+        self._choose(matrix)
         return super().train(matrix)
 
     def steps(
@@ -181,7 +181,7 @@ class Auto(XGBoost):
         """Choose, and update a booster; see `Candidate.steps`."""
         clock = Clock()
         with clock:
-            self._choose()
+            self._choose(matrix)
         for step in super().steps(matrix, held, evaluated, limit):
             yield replace(
                 step,
@@ -189,8 +189,9 @@ class Auto(XGBoost):
                 wall_seconds=clock.wall_seconds + step.wall_seconds,
             )
 
-    def _choose(self) -> None:
-        self.parameters |= choose_sketch(self.parameters | {"sketch_size": AUTO}, self._data)
+    def _choose(self, matrix: xgb.DMatrix) -> None:
+        asked = self.parameters | {"sketch_size": AUTO}
+        self.parameters |= choose_sketch(asked, self._data, matrix)
 
 
 class Variant(XGBoost):
@@ -471,5 +472,5 @@ def require_packages(candidates: Iterable[str]) -> None:
             f"{' and '.join(missing)} is not installed: pip install '.[bench]', or leave it out "
             "with --candidates"
         )
-    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain"}:
+    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain", "binary_relevance"}:
         require_plugin("The benchmark")

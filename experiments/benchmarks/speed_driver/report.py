@@ -79,7 +79,7 @@ sparse, dense or as CSR. Every candidate takes its fastest of the same grid, on 
 rows, so all gain alike from choosing on the rows that count; test rows only say how good that model
 is. Counted are CPU seconds of boosting on a matrix that is binned already, one thread, and not of
 looking at held-out rows, which is done after every round, and from the 40th on a 20th of the rounds
-apart. Who needs longer than the reference (CatBoost: than a hundred times ours) is given up: ">".
+apart. Who needs longer than the reference (CatBoost: two hundred times ours) is given up: ">".
 
 `ours`: `multilabel:sumGain` with the updater `grow_multilabel_hist`; `sketched`: the same with
 `sketch_size=1`; `grouped`: besides, `labels_per_tree`, a quarter of the labels; `auto`:
@@ -204,8 +204,9 @@ def _suite(name: str, summary: Summary) -> list[str]:
     if name == "chain":
         return [
             "Training alone. The short chain has the rounded-up label cardinality plus two rounds, "
-            "at most as many as there are labels. Dense float32 where the file is dense, CSR where "
-            "it is sparse.",
+            "at most as many as there are labels. The auto chain is the package's default one with "
+            '`sketch_size="auto"`: out of fold, on three folds, and it ends by itself. Dense '
+            "float32 where the file is dense, CSR where it is sparse.",
             chain_table(summary),
             memory_tables(summary, name),
         ]

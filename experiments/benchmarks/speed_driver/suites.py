@@ -72,7 +72,14 @@ MANY_LABELS = "synthetic-50000x50x1000"
 FOR_WORKERS = "synthetic-100000x50x50"
 FOR_VARIANTS = "synthetic-20000x50x20"
 
-CHAINS = ("xdcc_short", "xdcc_full", "classifier_chain")
+CHAINS = ("xdcc_short", "xdcc_full", "classifier_chain", "xdcc_auto", "binary_relevance")
+
+PAIRS_OF_CHAINS = (
+    ("xdcc_short", "classifier_chain"),
+    ("xdcc_full", "classifier_chain"),
+    ("xdcc_auto", "binary_relevance"),
+)
+"""Chains of ours, and what they are compared with."""
 
 
 def scaling_points(axis: str) -> tuple[str, ...]:

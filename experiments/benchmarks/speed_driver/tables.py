@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from speed_driver.requirements import Verdict
+from speed_driver.suites import CHAINS, PAIRS_OF_CHAINS
 from speed_driver.summary import Best, Cell, Ratio, Summary, geometric_mean
 
 _MIB = 1 << 20
@@ -234,16 +235,18 @@ def chain_table(summary: Summary) -> str:
     for data in dict.fromkeys(cell.data for cell in cells):
         theirs = Cell("chain", "chain", data, 1, "classifier_chain")
         row = [data]
-        for name in ("xdcc_short", "xdcc_full", "classifier_chain"):
+        for name in CHAINS:
             cell = theirs._replace(candidate=name)
             lengths = {result["chain_length"] for result in summary.results(cell)}
             row += [", ".join(map(str, lengths)), _cost(summary, cell, cell, "cpu_seconds")]
-        for name in ("xdcc_short", "xdcc_full"):
-            ratio = summary.ratio(theirs, theirs._replace(candidate=name))
+        for name, slower in PAIRS_OF_CHAINS:
+            cells_of_pair = (theirs._replace(candidate=each) for each in (slower, name))
+            ratio = summary.ratio(*cells_of_pair)
             row.append("" if ratio is None else ratio_text(ratio))
         rows.append(row)
-    head = ["data", "short chain", "CPU s", "full chain", "CPU s", "classifier chain", "CPU s"]
-    return markdown_table([*head, "short: faster", "full: faster"], rows)
+    names = ["short chain", "full chain", "classifier chain", "auto chain", "booster per label"]
+    head = ["data", *(text for name in names for text in (name, "CPU s"))]
+    return markdown_table([*head, "short: faster", "full: faster", "auto: faster"], rows)
 
 
 def roofline_table(summary: Summary) -> str:

@@ -97,8 +97,8 @@ class MultiLabelLogistic : public ObjFunction {
       for (std::size_t i = r * kRun; i < end; i += run) {
         auto const at = i * n_labels;
         auto const w = weights[i];
-        if (LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels, w,
-                              w * positive, gpair + at) != 0) {
+        if (!LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels,
+                               w, w * positive, gpair + at)) {
           valid = false;
         }
       }

@@ -8,8 +8,9 @@
  *
  * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
- * - On one to four numbers per row, a sketch of the labels (`sketch.h`) or a small group of them,
- *   by a search of its own (`sketch_search.h`), where it can do what is asked for.
+ * - On a single label, or one to four numbers per row that are a sketch of the labels (`sketch.h`)
+ *   or a small group of them, by a search of its own (`sketch_search.h`), where it can do what is
+ *   asked for.
  *
  * The two differ by rounding.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
@@ -22,7 +23,6 @@
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
-#include <memory>      // for shared_ptr
 #include <numeric>     // for accumulate
 #include <utility>     // for move
 #include <vector>      // for vector
@@ -65,12 +65,14 @@ struct ExpandEntry {
 struct Workspace {
   ClusterSearch clusters;
   SketchSearch sketches;
-  linalg::Matrix<GradientPair> sampled, combined, of_leaves;
-  std::vector<linalg::Matrix<GradientPair>> of_groups;
+  linalg::Matrix<GradientPair> sampled, of_leaves;
+  std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
-  SplitSearch* Choose(TreeRules const& rules, TreeData const& data, bool is_sketch) {
-    if (is_sketch && SketchSearch::Serves(rules, data)) {
+  SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
+                      bool is_sketch) {
+    bool const is_narrow = is_sketch || data.gpair.Shape(1) == 1;
+    if (is_narrow && SketchSearch::Serves(ctx, rules, data)) {
       return &sketches;
     }
     return &clusters;
@@ -79,13 +81,14 @@ struct Workspace {
 
 class TreeGrower {
  public:
+  /** @param columns Drawn for the tree. */
   TreeGrower(Context const* ctx, tree::TrainParam const* param,
-             MultiLabelTrainParam const& ml_param,
-             std::shared_ptr<common::ColumnSampler> column_sampler, Workspace* workspace)
+             MultiLabelTrainParam const& ml_param, common::ColumnSampler columns,
+             Workspace* workspace)
       : ctx_{ctx},
         param_{*param},
         rules_{*param, ml_param},
-        column_sampler_{std::move(column_sampler)},
+        columns_{std::move(columns)},
         workspace_{*workspace} {}
 
   /**
@@ -105,9 +108,7 @@ class TreeGrower {
     stats_.clear();
     interactions_.Reset();
     interactions_.Configure(param_, n_features_);
-    column_sampler_->Init(ctx_, n_features_, info.feature_weights, param_.colsample_bynode,
-                          param_.colsample_bylevel, param_.colsample_bytree);
-    search_ = workspace_.Choose(rules_, data, is_sketch);
+    search_ = workspace_.Choose(ctx_, rules_, data, is_sketch);
     search_->Begin(ctx_, rules_, data);
 
     tree::Driver<ExpandEntry> driver{param_};
@@ -237,7 +238,7 @@ class TreeGrower {
     auto const* interactions = param_.interaction_constraints.empty() ? nullptr : &interactions_;
     std::vector<NodeRequest> requests;
     for (auto& node : *nodes) {
-      auto const sampled = column_sampler_->GetFeatureSet(ctx_, node.depth);
+      auto const sampled = columns_.GetFeatureSet(ctx_, node.depth);
       bool const goes_on = param_.max_depth == 0 || node.depth + 1 < param_.max_depth;
       requests.push_back(
           {node.nid, node.parent,
@@ -252,7 +253,7 @@ class TreeGrower {
   Context const* ctx_;
   tree::TrainParam const& param_;
   TreeRules rules_;
-  std::shared_ptr<common::ColumnSampler> column_sampler_;
+  common::ColumnSampler columns_;
   FeatureInteractionConstraintHost interactions_;
   Workspace& workspace_;
   /** @brief Of the tree that was begun last. */

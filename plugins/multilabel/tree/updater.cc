@@ -4,36 +4,39 @@
  * A tree is searched on the gradients of all labels, of a group of them, or on a sketch
  * (`sketch.h`), and grown by `grower.h`.
  */
-#include <algorithm>  // for copy
+#include <algorithm>  // for copy, min
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
-#include <memory>     // for make_shared, shared_ptr
+#include <memory>     // for make_unique, unique_ptr
 #include <numeric>    // for iota
 #include <optional>   // for nullopt, optional
 #include <string>     // for string
-#include <utility>    // for as_const, exchange
+#include <utility>    // for as_const, exchange, move
 #include <vector>     // for vector
 
-#include "../../../src/common/linalg_op.h"   // for begin, cbegin, cend
-#include "../../../src/common/random.h"      // for ColumnSampler
-#include "../../../src/tree/hist/sampler.h"  // for Sampler
-#include "../../../src/tree/param.h"         // for TrainParam
-#include "../param/param.h"                  // for MultiLabelTrainParam
-#include "adds_to_margins.h"                 // for AddsToMargins
-#include "grower.h"                          // for TreeGrower, Workspace
-#include "leaf_values.h"                     // for BoundsOf
-#include "margins.h"                         // for AddToMargins, GrownTree
-#include "sketch.h"                          // for Sketch, TreeKey
-#include "xgboost/base.h"                    // for GradientPair, bst_node_t
-#include "xgboost/context.h"                 // for Context
-#include "xgboost/data.h"                    // for DMatrix
-#include "xgboost/gradient.h"                // for GradientContainer
-#include "xgboost/json.h"                    // for Json
-#include "xgboost/linalg.h"                  // for Matrix, MatrixView
-#include "xgboost/logging.h"                 // for CHECK
-#include "xgboost/task.h"                    // for ObjInfo
-#include "xgboost/tree_model.h"              // for RegTree
-#include "xgboost/tree_updater.h"            // for TreeUpdater
+#include "../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../src/common/linalg_op.h"             // for begin, cbegin, cend
+#include "../../../src/common/random.h"                // for ColumnSampler
+#include "../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../../src/tree/hist/sampler.h"            // for Sampler
+#include "../../../src/tree/param.h"                   // for TrainParam
+#include "../param/param.h"                            // for MultiLabelTrainParam
+#include "adds_to_margins.h"                           // for AddsToMargins
+#include "grower.h"                                    // for TreeGrower, Workspace
+#include "leaf_values.h"                               // for BoundsOf, GradientBounds
+#include "margins.h"                                   // for AddToMargins, GrownTree
+#include "search/sketch_search.h"                      // for SketchSearch
+#include "sketch.h"                                    // for Sketch, TreeKey
+#include "xgboost/base.h"                              // for GradientPair, bst_node_t
+#include "xgboost/context.h"                           // for Context
+#include "xgboost/data.h"                              // for DMatrix
+#include "xgboost/gradient.h"                          // for GradientContainer
+#include "xgboost/json.h"                              // for Json
+#include "xgboost/linalg.h"                            // for Matrix, MatrixView
+#include "xgboost/logging.h"                           // for CHECK
+#include "xgboost/task.h"                              // for ObjInfo
+#include "xgboost/tree_model.h"                        // for RegTree
+#include "xgboost/tree_updater.h"                      // for TreeUpdater
 
 namespace xgboost::multilabel {
 namespace {
@@ -43,8 +46,7 @@ constexpr char kUpdaterName[] = "grow_multilabel_hist";
 
 class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
  public:
-  MultiLabelHistMaker(Context const* ctx, ObjInfo const* task)
-      : TreeUpdater{ctx}, task_{task}, column_sampler_{std::make_shared<common::ColumnSampler>()} {
+  MultiLabelHistMaker(Context const* ctx, ObjInfo const* task) : TreeUpdater{ctx}, task_{task} {
     ml_param_.Configure({});
   }
 
@@ -63,7 +65,13 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
     auto const margins = std::exchange(margins_, std::nullopt);
     this->CheckSupported(*param, *in_gpair, trees);
     auto const gpair = std::as_const(*in_gpair->Grad()).HostView();
-    TreeGrower grower{ctx_, param, ml_param_, column_sampler_, &workspace_};
+    auto draw_columns = [&] {
+      common::ColumnSampler columns;
+      columns.Init(ctx_, p_fmat->Info().num_col_, p_fmat->Info().feature_weights,
+                   param->colsample_bynode, param->colsample_bylevel, param->colsample_bytree);
+      return columns;
+    };
+    auto grower = [&] { return TreeGrower{ctx_, param, ml_param_, draw_columns(), &workspace_}; };
     tree::cpu_impl::Sampler sampler{*param};
     auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
       to->Reshape(from.Shape());
@@ -71,11 +79,13 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
       std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
     };
     std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
+    bool const own_rows = param->subsample < 1.0f;            // by tree
     auto groups = Sketch::DrawGroups({}, gpair.Shape(1), 1);  // of labels
+    std::vector<PlannedTree> planned;
     std::vector<GrownTree> grown(trees.size());
     for (std::size_t i = 0; i < trees.size(); ++i) {
       auto tree_gpair = gpair;
-      if (param->subsample < 1.0f) {
+      if (own_rows) {
         copy(gpair, &workspace_.sampled);
         sampler.Sample(ctx_, workspace_.sampled.HostView());
         tree_gpair = std::as_const(workspace_.sampled).HostView();
@@ -86,38 +96,41 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
         sampler.ApplySampling(ctx_, gpair, &workspace_.of_leaves);
         std::vector<std::uint32_t> labels(value_gpair.Shape(1));
         std::iota(labels.begin(), labels.end(), 0);
-        grower.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
+        auto of_tree = grower();
+        of_tree.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
         auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
-        grower.SetLeafValues(leaf_gpair, BoundsOf(ctx_, leaf_gpair), labels, trees[i]);
+        of_tree.SetLeafValues(leaf_gpair, BoundsOf(ctx_, leaf_gpair), labels, trees[i]);
       } else if (this->HasSketch(gpair.Shape(1))) {
         TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
                           static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
                           i % n_groups};
+        auto const at = own_rows ? 0 : key.group;
         if (n_groups > 1) {
-          // All at once, unless each tree has rows of its own.
-          bool const alone = param->subsample < 1.0f;
-          if (alone || key.group == 0) {
+          if (at == 0) {  // of all groups at once, unless each tree has rows of its own
             groups = Sketch::DrawGroups(key, gpair.Shape(1), n_groups);
             auto const begin = groups.cbegin() + key.group;
-            Sketch::GatherGroups(ctx_, tree_gpair, {begin, alone ? begin + 1 : groups.cend()},
+            Sketch::GatherGroups(ctx_, tree_gpair, {begin, own_rows ? begin + 1 : groups.cend()},
                                  &workspace_.of_groups);
           }
-          auto const at = alone ? 0 : key.group;
           tree_gpair = std::as_const(workspace_.of_groups[at]).HostView();
           grown[i].labels = groups[key.group];
         }
-        auto const& labels = groups[key.group];
-        Sketch const sketch{ctx_, ml_param_, key, labels, tree_gpair};
-        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined);
-        auto const combined = std::as_const(workspace_.combined).HostView();
-        grower.Grow(combined, true, p_fmat, &out_position[i], trees[i]);
-        grower.SetLeafValues(tree_gpair, bounds, labels, trees[i]);
+        Sketch const sketch{ctx_, ml_param_, key, groups[key.group], tree_gpair};
+        workspace_.combined.resize(own_rows ? 1 : n_groups);
+        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined[at]);
+        planned.push_back({i, groups[key.group], tree_gpair, bounds, draw_columns()});
+        if (own_rows || key.group + 1 == n_groups) {
+          this->Grow(*param, p_fmat, &planned, out_position, trees);
+          planned.clear();
+        }
       } else {
-        grower.Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
+        grower().Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
         if (trees[i]->IsMultiTarget()) {
           trees[i]->GetMultiTargetTree()->SetLeaves();
         }
       }
+    }
+    for (std::size_t i = 0; i < trees.size(); ++i) {
       grown[i].tree = trees[i];
       grown[i].position = out_position[i].ConstHostSpan();
     }
@@ -142,6 +155,60 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
     return (k > 0 && k < n_labels) || ml_param_.NumGroups(n_labels) > 1;
   }
 
+  /** @brief A tree that is going to be grown on a sketch. */
+  struct PlannedTree {
+    std::size_t index;  // among those of the round
+    Sketch::Labels labels;
+    linalg::MatrixView<GradientPair const> gpair;  // of its labels
+    GradientBounds bounds;                         // of these
+    common::ColumnSampler columns;
+  };
+
+  /**
+   * @brief Grow trees, which do not depend on each other: one on each thread if that can be.
+   *
+   * @param planned The n-th on `workspace_.combined[n]`.
+   */
+  void Grow(TrainParam const& param, DMatrix* p_fmat, std::vector<PlannedTree>* planned,
+            common::Span<HostDeviceVector<bst_node_t>> out_position,
+            std::vector<RegTree*> const& trees) {
+    auto grow = [&](Context const* ctx, Workspace* workspace, std::size_t n) {
+      auto& plan = (*planned)[n];
+      TreeGrower grower{ctx, &param, ml_param_, std::move(plan.columns), workspace};
+      auto const combined = std::as_const(workspace_.combined[n]).HostView();
+      grower.Grow(combined, true, p_fmat, &out_position[plan.index], trees[plan.index]);
+      grower.SetLeafValues(plan.gpair, plan.bounds, plan.labels, trees[plan.index]);
+    };
+    auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
+    // Not where workers talk or random numbers are drawn while a tree grows.
+    TreeRules const rules{param, ml_param_};
+    bool const together =
+        n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
+        param.colsample_bynode == 1.0f &&
+        SketchSearch::Serves(ctx_, rules,
+                             {std::as_const(workspace_.combined.front()).HostView(), p_fmat});
+    if (!together) {
+      for (std::size_t n = 0; n < planned->size(); ++n) {
+        grow(ctx_, &workspace_, n);
+      }
+      return;
+    }
+    std::vector<Context> contexts(n_threads, *ctx_);
+    for (auto& ctx : contexts) {
+      ctx.nthread = 1;
+    }
+    while (of_threads_.size() < n_threads) {
+      of_threads_.push_back(std::make_unique<Workspace>());
+    }
+    auto const page = workspace_.sketches.Index(ctx_, rules, p_fmat);
+    common::ParallelFor(planned->size(), static_cast<std::int32_t>(n_threads),
+                        common::Sched::Dyn(1), [&](auto n) {
+                          auto const t = omp_get_thread_num();
+                          of_threads_[t]->sketches.UseIndexOf(workspace_.sketches, page);
+                          grow(&contexts[t], of_threads_[t].get(), n);
+                        });
+  }
+
   void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
                       std::vector<RegTree*> const& trees) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
@@ -157,9 +224,9 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
 
   ObjInfo const* task_;
   MultiLabelTrainParam ml_param_;
-  std::shared_ptr<common::ColumnSampler> column_sampler_;
   Workspace workspace_;
-  std::optional<linalg::MatrixView<float>> margins_;  // for the next trees
+  std::vector<std::unique_ptr<Workspace>> of_threads_;  // where each grows a tree
+  std::optional<linalg::MatrixView<float>> margins_;    // for the next trees
   bool has_added_{false};
 };
 }  // namespace

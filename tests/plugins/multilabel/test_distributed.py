@@ -276,6 +276,59 @@ def test_any_parameters_bit_for_bit(method, params, options, cuts, lossguide):
         assert booster.get_dump(with_stats=True) == expected
 
 
+@pytest.mark.filterwarnings("ignore:.*[Ee]mpty dataset")
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(["dense", "missing", "zeros", "csr", "binary"]),
+    n_labels=st.sampled_from([1, N_LABELS]),
+    params=st.fixed_dictionaries(
+        {"sketch_size": st.sampled_from([0, 1, 2, 3])},
+        optional={
+            "sketch_method": st.sampled_from(["projection", "sampling", "top"]),
+            "labels_per_tree": st.sampled_from([1, 2, 3]),
+            "min_child_weight": st.sampled_from([2.0]),
+            "reg_lambda": st.sampled_from([0.01, 5.0]),
+            "gamma": st.sampled_from([1.0]),
+            "colsample_bynode": st.sampled_from([0.5]),
+            "max_depth": st.sampled_from([1, 9]),
+            "max_bin": st.sampled_from([32]),
+            "max_histogram_mib": st.sampled_from([1]),
+            "nthread": st.sampled_from([2]),
+            "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+        },
+    ),
+    options=st.fixed_dictionaries({name: st.booleans() for name in ("unknown", "weighted")}),
+    cuts=st.sampled_from([(130,), (7,), (0,), (150, 160), (0, 299)]),
+    lossguide=st.booleans(),
+)
+def test_few_numbers_per_row_bit_for_bit(kind, n_labels, params, options, cuts, lossguide):
+    X, Y, weight = make_data(n=300, seed=22, missing=kind == "missing", **options)
+    if kind in ("zeros", "csr"):
+        X = np.where(np.random.default_rng(23).random(X.shape) < 0.1, X, 0)
+        X[:, 0] = np.arange(300) % 4
+    elif kind == "binary":
+        X = (X > 20).astype(np.float32)
+    X = sp.csr_matrix(X) if kind == "csr" else X
+    params = {
+        "base_score": 0.5,
+        "seed": 3,
+        **POLICIES["lossguide" if lossguide else "depthwise"],
+    } | params
+    train = trainer(params, n_rounds=2)
+    data = X, Y[:, :n_labels], weight
+    expected = train(*data).get_dump(with_stats=True)
+    for booster in on_workers(train, *data, cuts=cuts):
+        assert booster.get_dump(with_stats=True) == expected
+
+
+@pytest.mark.parametrize("sketch_size", [0, 1])
+def test_nothing_to_split(sketch_size):
+    X, Y, _ = make_data(missing=False)
+    train = trainer({"sketch_size": sketch_size})
+    for booster in on_workers(train, np.zeros_like(X), Y):
+        assert all("leaf" in tree and "\n\t" not in tree for tree in booster.get_dump())
+
+
 def test_nodes_that_shrink_far():
     # From 4000 rows to few: their integers are made anew on the way.
     data = make_data(n=4000, seed=21)

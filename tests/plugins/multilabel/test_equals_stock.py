@@ -161,6 +161,19 @@ def test_one_label_equals_binary_logistic():
     np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+@pytest.mark.parametrize("min_child_weight", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("data", [random_data, mostly_zeros])
+def test_any_single_label(data, weighted, min_child_weight, policy):
+    X, Y = data(seed=3)
+    weight = np.random.default_rng(4).uniform(0.2, 3.0, len(X)) if weighted else None
+    params = policy | {"min_child_weight": min_child_weight}
+    for label in range(Y.shape[1]):
+        ours, stock, matrix = train_both(X, Y[:, label], params, weight)
+        np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("data", [random_data, mostly_zeros])
 def test_going_on_with_another_matrix(data):
     boosters = []

@@ -1,8 +1,8 @@
 """Trees that are searched on combinations of labels, and trees for groups of labels.
 
 The twin draws the same random numbers (`xdcc.boosting.reference_sketch`) and must find the same
-splits and leaf values. The general engine, which a floor of the Hessian that nothing falls below
-asks for, is a second oracle for the fast search on one to four numbers per row.
+splits and leaf values. The general engine, which a limit on weights that nothing exceeds asks for,
+is a second oracle for the fast search on one to four numbers per row.
 """
 
 import json
@@ -21,6 +21,7 @@ from xdcc.boosting.tree_comparison import compare_trees, read_trees
 
 MAX_DEPTH, LEARNING_RATE, SEED = 3, 0.3, 11
 METHODS = ["projection", "sampling", "top"]
+GENERAL = {"max_delta_step": 1e30}
 
 
 def make_data(kind="dense", n_rows=400, n_features=12, n_labels=7, seed=0):
@@ -53,6 +54,11 @@ KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "unknown"]
 def train(X, Y, n_rounds=4, weight=None, **params):
     params = {"objective": "multilabel:logistic", "max_depth": 5, "nthread": 1} | params
     return xgb.train(params, xgb.DMatrix(X, Y, weight=weight, nthread=1), n_rounds)
+
+
+def covers_of(booster):
+    dumped = "".join(booster.get_dump(with_stats=True))
+    return [float(cover) for cover in re.findall(r"cover=([-+.e\d]+)", dumped)]
 
 
 def dump(*data, **params):
@@ -173,13 +179,42 @@ def test_fast_search_finds_the_splits_of_the_general_engine(kind, sketch_size, m
     X, Y = make_data(kind)
     params = {"sketch_size": sketch_size, "sketch_method": method}
     fast = dump(X, Y, **params)
-    general = dump(X, Y, **params, min_child_weight=1e-30)
+    general = dump(X, Y, **params, **GENERAL)
     assert sum(tree.count("leaf") for tree in fast) > 40
     assert splits_of(fast) == splits_of(general)
 
 
+@pytest.mark.filterwarnings("ignore")  # stock warns of a named updater
+@pytest.mark.parametrize("min_child_weight", [0, 0.5, 3])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("params", [{"sketch_size": 1}, {"sketch_size": 2, "labels_per_tree": 3}])
+def test_one_label_has_the_splits_of_the_general_engine(kind, min_child_weight):
+    X, Y = make_data(kind, n_labels=1)
+    for params in ({}, {"objective": "binary:logistic", "updater": "grow_multilabel_hist"}):
+        if kind == "unknown" and params:
+            continue  # for our own objectives
+        params |= {"min_child_weight": min_child_weight}
+        fast, general = train(X, Y, **params), train(X, Y, **params, **GENERAL)
+        assert sum(tree.count("leaf") for tree in fast.get_dump()) > 20
+        assert splits_of(fast.get_dump()) == splits_of(general.get_dump())
+        for tree, other in zip(read_trees(fast), read_trees(general), strict=True):
+            np.testing.assert_allclose(tree.leaf_value, other.leaf_value, rtol=0, atol=1e-6)
+        covers, others = covers_of(fast), covers_of(general)
+        np.testing.assert_allclose(covers, others, rtol=1e-6)
+        assert min(covers) >= min_child_weight * (1 - 1e-6)
+        assert fast.get_dump() != general.get_dump(), "there is one engine"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"sketch_size": 1},
+        {"sketch_size": 2, "labels_per_tree": 3},
+        {"sketch_size": 1, "labels_per_tree": 1, "colsample_bytree": 0.6, "num_parallel_tree": 2},
+        {"sketch_size": 1, "labels_per_tree": 2, "colsample_bylevel": 0.7},
+        {"labels_per_tree": 2, "colsample_bynode": 0.7},
+    ],
+)
 def test_number_of_threads(kind, params):
     X, Y = make_data(kind, n_rows=6000, n_features=40)
     one = train(X, Y, **params).save_raw("json")
@@ -208,7 +243,7 @@ def test_other_parameters(params):
     X, Y = make_data("missing", n_rows=900)
     params = {"sketch_size": 2, "seed": 3} | params
     fast = dump(X, Y, **params)
-    assert splits_of(fast) == splits_of(dump(X, Y, **params, min_child_weight=1e-30))
+    assert splits_of(fast) == splits_of(dump(X, Y, **params, **GENERAL))
     assert fast == dump(X, Y, **params, nthread=3)
 
 
@@ -451,7 +486,7 @@ def test_categories_and_external_memory(in_batches):
     paged = xgb.train(params, pages, 3)
     assert len(json.loads(paged.save_raw("json"))["learner"]["gradient_booster"]) > 0
     assert splits_of(paged.get_dump()) == splits_of(
-        xgb.train(params | {"min_child_weight": 1e-30}, pages, 3).get_dump()
+        xgb.train(params | GENERAL, pages, 3).get_dump()
     )
     X[:, 0] = np.digitize(X[:, 0], [-1, 0, 1])
     types = ["c"] + ["float"] * (X.shape[1] - 1)

@@ -5,20 +5,22 @@
 
 #include <algorithm>  // for count_if, fill, fill_n, max, max_element, sort
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint16_t, uint32_t, uint8_t
+#include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
 #include <numeric>    // for accumulate, partial_sum
 #include <tuple>      // for make_tuple
 #include <vector>     // for vector
 
+#include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../../src/common/hist_util.h"        // for DispatchBinType
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "xgboost/base.h"                            // for bst_bin_t, bst_feature_t
 #include "xgboost/context.h"                         // for Context
+#include "xgboost/linalg.h"                          // for MakeVec
 
 namespace xgboost::multilabel {
 DirectionIndex::DirectionIndex(Context const* ctx, GHistIndexMatrix const& page)
     : n_rows_{page.Size()}, places_(page.Features()) {
-  this->Classify(page);
+  this->Classify(ctx, page);
   common::DispatchBinType(page.index.GetBinTypeSize(), [&](auto t) {
     using BinT = decltype(t);
     if (is_wide_) {
@@ -29,8 +31,13 @@ DirectionIndex::DirectionIndex(Context const* ctx, GHistIndexMatrix const& page)
   });
 }
 
-void DirectionIndex::Classify(GHistIndexMatrix const& page) {
+void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
   auto const& ptrs = page.cut.Ptrs();
+  // Rows by bin, then all rows. Workers take the same ways.
+  std::vector<std::int64_t> counts(page.hit_count.cbegin(), page.hit_count.cend());
+  counts.push_back(static_cast<std::int64_t>(n_rows_));
+  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(counts.data(), counts.size())));
+  auto const n_rows = counts.back();
   struct DenseFeature {
     bst_feature_t feature;
     bool has_missing;
@@ -40,28 +47,27 @@ void DirectionIndex::Classify(GHistIndexMatrix const& page) {
   std::vector<SparseFeature> lists;
   slot_of_bin_.assign(page.cut.TotalBins(), -1);
   for (bst_feature_t f = 0; f < page.Features(); ++f) {
-    auto const begin = page.hit_count.cbegin() + ptrs[f],
-               end = page.hit_count.cbegin() + ptrs[f + 1];
-    auto const n_present = std::accumulate(begin, end, std::size_t{0});
+    auto const begin = counts.cbegin() + ptrs[f], end = counts.cbegin() + ptrs[f + 1];
+    auto const n_present = std::accumulate(begin, end, std::int64_t{0});
     std::size_t n_bins = std::count_if(begin, end, [](auto n) { return n > 0; });
-    if (n_present == 0 || (n_present == n_rows_ && n_bins == 1)) {
+    if (n_present == 0 || (n_present == n_rows && n_bins == 1)) {
       continue;
     }
     SparseFeature as_sparse{f, 0, 0, kMissing};
-    std::size_t n_stored{n_present};
-    if (n_present == n_rows_) {
+    auto n_stored = n_present;
+    if (n_present == n_rows) {
       auto const largest = std::max_element(begin, end);
       as_sparse.default_bin = static_cast<bst_bin_t>(largest - begin);
       n_stored -= *largest;
       --n_bins;
     }
     // What a dense feature costs is that its bins are scored with those of seven others.
-    if (n_bins == 1 && n_stored <= n_rows_ / 2) {
+    if (n_bins == 1 && n_stored <= n_rows / 2) {
       sparse_.push_back(as_sparse);
-    } else if (n_stored <= n_rows_ / 10) {
+    } else if (n_stored <= n_rows / 10) {
       lists.push_back(as_sparse);
     } else {
-      dense.push_back({f, n_present < n_rows_, static_cast<std::uint32_t>(end - begin)});
+      dense.push_back({f, n_present < n_rows, static_cast<std::uint32_t>(end - begin)});
     }
   }
   n_singles_ = sparse_.size();
@@ -73,7 +79,7 @@ void DirectionIndex::Classify(GHistIndexMatrix const& page) {
     feature.begin = static_cast<std::uint32_t>(slot_bin_.size());
     for (auto bin = ptrs[feature.feature]; bin < ptrs[feature.feature + 1]; ++bin) {
       auto const within = static_cast<bst_bin_t>(bin - ptrs[feature.feature]);
-      if (within != feature.default_bin && page.hit_count[bin] > 0) {
+      if (within != feature.default_bin && counts[bin] > 0) {
         slot_of_bin_[bin] = static_cast<std::int32_t>(slot_bin_.size());
         slot_bin_.push_back(within);
         slot_ptr_.push_back(slot_ptr_.back() + page.hit_count[bin]);

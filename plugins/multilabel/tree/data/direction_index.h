@@ -92,7 +92,7 @@ class DirectionIndex {
   [[nodiscard]] std::uint32_t const* SlotRows() const { return slot_rows_.data(); }
 
  private:
-  void Classify(GHistIndexMatrix const& page);
+  void Classify(Context const* ctx, GHistIndexMatrix const& page);
   template <typename BinT, typename SlotT>
   void ReadRows(Context const* ctx, GHistIndexMatrix const& page);
 

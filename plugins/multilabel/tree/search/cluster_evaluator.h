@@ -477,14 +477,14 @@ class ClusterEvaluator {
       this->SumOverWorkers(&sums);
     }
     auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
-    bool const narrow = !has_lists || param_.HasNarrowScans();
-    auto cluster = std::make_shared<Cluster>(Cluster{
-        RowCluster{n_threads, gradients, std::move(global_rows), sums, narrow, std::move(memory)},
-        request.stats->n_active,
-        has_lists,
-        {},
-        {},
-        {}});
+    auto cluster =
+        std::make_shared<Cluster>(Cluster{RowCluster{n_threads, gradients, std::move(global_rows),
+                                                     sums, !has_lists, std::move(memory)},
+                                          request.stats->n_active,
+                                          has_lists,
+                                          {},
+                                          {},
+                                          {}});
     auto const& rows = cluster->rows.GlobalRows();
     for (std::size_t i = 0; i < rows.size(); ++i) {
       local_rows_[rows[i]] = static_cast<std::uint32_t>(i);

@@ -37,17 +37,29 @@ struct ClusterParam {
 
   /** @brief What scans must look out for. */
   [[nodiscard]] ScanRule Rule() const {
-    if (reg.max_delta_step != 0.0 || reg.lambda == 0.0) {
-      return ScanRule::kClipped;
+    bool const steps = reg.max_delta_step != 0.0;
+    if (reg.lambda == 0.0 || reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && IsSoft())) {
+      return steps || reg.lambda == 0.0 ? ScanRule::kClipped : ScanRule::kCounted;
     }
-    return reg.alpha != 0.0 || reg.LabelFloor() > 0.0 ? ScanRule::kCounted
-           : reg.MeanFloor() > 0.0                    ? ScanRule::kMean
-                                                      : ScanRule::kPlain;
+    return steps                   ? ScanRule::kStepped
+           : reg.alpha != 0.0      ? ScanRule::kShrunk
+           : reg.MeanFloor() > 0.0 ? ScanRule::kMean
+                                   : ScanRule::kPlain;
   }
-  /** @brief Whether these scans know narrow chunks of labels only: they keep more of a label. */
-  [[nodiscard]] bool HasNarrowScans() const {
-    return this->Rule() == ScanRule::kCounted || this->Rule() == ScanRule::kClipped;
+  /** @brief Whether scans say which splits are not allowed. */
+  [[nodiscard]] bool HasReach() const {
+    auto const rule = this->Rule();
+    return rule == ScanRule::kMean || this->HasBits();
   }
+  /** @brief Whether labels may not count. */
+  [[nodiscard]] bool HasBits() const {
+    auto const rule = this->Rule();
+    return rule == ScanRule::kCounted || rule == ScanRule::kClipped;
+  }
+
+ private:
+  /** @brief Whether weights are shrunk or clipped. */
+  [[nodiscard]] bool IsSoft() const { return reg.alpha != 0.0 || reg.max_delta_step != 0.0; }
 };
 
 /** @brief The entries of a cluster, by block. */
@@ -240,10 +252,10 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
       param.method == SplitMethod::kSumGain || param.method == SplitMethod::kMaxGain;
   auto const size = is_gain ? std::abs(stats.score) : 4.0 * sum_absolute;
   auto const rule = param.Rule();
-  if (rule != ScanRule::kPlain) {
+  if (param.HasReach()) {
     SetReach(param, n_labels, stats, node);
   }
-  if (rule == ScanRule::kCounted || rule == ScanRule::kClipped) {
+  if (rule != ScanRule::kPlain && rule != ScanRule::kMean) {
     // Children's scores as they are; a gradient that alpha all but takes away keeps alpha's error.
     auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29);
     auto weight = 0.0;

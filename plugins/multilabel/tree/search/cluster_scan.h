@@ -233,17 +233,16 @@ inline bool IsSum(SplitMethod method) {
  */
 inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std::size_t begin,
                          std::size_t n, ScanBuffer* buffer, RunningBest* running) {
-  auto const rule = param.Rule();
   auto const& reach = node.reach;
-  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kAll : 0;
-  bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = rule != ScanRule::kMean;
+  std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
+  bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = param.HasBits();
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (auto k = begin; k < begin + n; ++k) {
     bool may{true}, does{true};
     if (has_bits) {
       auto const bits = buffer->bits[k] ^ flip;
-      may = (bits & ReachBits::kPassedMay) && (bits & ReachBits::kRestMay);
-      does = (bits & ReachBits::kPassedDoes) && (bits & ReachBits::kRestDoes);
+      does = (bits & ReachBits::kBoth) == ReachBits::kBoth;
+      may = does || (bits & ReachBits::kInDoubt) != 0;
     }
     if (has_mean) {
       auto const least = std::min(buffer->hess[k], reach.hess - buffer->hess[k]);
@@ -270,7 +269,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
   auto const& ranges = buffer->ranges;
   auto const method = param.method;
   auto const rule = param.Rule();
-  bool const is_sum = IsSum(method), is_plain = rule == ScanRule::kPlain;
+  bool const is_sum = IsSum(method), has_reach = param.HasReach();
   auto const& rows = node.cluster->rows;
   if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
     return;
@@ -278,7 +277,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
   auto const n_all = n_scores * rows.Chunks().size();
   buffer->passed.resize(std::max(buffer->passed.size(), n_all));
   buffer->rest.resize(buffer->passed.size());
-  if (!is_plain) {
+  if (has_reach) {
     buffer->doubt.resize(buffer->passed.size());
     buffer->hess.resize(buffer->passed.size());
     buffer->bits.resize(buffer->passed.size());
@@ -291,19 +290,19 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     ChunkView view{rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
                    rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
                    node.total.Data() + at, node.cluster->padding.Data() + at};
-    if (!is_plain) {
+    view.alpha = static_cast<float>(param.reg.alpha);
+    view.max_step = param.reg.max_delta_step != 0.0 ? static_cast<float>(param.reg.max_delta_step)
+                                                    : std::numeric_limits<float>::infinity();
+    if (has_reach) {
       view.may = node.reach.may.Data() + at;
       view.does = node.reach.does.Data() + at;
       view.all_must = param.reg.AllMustCount() ? -1 : 0;
-      view.alpha = static_cast<float>(param.reg.alpha);
-      view.max_step = param.reg.max_delta_step != 0.0 ? static_cast<float>(param.reg.max_delta_step)
-                                                      : std::numeric_limits<float>::infinity();
     }
     auto const first = c * n_scores;
     auto output = [&](std::size_t offset) {
       auto const i = first + offset;
       ScanOutput out{buffer->passed.data() + i, buffer->rest.data() + i, nullptr, nullptr, nullptr};
-      if (!is_plain) {
+      if (has_reach) {
         out.doubt = buffer->doubt.data() + i;
         out.bits = buffer->bits.data() + i;
         out.hess = param.reg.MeanFloor() > 0.0 ? buffer->hess.data() + i : nullptr;
@@ -330,7 +329,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
         buffer->passed[k] = std::max(buffer->passed[k], buffer->passed[first + k]);
         buffer->rest[k] = std::max(buffer->rest[k], buffer->rest[first + k]);
       }
-      if (!is_plain) {
+      if (has_reach) {
         buffer->doubt[k] += buffer->doubt[first + k];
         buffer->hess[k] += buffer->hess[first + k];
         buffer->bits[k] |= buffer->bits[first + k];
@@ -349,14 +348,14 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
         scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
       }
     }
-    if (!is_plain) {
+    if (has_reach) {
       ScoreAllowed(param, node, begin, n, buffer, running);
     }
     float best = -std::numeric_limits<float>::infinity();
     for (std::size_t k = 0; k < n; ++k) {
       best = std::max(best, scores[k]);
     }
-    if (is_plain) {
+    if (!has_reach) {
       running->score = std::max(running->score, best);
     }
     return best;

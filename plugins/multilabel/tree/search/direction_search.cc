@@ -5,25 +5,31 @@
  */
 #include "direction_search.h"
 
-#include <algorithm>    // for copy_n, fill_n, lower_bound, max, min
+#include <algorithm>    // for any_of, copy_n, fill_n, lower_bound, max, min, transform
 #include <array>        // for array
 #include <cmath>        // for abs, ilogb, ldexp
 #include <cstddef>      // for size_t
 #include <cstdint>      // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
 #include <cstring>      // for memcpy
+#include <functional>   // for plus
 #include <limits>       // for numeric_limits
 #include <type_traits>  // for integral_constant
 #include <utility>      // for move
 #include <vector>       // for vector
 
-#include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Float8, Int8
-#include "../data/direction_index.h"                 // for DirectionIndex
-#include "xgboost/logging.h"                         // for CHECK_LE
-#include "xgboost/tree_model.h"                      // for RegTree
+#include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
+#include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
+#include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../vectorised.h"                             // for XDCC_TARGET_CLONES, Float8, Int8
+#include "../data/direction_index.h"                      // for DirectionIndex
+#include "../leaf_values.h"                               // for BoundsOf
+#include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
+#include "xgboost/tree_model.h"                           // for RegTree
 
 namespace xgboost::multilabel {
 namespace {
+constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
 constexpr auto kLanes = DirectionIndex::kLanes;
 constexpr auto kMaxDirections = DirectionSearch::kMaxDirections;
 typedef std::int64_t Words4 __attribute__((vector_size(32)));
@@ -33,6 +39,8 @@ struct ScoreParam {
   std::int64_t const* total;
   float const* lambda;
   float const* weight;
+  /** @brief What a child's Hessian and lambda must reach; of a single direction. */
+  float floor;
 };
 
 /** @brief By lane: the best scores, with missing values on the right and on the left. */
@@ -66,7 +74,11 @@ struct LaneBest {
     Float8 const a = XDCC_DIRECTION_HESSIANS(left) + by.lambda[d];                  \
     Float8 const b = XDCC_DIRECTION_HESSIANS(right) + by.lambda[d];                 \
     Float8 const part = (gl * gl * b + gr * gr * a) / (a * b);                      \
-    score += kWidth == 1 ? part : part * by.weight[d];                              \
+    if (kWidth == 1) {                                                              \
+      score += (a >= by.floor) & (b >= by.floor) ? part : Float8{};                 \
+    } else {                                                                        \
+      score += part * by.weight[d];                                                 \
+    }                                                                               \
   }
 
 /**
@@ -165,7 +177,11 @@ float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
     auto const hr = static_cast<float>(right & 0xffffffff);
     auto const a = hl + by.lambda[d], b = hr + by.lambda[d];
     auto const part = (gl * gl * b + gr * gr * a) / (a * b);
-    score += width == 1 ? part : part * by.weight[d];
+    if (width > 1) {
+      score += part * by.weight[d];
+    } else if (a >= by.floor && b >= by.floor) {
+      score = part;
+    }
   }
   return score;
 }
@@ -238,16 +254,14 @@ void VisitWidth(std::size_t width, Fn&& fn) {
 }  // namespace
 
 void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
-                            linalg::MatrixView<GradientPair const> gpair, double lambda,
-                            std::size_t max_bytes) {
+                            linalg::MatrixView<GradientPair const> gpair, Param const& param) {
+  ctx_ = ctx;
   n_threads_ = ctx->Threads();
-  auto const n_rows = gpair.Shape(0);
+  is_shared_ = collective::IsDistributed();
   n_directions_ = gpair.Shape(1);
   CHECK_LE(n_directions_, kMaxDirections);
-  CHECK_LE(n_rows, std::numeric_limits<std::uint32_t>::max() / 4);
   width_ = n_directions_ == 3 ? 4 : n_directions_;
-  lambda_ = lambda;
-  max_bytes_ = max_bytes;
+  param_ = param;
   for (auto& node : nodes_) {
     if (node.histogram.Data()) {
       spare_.push_back(std::move(node.histogram));
@@ -261,37 +275,61 @@ void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
     buffers_.clear();
   }
   buffers_.resize(n_threads_);
+  this->SetUnits(gpair);
+  this->SetRoot(gpair);
+}
 
-  // Sums of absolute values, in an order that threads do not change.
-  constexpr std::size_t kRun = 4096;
-  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
+void DirectionSearch::SetUnits(linalg::MatrixView<GradientPair const> gpair) {
+  // Sums of absolute values, as integers of up to 2^30: no order of rows changes them.
+  auto const bounds = BoundsOf(ctx_, gpair);
+  auto exponent_of = [](float largest) { return largest > 0.0f ? 29 - std::ilogb(largest) : 0; };
+  std::array<int, 2> const exponents{exponent_of(bounds.grad), exponent_of(bounds.hess)};
+  std::array<double, 2> const factors{std::ldexp(1.0, exponents[0]), std::ldexp(1.0, exponents[1])};
+  using Sums = std::array<std::int64_t, 2 * kMaxDirections + 1>;  // the last: number of rows
   auto const* pairs = gpair.Values().data();
-  std::vector<std::array<double, 2 * kMaxDirections>> parts(n_runs);
+  std::size_t const n_rows = gpair.Shape(0), n_runs = (n_rows + kRun - 1) / kRun;
+  std::vector<Sums> parts(n_runs);
   common::ParallelFor(n_runs, n_threads_, [&](auto r) {
     auto& sums = parts[r];
-    sums.fill(0.0);
+    sums.fill(0);
     for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
       for (std::size_t d = 0; d < n_directions_; ++d) {
         auto const pair = pairs[i * n_directions_ + d];
-        sums[2 * d] += std::abs(static_cast<double>(pair.GetGrad()));
-        sums[2 * d + 1] += pair.GetHess();
+        sums[2 * d] += Rounded(std::abs(pair.GetGrad() * factors[0]));
+        sums[2 * d + 1] += Rounded(pair.GetHess() * factors[1]);
       }
     }
   });
-  double factors[2 * kMaxDirections];
+  Sums sums{};
+  for (auto const& part : parts) {
+    std::transform(sums.cbegin(), sums.cend(), part.cbegin(), sums.begin(), std::plus<>{});
+  }
+  sums.back() = static_cast<std::int64_t>(n_rows);
+  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
+  auto const n_all_rows = sums.back();
+  CHECK_LT(n_all_rows, std::int64_t{1} << 29) << "There are too many rows.";
+  nodes_.front().n_all_rows = n_all_rows;
   for (std::size_t d = 0; d < kMaxDirections; ++d) {
     for (std::size_t k = 0; k < 2; ++k) {
-      double sum{0.0};
-      for (auto const& part : parts) {
-        sum += d < n_directions_ ? part[2 * d + k] : 0.0;
-      }
-      // The sum is below 2^30; of so many rows, each rounded up to 1, below 2^31.
-      auto const exponent = sum > 0.0 ? 29 - std::ilogb(sum) : 0;
-      factors[2 * d + k] = std::ldexp(1.0, exponent);
+      // The sum is below 2^30, or of what is rounded to 0 below 2^29 more; of so many rows, each
+      // rounded up to 1, below 2^31.
+      auto const sum = static_cast<double>(std::max(sums[2 * d + k], n_all_rows));
+      auto const exponent = sum > 0.0 ? 29 - std::ilogb(sum) + exponents[k] : 0;
       (k == 0 ? grad_unit_ : hess_unit_)[d] = std::ldexp(1.0, -exponent);
     }
-    scaled_lambda_[d] = static_cast<float>(std::min(lambda / hess_unit_[d], 0x1p60));
+    scaled_lambda_[d] = static_cast<float>(std::min(param_.lambda / hess_unit_[d], 0x1p60));
     weight_[d] = static_cast<float>(grad_unit_[d] * grad_unit_[d] / hess_unit_[d]);
+  }
+  floor_ = static_cast<float>(std::min(param_.min_child_weight / hess_unit_[0], 0x1p60)) +
+           scaled_lambda_[0];
+}
+
+void DirectionSearch::SetRoot(linalg::MatrixView<GradientPair const> gpair) {
+  auto const* pairs = gpair.Values().data();
+  std::size_t const n_rows = gpair.Shape(0), n_runs = (n_rows + kRun - 1) / kRun;
+  std::array<std::array<double, 2>, kMaxDirections> factors;  // powers of two
+  for (std::size_t d = 0; d < kMaxDirections; ++d) {
+    factors[d] = {1.0 / grad_unit_[d], 1.0 / hess_unit_[d]};
   }
   rows_.resize(n_rows);
   words_.resize(n_rows * width_);
@@ -304,8 +342,8 @@ void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
         Words word{0};
         if (auto const pair = d < n_directions_ ? pairs[i * n_directions_ + d] : GradientPair{};
             pair.GetGrad() != 0.0f || pair.GetHess() != 0.0f) {
-          auto const grad = Rounded(pair.GetGrad() * factors[2 * d]);
-          auto const hess = Rounded(pair.GetHess() * factors[2 * d + 1]);
+          auto const grad = Rounded(pair.GetGrad() * factors[d][0]);
+          auto const hess = Rounded(pair.GetHess() * factors[d][1]);
           word = grad * (Words{1} << 32) + std::max(hess, Words{1});
         }
         words_[i * width_ + d] = word;
@@ -321,6 +359,7 @@ void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
       root.total[d] += part[d];
     }
   }
+  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(root.total, kMaxDirections)));
 }
 
 std::vector<double> DirectionSearch::Sums(bst_node_t nid) const {
@@ -336,12 +375,15 @@ double DirectionSearch::Score(Words const* sums) const {
   double score{0.0};
   for (std::size_t d = 0; d < n_directions_; ++d) {
     auto const grad = this->Grad(sums[d], d);
-    score += sums[d] == 0 ? 0.0 : grad * grad / (this->Hess(sums[d], d) + lambda_);
+    score += sums[d] == 0 ? 0.0 : grad * grad / (this->Hess(sums[d], d) + param_.lambda);
   }
   return score;
 }
 
 bool DirectionSearch::WorthKeeping(Node const& node) const {
+  if (is_shared_) {  // half as much to send
+    return true;
+  }
   // Adding up a row takes about a step for each feature stored; reading a histogram half a step for
   // each of its vectors, several times.
   auto const per_row = static_cast<double>(index_->Blocks().size() * kLanes) +
@@ -357,7 +399,7 @@ void DirectionSearch::MakeJobs(std::vector<Request> const& requests, std::vector
     auto& node = nodes_[request.nid];
     auto const bytes = n_values * sizeof(Words);
     if (node.histogram.Data() || !request.goes_on || !this->WorthKeeping(node) ||
-        kept_bytes_ + bytes > max_bytes_) {
+        kept_bytes_ + bytes > param_.max_bytes) {
       return;
     }
     kept_bytes_ += bytes;
@@ -375,9 +417,9 @@ void DirectionSearch::MakeJobs(std::vector<Request> const& requests, std::vector
       continue;
     }
     auto& parent = nodes_[requests[i].parent];
-    auto const n_left = nodes_[requests[i].nid].NumRows();
+    auto const n_left = nodes_[requests[i].nid].n_all_rows;
     Job job{i, 2, parent.histogram.Data() != nullptr,
-            n_left <= nodes_[requests[i + 1].nid].NumRows() ? std::size_t{0} : std::size_t{1}};
+            n_left <= nodes_[requests[i + 1].nid].n_all_rows ? std::size_t{0} : std::size_t{1}};
     if (job.from_parent) {
       nodes_[requests[i + 1 - job.small].nid].histogram = std::move(parent.histogram);
       parent.histogram = {};
@@ -410,7 +452,25 @@ void DirectionSearch::FillSlots(std::size_t begin, std::size_t end, Words* out) 
   });
 }
 
-void DirectionSearch::ShareSlots(std::vector<Job> const& jobs,
+void DirectionSearch::FillPart(Node const& node, std::size_t part, Words* out) const {
+  auto const n_values = this->PartSize(part);
+  if (node.summed) {
+    std::copy_n(node.summed + this->PartBegin(part), n_values, out);
+    return;
+  }
+  if (part < index_->Blocks().size()) {
+    this->FillBlock(node, part, out);
+    return;
+  }
+  if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
+      it != shared_.cend()) {
+    std::copy_n(it->second.front().Data(), n_values, out);
+    return;
+  }
+  this->FillSlots(node.begin, node.end, out);
+}
+
+void DirectionSearch::ShareSlots(common::Span<Job const> jobs,
                                  std::vector<Request> const& requests) {
   constexpr std::size_t kLarge = std::size_t{1} << 15;  // entries
   shared_.clear();
@@ -423,8 +483,7 @@ void DirectionSearch::ShareSlots(std::vector<Job> const& jobs,
   for (auto const& job : jobs) {
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
       auto const nid = requests[job.begin + k].nid;
-      bool const is_filled = !job.from_parent || k == job.small;
-      if (is_filled && static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
+      if (job.IsFilled(k) && static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
         large.push_back(nid);
         shared_[nid].resize(n_threads_);
       }
@@ -446,11 +505,36 @@ void DirectionSearch::ShareSlots(std::vector<Job> const& jobs,
   }
 }
 
+void DirectionSearch::SumOverWorkers(common::Span<Job const> jobs,
+                                     std::vector<Request> const& requests) {
+  std::vector<bst_node_t> filled;
+  for (auto const& job : jobs) {
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      if (job.IsFilled(k)) {
+        filled.push_back(requests[job.begin + k].nid);
+      }
+    }
+  }
+  auto const n_values = this->HistogramSize(), n_parts = this->NumParts();
+  message_.Resize(filled.size() * n_values);
+  common::ParallelFor(filled.size() * n_parts, n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    auto const part = i % n_parts;
+    auto* out = message_.Data() + i / n_parts * n_values + this->PartBegin(part);
+    std::fill_n(out, this->PartSize(part), 0);
+    this->FillPart(nodes_[filled[i / n_parts]], part, out);
+  });
+  collective::SafeColl(
+      collective::GlobalSum(ctx_, linalg::MakeVec(message_.Data(), filled.size() * n_values)));
+  for (std::size_t i = 0; i < filled.size(); ++i) {
+    nodes_[filled[i]].summed = message_.Data() + i * n_values;
+  }
+}
+
 void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t const* allowed,
                                  bool clear, Words* histogram, Best* best) const {
   auto const& block = index_->Blocks()[b];
   LaneBest lanes;
-  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  ScoreParam const by{node.total, scaled_lambda_, weight_, floor_};
   VisitWidth(width_, [&](auto width) {
     if (block.has_missing) {
       ScanBlock<width, true>(histogram, block.n_slots, by, &lanes);
@@ -491,10 +575,10 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
                                  Words const* histogram, Best* best) {
   auto const n = index_->NumSingles();
   auto const& sparse = index_->Sparse();
-  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  ScoreParam const by{node.total, scaled_lambda_, weight_, floor_};
   if (n > 0) {
     // Lanes past the last single belong to other features.
-    auto& penalties = buffers_[omp_get_thread_num()].penalties;
+    auto& penalties = this->OfThread().penalties;
     auto const n_full = n / kLanes * kLanes, n_padded = (n + kLanes - 1) / kLanes * kLanes;
     constexpr float kNever = -std::numeric_limits<float>::infinity();
     penalties.assign(n_padded, 0.0f);
@@ -543,7 +627,7 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
 
 void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature const& feature,
                                 Words const* histogram, Best* best) const {
-  ScoreParam const by{node.total, scaled_lambda_, weight_};
+  ScoreParam const by{node.total, scaled_lambda_, weight_, floor_};
   auto of_slot = [&](std::size_t slot, std::size_t d) {
     return histogram[slot / kLanes * kLanes * width_ + d * kLanes + slot % kLanes];
   };
@@ -611,24 +695,22 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
 
 void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request> const& requests,
                            Best* best) {
-  auto& buffer = buffers_[omp_get_thread_num()];
+  auto& buffer = this->OfThread();
   auto const& blocks = index_->Blocks();
   auto const first = job.n_nodes == 1 ? std::size_t{0} : job.small;
   auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
   auto allowed_of = [&](std::size_t k) { return requests[job.begin + k].allowed; };
 
   for (auto b = task.block_begin; b < std::min(task.block_end, blocks.size()); ++b) {
-    auto const n_values = blocks[b].n_slots * width_ * kLanes;
-    auto of_block = [&](Node& node) {
-      return node.histogram.Data() + blocks[b].first_slot * width_ * kLanes;
-    };
+    auto const n_values = this->PartSize(b);
+    auto of_block = [&](Node& node) { return node.histogram.Data() + this->PartBegin(b); };
     auto fill = [&](Node& node) {
       auto* out = buffer.block.Data();
       if (node.histogram.Data()) {
         out = of_block(node);
         std::fill_n(out, n_values, 0);
       }
-      this->FillBlock(node, b, out);
+      this->FillPart(node, b, out);
       return out;
     };
     auto& small = node_of(first);
@@ -650,19 +732,14 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
   if (task.block_end <= blocks.size() || index_->NumSlots() == 0) {
     return;
   }
-  auto const n_values = (index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_;
+  auto const n_values = this->PartSize(blocks.size());
   auto of_slots = [&](Node& node) {
-    return node.histogram.Data() + index_->NumBlockSlots() * width_ * kLanes;
+    return node.histogram.Data() + this->PartBegin(blocks.size());
   };
   auto fill = [&](Node& node) {
     auto* out = node.histogram.Data() ? of_slots(node) : buffer.slots.Data();
-    if (auto const it = shared_.find(static_cast<bst_node_t>(&node - nodes_.data()));
-        it != shared_.cend()) {
-      std::copy_n(it->second.front().Data(), n_values, out);
-    } else {
-      std::fill_n(out, n_values, 0);
-      this->FillSlots(node.begin, node.end, out);
-    }
+    std::fill_n(out, n_values, 0);
+    this->FillPart(node, blocks.size(), out);
     return out;
   };
   auto& small = node_of(first);
@@ -687,27 +764,55 @@ void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
   }
   std::vector<Job> jobs;
   this->MakeJobs(requests, &jobs);
-  this->ShareSlots(jobs, requests);
-  auto const& blocks = index_->Blocks();
   std::size_t max_slots{0};
-  for (auto const& block : blocks) {
+  for (auto const& block : index_->Blocks()) {
     max_slots = std::max<std::size_t>(max_slots, block.n_slots);
   }
   for (auto& buffer : buffers_) {
     if (buffer.block.Size() < max_slots * width_ * kLanes) {
       buffer.block.Assign(max_slots * width_ * kLanes, 0);
     }
-    buffer.slots.Resize((index_->NumSlots() + kLanes - 1) / kLanes * kLanes * width_);
+    buffer.slots.Resize(this->PartSize(index_->Blocks().size()));
+  }
+  constexpr std::size_t kMessageBytes = std::size_t{1} << 26;
+  auto const node_bytes = this->HistogramSize() * sizeof(Words);
+  auto const n_together =
+      is_shared_ ? std::max<std::size_t>(1, kMessageBytes / (2 * node_bytes + 1)) : jobs.size();
+  for (std::size_t j = 0; j < jobs.size(); j += n_together) {
+    common::Span<Job const> const some{jobs.data() + j, std::min(n_together, jobs.size() - j)};
+    this->ShareSlots(some, requests);
+    if (is_shared_) {
+      this->SumOverWorkers(some, requests);
+    }
+    this->Search(some, requests);
   }
 
-  // Several tasks for each thread; sparse features are a block behind the last one.
-  std::size_t const n_all = blocks.size() + (index_->NumSlots() > 0);
+  auto const next = this->NextBins(requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    this->Finish(cuts, requests[i], next[i]);
+  }
+  for (auto const& request : requests) {
+    auto& node = nodes_[request.nid];
+    node.summed = nullptr;
+    // What was made for the larger sibling's sake only.
+    if (node.histogram.Data() && (!request.goes_on || !this->WorthKeeping(node))) {
+      kept_bytes_ -= this->HistogramSize() * sizeof(Words);
+      spare_.push_back(std::move(node.histogram));
+      node.histogram = {};
+    }
+  }
+}
+
+void DirectionSearch::Search(common::Span<Job const> jobs, std::vector<Request> const& requests) {
+  // Several tasks for each thread.
+  auto const n_parts = this->NumParts();
   std::size_t const n_group =
-      n_threads_ == 1 ? n_all : std::max<std::size_t>(1, jobs.size() * n_all / (8 * n_threads_));
+      n_threads_ == 1 ? n_parts
+                      : std::max<std::size_t>(1, jobs.size() * n_parts / (8 * n_threads_));
   std::vector<Task> tasks;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    for (std::size_t b = 0; b < n_all; b += n_group) {
-      tasks.push_back({j, b, std::min(n_all, b + n_group)});
+    for (std::size_t b = 0; b < n_parts; b += n_group) {
+      tasks.push_back({j, b, std::min(n_parts, b + n_group)});
     }
   }
   std::vector<std::array<Best, 2>> best(tasks.size());
@@ -721,16 +826,6 @@ void DirectionSearch::Evaluate(common::HistogramCuts const& cuts,
       if (best[t][k].Beats(of_node)) {
         of_node = best[t][k];
       }
-    }
-  }
-  common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
-                      [&](auto i) { this->Finish(cuts, requests[i]); });
-  for (auto const& request : requests) {  // what was made for the larger sibling's sake only
-    auto& node = nodes_[request.nid];
-    if (node.histogram.Data() && (!request.goes_on || !this->WorthKeeping(node))) {
-      kept_bytes_ -= this->HistogramSize() * sizeof(Words);
-      spare_.push_back(std::move(node.histogram));
-      node.histogram = {};
     }
   }
 }
@@ -780,7 +875,7 @@ void DirectionSearch::ForEachSide(Node const& node, Fn&& fn) {
     }
     return;
   }
-  auto& marks = buffers_[omp_get_thread_num()].marks;
+  auto& marks = this->OfThread().marks;
   marks.resize(index_->NumRows(), 0);
   auto const* stored = index_->SlotRows();
   for (auto e = slot_ptr[begin]; e < slot_ptr[end]; ++e) {
@@ -829,7 +924,24 @@ bst_bin_t DirectionSearch::NextBin(Node const& node) const {
   return next;
 }
 
-void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& request) {
+std::vector<bst_bin_t> DirectionSearch::NextBins(std::vector<Request> const& requests) const {
+  auto const n = requests.size();
+  std::vector<bst_bin_t> next(n, std::numeric_limits<bst_bin_t>::max());
+  auto needs = [&](auto const& request) { return nodes_[request.nid].best.default_left; };
+  common::ParallelFor(n, n_threads_, common::Sched::Dyn(1), [&](auto i) {
+    if (needs(requests[i])) {
+      next[i] = this->NextBin(nodes_[requests[i].nid]);
+    }
+  });
+  if (is_shared_ && std::any_of(requests.cbegin(), requests.cend(), needs)) {
+    collective::SafeColl(
+        collective::Allreduce(ctx_, linalg::MakeVec(next.data(), n), collective::Op::kMin));
+  }
+  return next;
+}
+
+void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& request,
+                             bst_bin_t next) {
   auto& node = nodes_[request.nid];
   auto const& best = node.best;
   if (best.feature == DirectionIndex::kNoFeature) {
@@ -844,7 +956,7 @@ void DirectionSearch::Finish(common::HistogramCuts const& cuts, Request const& r
     return;
   }
   if (best.default_left) {  // the highest value that splits the rows so
-    node.best.bin = this->NextBin(node) - 1;
+    node.best.bin = next - 1;
   }
   *request.split = {static_cast<float>(gain),
                     best.feature,
@@ -865,9 +977,10 @@ void DirectionSearch::Partition(std::vector<Applied> const& applied) {
       nodes_.resize(n);
     }
   }
+  std::vector<std::int64_t> n_left(applied.size());  // on all workers
   common::ParallelFor(applied.size(), n_threads_, common::Sched::Dyn(1), [&](auto a) {
     auto& node = nodes_[applied[a].nid];
-    auto& buffer = buffers_[omp_get_thread_num()];
+    auto& buffer = this->OfThread();
     if (buffer.rows.size() < node.NumRows()) {
       buffer.rows.resize(node.NumRows());
       buffer.words.resize(node.NumRows() * width_);
@@ -901,8 +1014,14 @@ void DirectionSearch::Partition(std::vector<Applied> const& applied) {
       l.total[d] = node.best.left[d];
       r.total[d] = node.total[d] - node.best.left[d];
     }
+    n_left[a] = static_cast<std::int64_t>(l.NumRows());
     node.is_leaf = false;
     l.is_leaf = r.is_leaf = true;
   });
+  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(n_left.data(), n_left.size())));
+  for (std::size_t a = 0; a < applied.size(); ++a) {
+    nodes_[applied[a].left].n_all_rows = n_left[a];
+    nodes_[applied[a].right].n_all_rows = nodes_[applied[a].nid].n_all_rows - n_left[a];
+  }
 }
 }  // namespace xgboost::multilabel

@@ -1,5 +1,5 @@
 /**
- * @brief Finds the splits of a tree on one, two or four numbers per row: the search of a sketch.
+ * @brief Finds the splits of a tree on one, two or four numbers per row: a label, or a sketch.
  *
  * A row's gradient and Hessian in a direction are integers, scaled by a power of two so that no sum
  * of them exceeds 2^31, and packed into one word of 64 bits, the gradient above: one addition adds
@@ -11,6 +11,10 @@
  * shuffle across lanes. Sparse features add up their stored rows only. Of two siblings the smaller
  * one is added up, and the larger one is what is left of their parent; small nodes are added up and
  * forgotten.
+ *
+ * Workers scale their integers by sums over all rows, and add up their histograms, one message for
+ * all nodes of a level. All else that they decide follows from these, and from the numbers of all
+ * workers' rows: they grow the tree of one process, bit for bit.
  *
  * A split's score, of the labels' directions d,
  *
@@ -43,6 +47,13 @@ class DirectionSearch {
  public:
   static constexpr std::size_t kMaxDirections = 4;
 
+  struct Param {
+    double lambda;
+    /** @brief What a child's Hessian must reach; 0 unless there is a single direction. */
+    double min_child_weight;
+    /** @brief Limit on histograms that are kept for the sake of siblings. */
+    std::size_t max_bytes;
+  };
   /** @brief A node to evaluate. */
   struct Request {
     bst_node_t nid;
@@ -62,10 +73,9 @@ class DirectionSearch {
    *
    * @param index     Must live as long as the tree is grown.
    * @param gpair     At most `kMaxDirections` numbers. [n_rows, n_directions]
-   * @param max_bytes Limit on histograms that are kept for the sake of siblings.
    */
   void Reset(Context const* ctx, DirectionIndex const* index,
-             linalg::MatrixView<GradientPair const> gpair, double lambda, std::size_t max_bytes);
+             linalg::MatrixView<GradientPair const> gpair, Param const& param);
   /** @brief Sums over a node's rows, gradients then Hessians. [2 * n_directions] */
   [[nodiscard]] std::vector<double> Sums(bst_node_t nid) const;
   /**
@@ -119,10 +129,13 @@ class DirectionSearch {
   };
   struct Node {
     std::size_t begin{0}, end{0};  // of its rows
+    std::int64_t n_all_rows{0};    // on all workers
     bool is_leaf{false};
     Words total[kMaxDirections]{};
     /** @brief Dense blocks, then sparse slots; empty if it is not kept. */
     AlignedArray<Words> histogram;
+    /** @brief Its histogram over all workers, while it is evaluated; null if it is to be made. */
+    Words const* summed{nullptr};
     Best best;
 
     [[nodiscard]] std::size_t NumRows() const { return end - begin; }
@@ -132,8 +145,11 @@ class DirectionSearch {
     std::size_t begin, n_nodes;  // among the requests
     bool from_parent{false};     // siblings: the larger one by subtraction
     std::size_t small{0};        // of siblings
+
+    /** @brief Whether rows are added up for the k-th node. */
+    [[nodiscard]] bool IsFilled(std::size_t k) const { return !from_parent || k == small; }
   };
-  /** @brief A job on some blocks, or on the sparse features. */
+  /** @brief A job on some parts of histograms. */
   struct Task {
     std::size_t job, block_begin, block_end;
   };
@@ -145,20 +161,46 @@ class DirectionSearch {
     }
     return false;
   }
-  [[nodiscard]] std::size_t HistogramSize() const {
+  /** @brief A histogram's parts: blocks, and behind them the sparse slots if there are any. */
+  [[nodiscard]] std::size_t NumParts() const {
+    return index_->Blocks().size() + (index_->NumSlots() > 0);
+  }
+  [[nodiscard]] std::size_t PartBegin(std::size_t part) const {
+    auto const& blocks = index_->Blocks();
+    auto const slot = part < blocks.size() ? blocks[part].first_slot : index_->NumBlockSlots();
+    return slot * width_ * DirectionIndex::kLanes;
+  }
+  [[nodiscard]] std::size_t PartSize(std::size_t part) const {
     constexpr auto kLanes = DirectionIndex::kLanes;
-    return width_ * kLanes * (index_->NumBlockSlots() + (index_->NumSlots() + kLanes - 1) / kLanes);
+    auto const& blocks = index_->Blocks();
+    auto const n_slots =
+        part < blocks.size() ? blocks[part].n_slots : (index_->NumSlots() + kLanes - 1) / kLanes;
+    return n_slots * width_ * kLanes;
+  }
+  [[nodiscard]] std::size_t HistogramSize() const {
+    auto const sparse = index_->Blocks().size();
+    return this->PartBegin(sparse) + this->PartSize(sparse);
   }
 
+  /** @brief Choose what integers count: the same for any number of threads and workers. */
+  void SetUnits(linalg::MatrixView<GradientPair const> gpair);
+  /** @brief Put all rows into the root. */
+  void SetRoot(linalg::MatrixView<GradientPair const> gpair);
   /** @brief Whether histograms of a node are worth being kept. */
   [[nodiscard]] bool WorthKeeping(Node const& node) const;
   void MakeJobs(std::vector<Request> const& requests, std::vector<Job>* jobs);
+  /** @brief Find the best splits of some jobs' nodes. */
+  void Search(common::Span<Job const> jobs, std::vector<Request> const& requests);
   void Work(Task const& task, Job const& job, std::vector<Request> const& requests, Best* best);
+  /** @brief Add up a node's rows in a part of its histogram, all zero before. */
+  void FillPart(Node const& node, std::size_t part, Words* out) const;
   void FillBlock(Node const& node, std::size_t block, Words* out) const;
   /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
   void FillSlots(std::size_t begin, std::size_t end, Words* out) const;
   /** @brief Let all threads add up the stored slots of large nodes. */
-  void ShareSlots(std::vector<Job> const& jobs, std::vector<Request> const& requests);
+  void ShareSlots(common::Span<Job const> jobs, std::vector<Request> const& requests);
+  /** @brief Add up rows for some jobs, and the results over workers. */
+  void SumOverWorkers(common::Span<Job const> jobs, std::vector<Request> const& requests);
   void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, bool clear,
                   Words* histogram, Best* best) const;
   void ScoreSlots(Node const& node, std::uint8_t const* allowed, Words const* histogram,
@@ -167,8 +209,10 @@ class DirectionSearch {
                  Words const* histogram, Best* best) const;
   /** @brief The lowest bin above the best split's that holds rows of the node. */
   [[nodiscard]] bst_bin_t NextBin(Node const& node) const;
+  /** @brief That of each node whose missing values go left, on all workers. */
+  [[nodiscard]] std::vector<bst_bin_t> NextBins(std::vector<Request> const& requests) const;
   /** @brief What a node gains by its best split, and the sums of its left child. */
-  void Finish(common::HistogramCuts const& cuts, Request const& request);
+  void Finish(common::HistogramCuts const& cuts, Request const& request, bst_bin_t next);
   /** @brief Call `fn(i, goes_left)` for each of a node's rows, in their order. */
   template <typename Fn>
   void ForEachSide(Node const& node, Fn&& fn);
@@ -180,20 +224,27 @@ class DirectionSearch {
     return static_cast<double>(sum & 0xffffffff) * hess_unit_[d];
   }
 
+  Context const* ctx_{nullptr};
   std::int32_t n_threads_{1};
+  /** @brief Whether rows are shared out among workers. */
+  bool is_shared_{false};
   DirectionIndex const* index_{nullptr};
   std::size_t width_{1};  // directions, up to 1, 2 or 4
   std::size_t n_directions_{1};
-  double lambda_{1.0};
+  Param param_{};
   double grad_unit_[kMaxDirections]{}, hess_unit_[kMaxDirections]{};  // what an integer counts
   /** @brief By direction: lambda in units of the Hessian, and the factor of its part of a score. */
   float scaled_lambda_[kMaxDirections]{}, weight_[kMaxDirections]{};
-  std::size_t max_bytes_{0}, kept_bytes_{0};
+  /** @brief What a child's Hessian and lambda must reach, in the same units. */
+  float floor_{0.0f};
+  std::size_t kept_bytes_{0};
 
   std::vector<Node> nodes_;          // by node index
   std::vector<std::uint32_t> rows_;  // in the order of nodes
   std::vector<Words> words_;         // beside them. [n_rows, width]
   std::vector<AlignedArray<Words>> spare_;
+  /** @brief Histograms to be added up over workers. */
+  AlignedArray<Words> message_;
 
   /** @brief Working memory of a thread. */
   struct Buffer {
@@ -205,6 +256,8 @@ class DirectionSearch {
     std::vector<std::uint8_t> marks;  // all zero between uses
   };
   std::vector<Buffer> buffers_;
+  /** @brief Of this search's own threads: others may search at the same time. */
+  [[nodiscard]] Buffer& OfThread() { return buffers_[n_threads_ == 1 ? 0 : omp_get_thread_num()]; }
   /** @brief By node: sums of its stored slots, by run of rows and then in the first run. */
   std::map<bst_node_t, std::vector<AlignedArray<Words>>> shared_;
 };

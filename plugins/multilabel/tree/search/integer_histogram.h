@@ -16,7 +16,7 @@
 #include <utility>     // for move
 #include <vector>      // for vector
 
-#include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int16
+#include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
 #include "row_cluster.h"        // for RowCluster, LabelChunk, ForEachBin
 #include "xgboost/base.h"       // for bst_idx_t
@@ -39,20 +39,20 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
     if (rows == end) {
       continue;
     }
-    auto* bin = reinterpret_cast<Int16*>(out + b * (16ul * kVectors));
-    Int16 sums[kVectors];
-#pragma GCC unroll 2
+    auto* bin = reinterpret_cast<Int8*>(out + b * (8ul * kVectors));
+    Int8 sums[kVectors];
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       sums[v] = bin[v];
     }
     for (; rows != end; ++rows) {
-      auto const* row = reinterpret_cast<Int16 const*>(values + *rows * (16ul * kVectors));
-#pragma GCC unroll 2
+      auto const* row = reinterpret_cast<Int8 const*>(values + *rows * (8ul * kVectors));
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         sums[v] += row[v];
       }
     }
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       bin[v] = sums[v];
     }
@@ -122,7 +122,7 @@ class IntegerHistogram {
       std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
                      std::plus<>{});
       for (auto const& chunk : cluster.Chunks()) {
-        auto const add = chunk.width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
+        auto const add = chunk.width == 8 ? &AddSortedToBins<2> : &AddSortedToBins<4>;
         add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
       }
     }

@@ -48,25 +48,29 @@ struct ListRange {
   bool separate;
 };
 
-/** @brief What the scan looks out for; each rule has loops of its own. */
+/**
+ * @brief What the scan looks out for; each rule has loops of its own.
+ *
+ * Only the last two know labels that may not count.
+ */
 enum class ScanRule {
   kPlain,    // nothing
   kMean,     // the labels' mean Hessian
-  kCounted,  // labels that may not count, weights that `reg_alpha` shrinks
+  kShrunk,   // weights that `reg_alpha` shrinks
+  kStepped,  // weights that `max_delta_step` clips, too
+  kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
   kClipped,  // weights that `max_delta_step` clips or `reg_lambda` does not bound, too
 };
 
 /** @brief What the scan of a split finds of its children, apart from scores: a bit each. */
 struct ReachBits {
-  /** @brief A label may count among the rows passed; if all must: one may not. */
-  static constexpr std::int32_t kPassedMay = 1;
-  /** @brief A label does; if all must: one is not sure to. */
-  static constexpr std::int32_t kPassedDoes = 2;
+  /** @brief A label surely counts among the rows passed; if all must: one is not sure to. */
+  static constexpr std::int32_t kPassed = 1;
   /** @brief The same for the other rows. */
-  static constexpr std::int32_t kRestMay = 4, kRestDoes = 8;
-  static constexpr std::int32_t kAll = 15;
-  /** @brief A label that changes the score may or may not count. */
-  static constexpr std::int32_t kInDoubt = 16;
+  static constexpr std::int32_t kRest = 2;
+  static constexpr std::int32_t kBoth = kPassed | kRest;
+  /** @brief A label may or may not count. */
+  static constexpr std::int32_t kInDoubt = 4;
 };
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
@@ -89,7 +93,7 @@ struct ChunkView {
   /** @brief -1 where all labels must count, 0 where one is enough. */
   std::int32_t all_must;
   float alpha;
-  /** @brief With `kClipped`: `max_delta_step`. */
+  /** @brief With `kStepped` and `kClipped`: `max_delta_step`. */
   float max_step;
 };
 

@@ -9,7 +9,7 @@
  * Several workers scale alike, by the sums over all of their rows, and so may add up their
  * integers. Rounding adds at most 1/2 for a row: with fewer than 2^31 rows no sum reaches 2^31.
  *
- * Labels stand in chunks of at most 64 (16 for histograms), padded to the width of vectors. A chunk
+ * Labels stand in chunks of at most 32 (16 for histograms), padded to the width of vectors. A chunk
  * holds all rows before the next chunk begins.
  */
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
@@ -52,7 +52,7 @@ class RowCluster {
   RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
              std::vector<double> const& sums, bool narrow, AlignedArray<std::int32_t> memory);
 
-  static constexpr std::size_t kNarrow = 16;
+  static constexpr std::size_t kWide = 32, kNarrow = 16;
   /** @brief Take the room back. */
   [[nodiscard]] AlignedArray<std::int32_t> Release() { return std::move(values_); }
 
@@ -76,12 +76,12 @@ class RowCluster {
  private:
   /** @brief Widths that `ScanList` is compiled for. */
   static std::size_t Width(std::size_t n_labels, std::size_t max_width) {
-    for (std::size_t width : {8, 16, 24, 32, 48}) {
+    for (std::size_t width : {8, 16, 24}) {
       if (n_labels <= width || width == max_width) {
         return width;
       }
     }
-    return 64;
+    return kWide;
   }
 
   std::vector<bst_idx_t> rows_;
@@ -177,7 +177,7 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     }
   }
   for (std::size_t begin = 0; begin < labels_.size();) {
-    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow ? kNarrow : 64)};
+    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow ? kNarrow : kWide)};
     chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
     begin += chunk.n_labels;
     n_padded_ += chunk.width;

@@ -1,43 +1,67 @@
 /**
- * @brief Search on one to four numbers per row: a sketch of the labels, or a small group of them.
+ * @brief Search on one to four numbers per row: a label, a sketch, or a small group of labels.
  *
  * Wraps `direction_search.h`. Its trees differ by rounding from those of `cluster_search.h`.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_SEARCH_H_
 #define XDCC_MULTILABEL_SKETCH_SEARCH_H_
 
-#include <cstdint>  // for uint32_t
-#include <memory>   // for make_unique, shared_ptr, unique_ptr, weak_ptr
+#include <cstdint>  // for int32_t, uint32_t
+#include <memory>   // for make_shared, shared_ptr, weak_ptr
+#include <utility>  // for exchange, move
 #include <vector>   // for vector
 
-#include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
-#include "../../../../src/data/gradient_index.h"          // for GHistIndexMatrix
-#include "../../../../src/tree/sample_position.h"         // for SamplePosition
-#include "../data/direction_index.h"                      // for DirectionIndex
-#include "direction_search.h"                             // for DirectionSearch
-#include "split_search.h"                                 // for SplitSearch
-#include "xgboost/data.h"                                 // for DMatrix
+#include "../../../../src/collective/aggregator.h"  // for SafeColl
+#include "../../../../src/collective/allreduce.h"   // for Allreduce, Op
+#include "../../../../src/data/gradient_index.h"    // for GHistIndexMatrix
+#include "../../../../src/tree/sample_position.h"   // for SamplePosition
+#include "../data/direction_index.h"                // for DirectionIndex
+#include "direction_search.h"                       // for DirectionSearch
+#include "split_search.h"                           // for SplitSearch
+#include "xgboost/data.h"                           // for DMatrix
 
 namespace xgboost::multilabel {
 class SketchSearch : public SplitSearch {
  public:
-  /** @brief Whether it can do what is asked for. */
-  [[nodiscard]] static bool Serves(TreeRules const& rules, TreeData const& data) {
-    return !collective::IsDistributed() && rules.reg.Rule() == LabelRule::kPlain &&
-           rules.reg.min_child_weight == 0.0 && rules.ml_param.Method() == SplitMethod::kSumGain &&
-           data.gpair.Shape(1) <= DirectionSearch::kMaxDirections &&
-           data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical();
+  /** @brief Whether it can do what is asked for, on all workers. */
+  [[nodiscard]] static bool Serves(Context const* ctx, TreeRules const& rules,
+                                   TreeData const& data) {
+    auto const& reg = rules.reg;
+    auto const n = data.gpair.Shape(1);
+    // A label without Hessian is no division by zero, and a floor is for one of them only.
+    bool const follows_rules = reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
+                               (n == 1 || reg.min_child_weight == 0.0) &&
+                               rules.ml_param.Method() == SplitMethod::kSumGain;
+    return follows_rules && n <= DirectionSearch::kMaxDirections &&
+           OnAllWorkers(ctx,
+                        data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical());
+  }
+
+  /** @brief Make the index of a matrix's bins, unless it is there, and return these. */
+  std::shared_ptr<GHistIndexMatrix const> Index(Context const* ctx, TreeRules const& rules,
+                                                DMatrix* p_fmat) {
+    auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
+    auto page = pages.begin().Page();
+    // To make it, workers talk with each other.
+    if (!OnAllWorkers(ctx, index_ && indexed_page_.lock() == page)) {
+      index_ = std::make_shared<DirectionIndex const>(ctx, *page);
+      indexed_page_ = page;
+    }
+    return page;
+  }
+  /** @brief For the next tree, use what another search has made, and ask the matrix nothing. */
+  void UseIndexOf(SketchSearch const& other, std::shared_ptr<GHistIndexMatrix const> page) {
+    index_ = other.index_;
+    indexed_page_ = other.indexed_page_;
+    given_page_ = std::move(page);
   }
 
   void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
     ctx_ = ctx;
-    auto pages = data.p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
-    page_ = pages.begin().Page();
-    if (!index_ || indexed_page_.lock() != page_) {
-      index_ = std::make_unique<DirectionIndex>(ctx, *page_);
-      indexed_page_ = page_;
-    }
-    search_.Reset(ctx, index_.get(), data.gpair, rules.reg.lambda, rules.MaxBytes());
+    page_ =
+        given_page_ ? std::exchange(given_page_, nullptr) : this->Index(ctx, rules, data.p_fmat);
+    search_.Reset(ctx, index_.get(), data.gpair,
+                  {rules.reg.lambda, rules.reg.min_child_weight, rules.MaxBytes()});
   }
 
   [[nodiscard]] std::vector<double> RootSums() override { return search_.Sums(RegTree::kRoot); }
@@ -81,11 +105,19 @@ class SketchSearch : public SplitSearch {
   }
 
  private:
+  [[nodiscard]] static bool OnAllWorkers(Context const* ctx, bool here) {
+    std::int32_t there{here};
+    collective::SafeColl(
+        collective::Allreduce(ctx, linalg::MakeVec(&there, 1), collective::Op::kMin));
+    return there != 0;
+  }
+
   Context const* ctx_{nullptr};
   /** @brief While a tree grows. */
   std::shared_ptr<GHistIndexMatrix const> page_;
+  std::shared_ptr<GHistIndexMatrix const> given_page_;
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
-  std::unique_ptr<DirectionIndex> index_;
+  std::shared_ptr<DirectionIndex const> index_;
   DirectionSearch search_;
 };
 }  // namespace xgboost::multilabel
