@@ -27,7 +27,7 @@ MAY_KNOW = {
     "decision": {"base", "metrics"},
     **dict.fromkeys(METHODS, BELOW_METHODS),
     "chain": {*BELOW_METHODS, "boosting"},
-    "automatic": {*BELOW_METHODS, "boosting"},
+    "automatic": {*BELOW_METHODS, "boosting", "chain"},
     "explain": METHODS_AND_BELOW,
     "serving": METHODS_AND_BELOW,
     "dask": METHODS_AND_BELOW,

@@ -58,7 +58,8 @@ def plain_booster(train: MultiLabelDataset, seed: int) -> Any:
     booster = MultiLabelXGBClassifier(
         n_estimators=200, learning_rate=0.1, max_bin=64, random_state=seed, n_jobs=1
     )
-    found = booster.out_of_fold(train.X, train.Y, stratified_folds(train.Y, 5, seed))
+    folds = stratified_folds(np.asarray(train.Y, dtype=np.float32), 5, seed)
+    found = booster.out_of_fold(train.X, train.Y, folds)
     return found.unfitted.fit(train.X, train.Y)
 
 

@@ -32,8 +32,10 @@ class MultiLabelClassifier(DecidingEnsemble):
     The boosters that are tried (:mod:`xdcc.automatic.candidates`) share folds. On rows that they
     have not seen each finds its number of rounds, is calibrated, and is read by all decision rules
     that :class:`~xdcc.decision.TunedDecisionClassifierCV` knows; so is the mixture of them that
-    has the least log-loss. The model of the least log-loss is kept, unless another one has a
-    better score by more than a standard error.
+    has the least log-loss. For subset accuracy an order-free chain
+    (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from these probabilities how labels
+    depend, if that costs less than the boosters. The model of the least log-loss is kept, unless
+    another one has a better score by more than a standard error.
 
     Parameters
     ----------
@@ -59,10 +61,11 @@ class MultiLabelClassifier(DecidingEnsemble):
     Attributes
     ----------
     summary_ : dict of str to list
-        Columns of a table, a row for each model that was tried, the mixture last:
-        "candidate"; "rounds" of boosting; "log_loss" out of fold; the best "rule" for it, its
-        "score", out of fold, and the "standard_error"; "corrected_score", for having chosen among
-        the rules; "seconds"; "share", what it counts in the chosen model; "chosen".
+        Columns of a table, a row for each model that was tried, mixture and chain last:
+        "candidate"; "rounds" of boosting; "log_loss" out of fold, for a chain that of labels as
+        they are decided one after the other; the best "rule" for it, its "score", out of fold, and
+        the "standard_error"; "corrected_score", for having chosen among the rules; "seconds";
+        "share", what it counts in the chosen model; "chosen".
         ``pandas.DataFrame(model.summary_)`` shows it.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
