@@ -118,6 +118,8 @@ def test_nothing_to_learn(data):
     nowhere_whole = Y.copy()
     nowhere_whole[np.arange(len(Y)), np.arange(len(Y)) % 3] = NAN
     assert _try(proba, nowhere_whole, folds) is None
+    many = [np.tile(each, (20, 1)) for each in (proba, Y)]  # not all folds would be left out
+    assert _try(*many, np.tile(folds, 20)) is None
     independent = (np.random.default_rng(2).random((200, 4)) < 0.5).astype(np.float32)
     even = np.full(independent.shape, 0.5)
     found = _try(even, independent, np.arange(200) % 4)

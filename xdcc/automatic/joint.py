@@ -20,7 +20,11 @@ from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
 from xdcc.chain.labelset_score import Candidates, held_out_candidates
 from xdcc.chain.order_free_inference import LabelStates, walk_to
-from xdcc.chain.order_free_training import order_free_params, train_order_free
+from xdcc.chain.order_free_training import (
+    folds_to_leave_out,
+    order_free_params,
+    train_order_free,
+)
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.constant_labels import ConstantLabels
 from xdcc.decision.cuts import Floats, check_proba
@@ -137,7 +141,8 @@ def try_joint(
     is_whole = ~np.isnan(own).any(axis=1)
     if weight is not None:
         is_whole &= weight > 0
-    if varied.sum() < 2 or len(np.unique(folds[is_whole])) < 2:
+    all_left_out = folds_to_leave_out(folds) > folds.max()
+    if varied.sum() < 2 or len(np.unique(folds[is_whole])) < 2 or not all_left_out:
         return None
     margins = margins_of(proba[:, varied]).astype(np.float32)
     trained = train_order_free(
@@ -149,7 +154,7 @@ def try_joint(
         n_estimators=_MOST_ROUNDS,
         n_masks=MASKS_OF_CHAIN,
     )
-    if trained.booster is None or len(trained.of_folds) <= folds.max():
+    if trained.booster is None:
         return None
 
     predicted = [np.zeros(Y.shape, dtype=np.int64) for _ in _PRIORS]

@@ -157,7 +157,7 @@ def train_order_free(
         nthread=params.get("nthread"),
     )
     params = {**params, "label_feature_begin": n_labels, "base_score": 0.5}
-    held_out = [fold == number for number in range(_folds_to_leave_out(folds))]
+    held_out = [fold == number for number in range(folds_to_leave_out(folds))]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
     final = xgb.Booster(params, [matrix])
 
@@ -184,7 +184,19 @@ def train_order_free(
     return OrderFreeBoosters(final[:n_best], [booster[:n_best] for booster in boosters], losses)
 
 
-def _folds_to_leave_out(folds: NDArray[np.intp]) -> int:
+def folds_to_leave_out(folds: NDArray[np.intp]) -> int:
+    """Tell how many folds are left out in training, each by a booster of its own.
+
+    Parameters
+    ----------
+    folds : int array of shape (n_samples,)
+        Fold of each row, from 0.
+
+    Returns
+    -------
+    int
+        Enough for 3,000 rows, or all.
+    """
     n_rows = np.cumsum(np.bincount(folds))
     return min(len(n_rows), int(np.searchsorted(n_rows, ENOUGH_ROWS)) + 1)
 
