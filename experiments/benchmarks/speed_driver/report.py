@@ -238,8 +238,8 @@ def _remarks(name: str, summary: Summary) -> list[str]:
     remarks = []
     for cell in summary.cells(name):
         for result in summary.results(cell)[:1]:
-            if "max_cached_hist_node" in result["parameters"]:
-                nodes = result["parameters"]["max_cached_hist_node"]
+            # Workers and passes keep no parameters.
+            if nodes := result.get("parameters", {}).get("max_cached_hist_node"):
                 remarks.append(
                     f"{cell.data}, {cell.candidate}: `max_cached_hist_node={nodes}`, since all "
                     "nodes' histograms need more than half of the machine's memory"
