@@ -665,8 +665,9 @@ def test_steps_predict_what_a_whole_training_predicts(name, in_parts):
 
 
 def test_to_choose_is_part_of_a_training(monkeypatch, in_parts):
-    def choose(params, data):
+    def choose(params, data, on):
         assert params["sketch_size"] == "auto"
+        assert on is matrix
         while time.process_time() < end:
             pass
         return {"sketch_size": 1, "labels_per_tree": 2}
