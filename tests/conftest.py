@@ -12,6 +12,7 @@
 
 import os
 import socket
+import subprocess
 import sys
 from importlib import metadata
 from ipaddress import ip_address
@@ -98,3 +99,20 @@ def pytest_terminal_summary(terminalreporter):
             f"<name>-test.arff (or <name>.arff) and <name>.xml; downloads: {SOURCES}",
             yellow=True,
         )
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Run Python in a process of its own, in an empty folder; return what it did."""
+
+    def run(*args):
+        return subprocess.run(
+            [sys.executable, *args],
+            cwd=tmp_path,
+            env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from importlib.util import find_spec
@@ -82,7 +81,7 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
         assert "subset_accuracy" in capsys.readouterr().out
 
 
-def test_example_of_an_experiment(tmp_path):
+def test_example_of_an_experiment(tmp_path, run_python):
     """The configuration and the method of the page on experiments, run with less to train."""
     page = ROOT / "docs" / "experiments.md"
     unused = shutil.ignore_patterns("__pycache__", "results", "figures", "notebooks", "benchmarks")
@@ -100,14 +99,7 @@ def test_example_of_an_experiment(tmp_path):
     commands = [shlex.split(line)[1:] for line in commands if "my_comparison" in line]
     assert [command[2] for command in commands] == ["run", "report"]
     for command in commands:
-        done = subprocess.run(
-            [sys.executable, *command],
-            cwd=tmp_path,
-            env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        done = run_python(*command)
         assert done.returncode == 0, done.stderr
     report = tmp_path / "experiments" / "results" / "reports" / "my_comparison.md"
     for line in config["methods"]:

@@ -27,7 +27,7 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
-from xdcc.dask.rows import deal_folds, draw_positions, positive_bits, take_rows  # noqa: E402
+from xdcc.dask.rows import deal_folds, draw_positions, positive_bits  # noqa: E402
 
 N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
 RNG = np.random.default_rng(0)
@@ -276,13 +276,13 @@ def test_rows_are_drawn_from_all_parts(n_drawn: int) -> None:
 @pytest.mark.parametrize("kind", ["dense", "csr", "frame"])
 def test_taken_rows(kind: str) -> None:
     features: Any = {"dense": X, "csr": csr(X), "frame": pd.DataFrame(X)}[kind]
-    taken = take_rows(FitData(features, Y, WEIGHT), np.array([3, 8]))
+    taken = FitData(features, Y, WEIGHT).take(np.array([3, 8]))
     values = taken.X.toarray() if kind == "csr" else np.asarray(taken.X)
     expected = np.nan_to_num(X[[3, 8]]) if kind == "csr" else X[[3, 8]]
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(taken.Y, Y[[3, 8]])
     np.testing.assert_array_equal(taken.sample_weight, WEIGHT[[3, 8]])
-    assert take_rows(FitData(features, Y, None), np.array([1])).sample_weight is None
+    assert FitData(features, Y, None).take(np.array([1])).sample_weight is None
 
 
 @pytest.mark.parametrize("is_number", [False, True])

@@ -25,7 +25,7 @@ sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
 @pytest.fixture
-def run_script(tmp_path, monkeypatch):
+def run_script(tmp_path, monkeypatch, run_python):
     """Run a script of the folder `experiments` in an empty folder; return what it did.
 
     In this process, which has imported everything already, or `apart`, in one of its own.
@@ -34,14 +34,7 @@ def run_script(tmp_path, monkeypatch):
     def run(script, *args, apart=False):
         command = [str(EXPERIMENTS / script), *map(str, args)]
         if apart:
-            return subprocess.run(
-                [sys.executable, *command],
-                cwd=tmp_path,
-                env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
-                capture_output=True,
-                text=True,
-                timeout=300,
-            )
+            return run_python(*command)
         output, errors, returncode = io.StringIO(), io.StringIO(), 0
         with monkeypatch.context() as patch, warnings.catch_warnings():
             warnings.resetwarnings()

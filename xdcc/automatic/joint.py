@@ -18,7 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.automatic.candidates import MASKS_OF_CHAIN
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.chain.labelset_score import Candidates, held_out_candidates
+from xdcc.chain.labelset_score import (
+    BLOCK_ENTRIES,
+    Candidates,
+    held_out_candidates,
+    whole_rows,
+)
 from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
@@ -38,7 +43,6 @@ _N_BEAMS = 8
 _LEARNING_RATE = 0.1
 """Twice that of a chain by itself: half of the iterations."""
 _MOST_ROUNDS = 500
-_BLOCK_ENTRIES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,7 @@ class JointLabelset:
         varied = self.constant.varied
         margins = margins_of(proba[:, varied]).astype(np.float32)
         labels = np.zeros(proba.shape, dtype=np.int64)
-        for rows in row_blocks((len(margins), margins.shape[1] * _N_BEAMS), _BLOCK_ENTRIES):
+        for rows in row_blocks((len(margins), margins.shape[1] * _N_BEAMS), BLOCK_ENTRIES):
             here = margins[rows]
             states = LabelStates(self.booster, here, np.full_like(here, np.nan))
             found = Candidates.find(states.take, here, self.known, _N_BEAMS)
@@ -138,9 +142,7 @@ def try_joint(
     constant = ConstantLabels.of(Y, weight)
     varied = constant.varied
     own = np.ascontiguousarray(Y[:, varied])
-    is_whole = ~np.isnan(own).any(axis=1)
-    if weight is not None:
-        is_whole &= weight > 0
+    is_whole = whole_rows(own, weight)
     all_left_out = folds_to_leave_out(folds) > folds.max()
     if varied.sum() < 2 or len(np.unique(folds[is_whole])) < 2 or not all_left_out:
         return None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.categories import feature_types
@@ -60,6 +61,35 @@ class FitData(NamedTuple):
     Y: Labels
     sample_weight: NDArray[np.float32] | None
     feature_types: list[str] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> "FitData":
+        """Take rows by their positions."""
+        weight = self.sample_weight
+        return self._replace(
+            X=take_rows(self.X, rows),
+            Y=self.Y[rows],
+            sample_weight=None if weight is None else weight[rows],
+        )
+
+
+def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
+    """Take rows of an array-like, a sparse matrix, a DataFrame or a Series.
+
+    Parameters
+    ----------
+    data : array-like, sparse matrix, DataFrame or Series
+        Of any number of columns.
+    rows : int array
+        Which rows.
+
+    Returns
+    -------
+    array, sparse matrix, DataFrame or Series
+        A sparse matrix has the form CSR.
+    """
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]
 
 
 @documented

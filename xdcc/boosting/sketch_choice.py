@@ -124,19 +124,18 @@ def _race(
     """Hand out a function: least held-out log-loss of trees for so many labels."""
     rows = np.random.RandomState(params.get("seed", 0)).permutation(len(data.Y))[:RACE_ROWS]
     held_out = rows[: len(rows) // 3]
-    weight = data.sample_weight
-    loss = LogLoss(data.Y[held_out], None if weight is None else weight[held_out])
-    labels = data.Y
-    if matrix is None or len(rows) < len(labels):
-        labels, held_out = labels[rows], np.arange(len(held_out))
+    if matrix is None or len(rows) < len(data.Y):
+        data, held_out = data.take(rows), np.arange(len(held_out))
         matrix = xgb.DMatrix(
-            data.X[rows],
-            label=labels,
-            weight=None if weight is None else weight[rows],
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
             feature_types=data.feature_types,
             nthread=params.get("nthread"),
         )
-    hidden = labels.copy()
+    weight = data.sample_weight
+    loss = LogLoss(data.Y[held_out], None if weight is None else weight[held_out])
+    hidden = data.Y.copy()
     hidden[held_out] = np.nan
     matrix.set_label(hidden)
 
@@ -158,4 +157,4 @@ def _race(
     try:
         yield held_out_loss
     finally:
-        matrix.set_label(labels)
+        matrix.set_label(data.Y)

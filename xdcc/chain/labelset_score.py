@@ -29,7 +29,7 @@ _PRIOR = (0.0, 0.25, 0.5, 0.75, 1.0)
 _N_KNOWN = 10
 """Known labelsets that are candidates for a row."""
 _PRIOR_OF_CANDIDATES = 0.5
-_BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**20
 """Rows times labels times beams of a row that are followed at a time."""
 _SLACK = np.log(100)
 """Labelsets a hundred times less probable than the greedy one are no candidates."""
@@ -164,6 +164,30 @@ class LabelsetScore(NamedTuple):
         return cls(_JOINT[a], _PRIOR[c], known)
 
 
+def whole_rows(Y: Labels, weight: NDArray[np.floating] | None) -> NDArray[np.bool_]:
+    """Tell which rows count as labelsets: every label is known, and the weight is positive.
+
+    Parameters
+    ----------
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float array of shape (n_samples,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    bool array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, np.nan], [0, 0]], dtype=np.float32)
+    >>> whole_rows(Y, np.array([1.0, 1.0, 0.0]))
+    array([ True, False, False])
+    """
+    is_whole = ~np.isnan(Y).any(axis=1)
+    return is_whole if weight is None else is_whole & (weight > 0)
+
+
 def held_out_candidates(
     boosters: Sequence[xgb.Booster | None],
     margins: Margins,
@@ -203,15 +227,13 @@ def held_out_candidates(
         Of these rows, with the known labelsets of the other folds. A fold without which no known
         labelset is left has none.
     """
-    is_whole = ~np.isnan(Y).any(axis=1)
-    if weight is not None:
-        is_whole &= weight > 0
+    is_whole = whole_rows(Y, weight)
     for fold, booster in enumerate(boosters):
         others, places = is_whole & (folds != fold), np.flatnonzero(wanted & (folds == fold))
         if not others.any():
             continue
         known = KnownLabelsets.of(Y[others], None if weight is None else weight[others])
-        for block in row_blocks((len(places), Y.shape[1] * n_beams), _BLOCK_ENTRIES):
+        for block in row_blocks((len(places), Y.shape[1] * n_beams), BLOCK_ENTRIES):
             rows = places[block]
             states = LabelStates(booster, margins[rows], np.full_like(Y[rows], np.nan))
             yield rows, booster, Candidates.find(states.take, margins[rows], known, n_beams)

@@ -25,7 +25,13 @@ from xdcc.base.labels import Labels
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain.labelset_score import Candidates, LabelsetScore, held_out_candidates
+from xdcc.chain.labelset_score import (
+    BLOCK_ENTRIES,
+    Candidates,
+    LabelsetScore,
+    held_out_candidates,
+    whole_rows,
+)
 from xdcc.chain.order import ChainOrder
 from xdcc.chain.order_free_inference import (
     NO_LABEL,
@@ -34,7 +40,7 @@ from xdcc.chain.order_free_inference import (
     probable_labelsets,
     walk_to,
 )
-from xdcc.chain.order_free_training import order_free_params, train_order_free
+from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
@@ -48,10 +54,7 @@ LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"
 LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
 """What `predict` can be made to return."""
 
-_MAX_BIN = 64
 _FEW_ROWS = 10_000
-_BLOCK_ENTRIES = 2**20
-"""Rows times labels times states of a row that are read at a time."""
 
 _AT_LEAST_1 = Number(low=1, whole=True)
 
@@ -251,7 +254,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
                     weight,
                     folds,
                     n_beams=self.n_beams,
-                    wanted=~np.isnan(own_labels).any(axis=1) & (row_weight > 0),
+                    wanted=whole_rows(own_labels, weight),
                 )
                 self.labelset_score_ = LabelsetScore.choose(
                     ((found, own_labels[rows], row_weight[rows]) for rows, _, found in held_out),
@@ -426,7 +429,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             learning_rate=0.05 if n_rows <= _FEW_ROWS else 0.3,
             subsample=0.7 if n_rows <= _FEW_ROWS else 0.35,
             sketch_size=1,
-            max_bin=_MAX_BIN,
+            max_bin=MAX_BIN,
             labels_per_tree=(self.n_labels_ + 1) // 2,
             random_state=seed,
             n_jobs=self.n_jobs,
@@ -469,7 +472,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         n_rows, n_labels = margins.shape
         if n_labels:
             start, revealed = margins.astype(np.float32), self._of_varied(given)
-            for rows in row_blocks((n_rows, n_labels * self.n_beams), _BLOCK_ENTRIES):
+            for rows in row_blocks((n_rows, n_labels * self.n_beams), BLOCK_ENTRIES):
                 yield rows, LabelStates(self.booster_, start[rows], revealed[rows])
 
     def _of_varied(self, labels: Labels) -> Labels:

@@ -45,8 +45,8 @@ _MOST_BYTES = 2**30
 _MOST_ROWS = 50_000
 """More rows, repeated ones included, take longer and are worth little."""
 
-
-_MAX_BIN = 64
+MAX_BIN = 64
+"""Of these boosters and of those whose margins they are trained on."""
 
 
 class OrderFreeBoosters(NamedTuple):
@@ -96,7 +96,7 @@ def order_free_params(
         "lambda": reg_lambda,
         "subsample": subsample,
         "sketch_size": 1,
-        "max_bin": _MAX_BIN,
+        "max_bin": MAX_BIN,
         "seed": seed,
     }
     if n_jobs not in (None, -1):

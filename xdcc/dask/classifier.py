@@ -42,7 +42,6 @@ from xdcc.dask.rows import (
     draw_positions,
     positive_bits,
     stand_ins,
-    take_rows,
 )
 
 type WorkerParts = tuple[list[Any], list[Any]]
@@ -367,7 +366,7 @@ def _length(rows: WorkerRows) -> int:
 
 
 def _take(rows: WorkerRows, positions: NDArray[np.intp]) -> FitData:
-    return take_rows(rows.data, positions)
+    return rows.data.take(positions)
 
 
 def _choose(

@@ -323,30 +323,6 @@ def draw_positions(
     return [part - (end - length) for part, end, length in zip(parts, ends, lengths, strict=True)]
 
 
-def take_rows(data: FitData, positions: NDArray[np.intp]) -> FitData:
-    """Take some rows.
-
-    Parameters
-    ----------
-    data : FitData
-        X is an array, a CSR matrix or a DataFrame.
-    positions : int array
-        Of the rows.
-
-    Returns
-    -------
-    FitData
-        These rows.
-    """
-    X: Any = data.X
-    weight = data.sample_weight
-    return FitData(
-        X.iloc[positions] if isinstance(X, pd.DataFrame) else X[positions],
-        data.Y[positions],
-        None if weight is None else weight[positions],
-    )
-
-
 def join_measured_chunks(
     chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
 ) -> tuple[Features, Labels] | None:

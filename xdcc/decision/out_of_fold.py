@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 
+from xdcc.base.fit_data import take_rows
 from xdcc.base.out_of_fold import OutOfFold, TrainsOutOfFold
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
@@ -155,23 +155,3 @@ def fit_on(model: Any, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> An
         The same.
     """
     return model.fit(X, Y) if weight is None else model.fit(X, Y, sample_weight=weight)
-
-
-def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
-    """Take rows of an array-like, a sparse matrix, a DataFrame or a Series.
-
-    Parameters
-    ----------
-    data : array-like, sparse matrix, DataFrame or Series
-        Of any number of columns.
-    rows : int array
-        Which rows.
-
-    Returns
-    -------
-    array, sparse matrix, DataFrame or Series
-        A sparse matrix has the form CSR.
-    """
-    if hasattr(data, "iloc"):
-        return data.iloc[rows]
-    return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]

@@ -240,6 +240,18 @@ def test_other_parameters(params):
     assert trainer()(*data).get_dump() != train(*data).get_dump(), "the parameter does nothing"
 
 
+ANY_SEARCH = {
+    "reg_lambda": st.sampled_from([0.01, 5.0]),
+    "gamma": st.sampled_from([1.0]),
+    "colsample_bynode": st.sampled_from([0.5]),
+    "max_depth": st.sampled_from([1, 9]),
+    "max_bin": st.sampled_from([32]),
+    "max_histogram_mib": st.sampled_from([1]),
+    "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+}
+"""Parameters that splits are searched with, by whatever search."""
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     method=st.sampled_from(SPLIT_METHODS),
@@ -250,13 +262,7 @@ def test_other_parameters(params):
             "min_child_weight_scope": st.sampled_from(["any", "all", "mean"]),
             "reg_alpha": st.sampled_from([0.5]),
             "max_delta_step": st.sampled_from([0.3]),
-            "reg_lambda": st.sampled_from([0.01, 5.0]),
-            "gamma": st.sampled_from([1.0]),
-            "colsample_bynode": st.sampled_from([0.5]),
-            "max_depth": st.sampled_from([1, 9]),
-            "max_bin": st.sampled_from([32]),
-            "max_histogram_mib": st.sampled_from([1]),
-            "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+            **ANY_SEARCH,
         },
     ),
     options=st.fixed_dictionaries(
@@ -287,14 +293,8 @@ def test_any_parameters_bit_for_bit(method, params, options, cuts, lossguide):
             "sketch_method": st.sampled_from(["projection", "sampling", "top"]),
             "labels_per_tree": st.sampled_from([1, 2, 3]),
             "min_child_weight": st.sampled_from([2.0]),
-            "reg_lambda": st.sampled_from([0.01, 5.0]),
-            "gamma": st.sampled_from([1.0]),
-            "colsample_bynode": st.sampled_from([0.5]),
-            "max_depth": st.sampled_from([1, 9]),
-            "max_bin": st.sampled_from([32]),
-            "max_histogram_mib": st.sampled_from([1]),
             "nthread": st.sampled_from([2]),
-            "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+            **ANY_SEARCH,
         },
     ),
     options=st.fixed_dictionaries({name: st.booleans() for name in ("unknown", "weighted")}),
