@@ -23,6 +23,18 @@ def test_auto_sketch(run_script, tmp_path):
     assert (tmp_path / "auto.jsonl").read_text() == text
 
 
+def test_race(run_script):
+    run = ("benchmarks/auto_sketch.py", "flags", "independent-1500x40x8", "--race", 2)
+    done = run_script(*run, "--depth", 4)
+    assert done.returncode == 0, done.stderr
+    rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
+    assert [name for name, _ in rows] == ["flags", "independent-1500x40x8"]
+    gains = [[float(gain) for gain in cell.split()] for _, cell in rows]
+    assert [len(each) for each in gains] == [2, 2]
+    assert min(gains[1]) > 5
+    assert run_script(*run[:-1], 0).returncode == 2  # without races, an output is needed
+
+
 def test_sketch_hessians(run_script):
     run = ("benchmarks/sketch_hessians.py", "flags", "--seeds", 2)
     done = run_script(*run, "--rules", "squared", "constant")

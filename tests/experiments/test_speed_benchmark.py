@@ -16,7 +16,8 @@ import scipy.sparse as sp
 import xgboost as xgb
 from sklearn import metrics
 
-BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "experiments" / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))  # as for the script itself
 
 
@@ -803,6 +804,28 @@ def test_time_to_quality_as_a_user_runs_it(tmp_path):
     assert re.search(r"\| synthetic-200x5x3 \| [\d.]+ \(0.\d{4}; 0.[13] ", text)
     assert "## Quality at the end" in text
     assert (tmp_path / "quality.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_other_pages_say_of_the_time_to_quality():
+    text = (BENCHMARKS / "QUALITY.md").read_text()
+    over_stock = r"To quality \({}\): geometric mean over stock.*?\| ([\d.]+)×"
+    names = {"sketched": "one direction", "auto": "auto"}
+    mean = {
+        name: f"{float(re.search(over_stock.format(told), text)[1]):.0f}"
+        for name, told in names.items()
+    }
+    table = text[text.index("How many times as long stock XGBoost") :].splitlines()[2:]
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table[:9])
+    assert len(rows) == len(suites.SEVEN)
+    ratios = {name: [row[head.index(name)].split("×")[0] for row in rows] for name in names}
+    least = {name: min(values, key=float) for name, values in ratios.items()}
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    most = max(ratios["sketched"], key=float)
+    assert f"[{mean['sketched']} times as long]" in readme
+    assert f"({least['sketched']} to {most} times)" in readme
+    results = " ".join((ROOT / "docs" / "results.md").read_text().split())
+    assert f'are {mean["sketched"]} times as fast, `"auto"` {mean["auto"]} times' in results
+    assert f"with {least['sketched']} and {least['auto']}" in results
 
 
 def test_the_kept_report_is_made_from_the_kept_measurements(tmp_path):

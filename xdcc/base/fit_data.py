@@ -63,7 +63,23 @@ class FitData(NamedTuple):
     feature_types: list[str] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> "FitData":
-        """Take rows by their positions."""
+        """Take rows by their positions.
+
+        Parameters
+        ----------
+        rows : int array
+            Which rows.
+
+        Returns
+        -------
+        FitData
+
+        Examples
+        --------
+        >>> data = FitData(np.eye(3, dtype=np.float32), np.ones((3, 2), np.float32), None)
+        >>> data.take(np.array([2])).X
+        array([[0., 0., 1.]], dtype=float32)
+        """
         weight = self.sample_weight
         return self._replace(
             X=take_rows(self.X, rows),
@@ -86,6 +102,12 @@ def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
     -------
     array, sparse matrix, DataFrame or Series
         A sparse matrix has the form CSR.
+
+    Examples
+    --------
+    >>> take_rows([[1, 2], [3, 4], [5, 6]], np.array([2, 0]))
+    array([[5, 6],
+           [1, 2]])
     """
     if hasattr(data, "iloc"):
         return data.iloc[rows]

@@ -100,16 +100,38 @@ def choose_sketch(
     return chosen
 
 
+def group_sizes(n_labels: int) -> list[int]:
+    """List the numbers of labels of a tree that a race goes through, the first one first.
+
+    Parameters
+    ----------
+    n_labels : int
+        Of Y.
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> group_sizes(14), group_sizes(53)
+    ([14, 7, 4, 2], [27, 14, 7, 4, 2])
+    """
+    n_groups = 1 if n_labels <= FEW_LABELS else 2
+    sizes = [-(-n_labels // n_groups)]
+    while sizes[-1] > 2:
+        n_groups *= 2
+        sizes.append(max(2, -(-n_labels // n_groups)))
+    return sizes
+
+
 def _best_group_size(params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None) -> int:
     n_rows, n_labels = data.Y.shape
-    n_groups = 1 if n_labels <= FEW_LABELS else 2
-    size = -(-n_labels // n_groups)
-    if n_rows >= FEWEST_ROWS and size > 2:
-        with _race(params, data, matrix) as held_out_loss:
+    size, *halves = group_sizes(n_labels)
+    if n_rows >= FEWEST_ROWS and halves:
+        with race(params, data, matrix) as held_out_loss:
             loss = held_out_loss(size)
-            while size > 2:
-                n_groups *= 2
-                half = max(2, -(-n_labels // n_groups))
+            for half in halves:
                 best, loss = loss, held_out_loss(half)
                 if not loss < (1 - WORTH_HALVING) * best:
                     break
@@ -118,10 +140,30 @@ def _best_group_size(params: dict[str, Any], data: FitData, matrix: xgb.DMatrix 
 
 
 @contextmanager
-def _race(
-    params: dict[str, Any], data: FitData, matrix: xgb.DMatrix | None
+def race(
+    params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
 ) -> Iterator[Callable[[int], float]]:
-    """Hand out a function: least held-out log-loss of trees for so many labels."""
+    """Hide labels, and hand out a function: least hidden log-loss of trees for so many labels.
+
+    Parameters
+    ----------
+    params, data, matrix
+        As of :func:`choose_sketch`, but for `labels_per_tree`.
+
+    Yields
+    ------
+    callable
+        Takes a number of labels, returns a sum over rows and labels.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 8)).astype(np.float32)
+    >>> data = FitData(X, (X > 0).astype(np.float32), None)
+    >>> with race({"objective": "multilabel:logistic", "sketch_size": 1}, data) as hidden_loss:
+    ...     print(hidden_loss(2) < hidden_loss(8))
+    True
+    """
     rows = np.random.RandomState(params.get("seed", 0)).permutation(len(data.Y))[:RACE_ROWS]
     held_out = rows[: len(rows) // 3]
     if matrix is None or len(rows) < len(data.Y):

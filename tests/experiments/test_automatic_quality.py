@@ -1,0 +1,47 @@
+"""What `MultiLabelClassifier` reaches: the script on a small data set, and the page's table."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "experiments" / "benchmarks" / "automatic_quality.csv"
+
+
+@pytest.mark.usefixtures("flags_data")
+def test_a_small_data_set(run_script):
+    done = run_script("benchmarks/automatic_quality.py", "--data", "flags")
+    assert done.returncode == 0, done.stderr
+    head, *lines = csv.reader(done.stdout.splitlines())
+    with KEPT.open() as kept:
+        assert head == next(csv.reader(kept))
+    assert [line[:2] for line in lines] == [["flags", "subset_accuracy"], ["flags", "example_f1"]]
+    scores = np.array([line[2:6] for line in lines], dtype=float)
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_the_table_of_the_page():
+    with KEPT.open() as kept:
+        lines = {(line["data"], line["measure"]): line for line in csv.DictReader(kept)}
+    text = (ROOT / "docs" / "decision_rules.md").read_text()
+
+    def number(value):
+        return f"{float(value):.3f}".removeprefix("0")
+
+    rows, sums = [], []
+    for name in dict.fromkeys(data for data, _ in lines):
+        cells, seconds = [name], []
+        for measure in ("subset_accuracy", "example_f1"):
+            line = lines[name, measure]
+            cells += [f"{number(line['score'])} ± {number(line['error'])}", number(line["booster"])]
+            seconds.append(line["seconds"])
+            sums += [float(line["score"]), float(line["booster"])]
+        rows.append(f"| {' | '.join([*cells, ', '.join(seconds)])} |")
+    mean = np.array(sums).reshape(-1, 4).mean(axis=0)
+    rows.append(f"| mean | {' | '.join(number(value) for value in mean)} | |")
+    assert sorted(rows) == sorted(
+        re.findall(r"^\| (?!data|---).*±.*\|$|^\| mean .*\|$", text, re.M)
+    )
