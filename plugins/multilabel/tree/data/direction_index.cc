@@ -5,7 +5,8 @@
 
 #include <algorithm>  // for count_if, fill, fill_n, max, max_element, sort
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
+#include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+#include <cstring>    // for memcpy
 #include <numeric>    // for accumulate, partial_sum
 #include <tuple>      // for make_tuple
 #include <vector>     // for vector
@@ -125,11 +126,26 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
       std::fill(feature_of_bin.begin() + ptrs[f], feature_of_bin.begin() + ptrs[f + 1], f);
     }
   }
-  /** Call fn(feature, bin) for each entry of a row. */
-  auto for_each = [&](std::size_t row, auto&& fn) {
+  std::vector<bst_feature_t> in_blocks, in_slots;
+  std::vector<SlotT*> lanes(page.Features(), nullptr);
+  std::vector<std::size_t> strides(page.Features(), 0);
+  std::vector<std::uint32_t> firsts(page.Features(), 0);
+  for (bst_feature_t f = 0; f < page.Features(); ++f) {
+    if (places_[f].kind == Kind::kSparse) {
+      in_slots.push_back(f);
+    } else if (places_[f].kind == Kind::kDense) {
+      auto const b = places_[f].at / kLanes;
+      in_blocks.push_back(f);
+      lanes[f] = const_cast<SlotT*>(this->Slots<SlotT>(b)) + places_[f].at % kLanes;
+      strides[f] = this->Stride(b);
+      firsts[f] = ptrs[f] - blocks_[b].has_missing;
+    }
+  }
+  /** Call fn(feature, bin) for a row's entries of some features, or, if sparse, for all. */
+  auto for_each = [&](std::size_t row, std::vector<bst_feature_t> const& features, auto&& fn) {
     if (is_dense) {
       auto const* bins = index + row * page.Features();
-      for (bst_feature_t f = 0; f < page.Features(); ++f) {
+      for (auto f : features) {
         fn(f, ptrs[f] + bins[f]);
       }
     } else {
@@ -138,27 +154,13 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
       }
     }
   };
-  if (!blocks_.empty()) {
-    std::vector<SlotT*> lanes(page.Features(), nullptr);
-    std::vector<std::size_t> strides(page.Features(), 0);
-    std::vector<std::uint32_t> firsts(page.Features(), 0);
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        if (auto const f = blocks_[b].features[l]; f != kNoFeature) {
-          lanes[f] = const_cast<SlotT*>(this->Slots<SlotT>(b)) + l;
-          strides[f] = this->Stride(b);
-          firsts[f] = ptrs[f] - blocks_[b].has_missing;
-        }
+  common::ParallelFor(blocks_.empty() ? 0 : n_rows_, ctx->Threads(), [&](auto i) {
+    for_each(i, in_blocks, [&](auto f, auto bin) {
+      if (lanes[f]) {
+        lanes[f][i * strides[f]] = static_cast<SlotT>(bin - firsts[f]);
       }
-    }
-    common::ParallelFor(n_rows_, ctx->Threads(), [&](auto i) {
-      for_each(i, [&](auto f, auto bin) {
-        if (lanes[f]) {
-          lanes[f][i * strides[f]] = static_cast<SlotT>(bin - firsts[f]);
-        }
-      });
     });
-  }
+  });
   if (sparse_.empty()) {
     return;
   }
@@ -166,13 +168,45 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
   row_slots_.resize(slot_ptr_.back());
   row_ptr_.assign(n_rows_ + 1, 0);
   auto next = slot_ptr_;
-  for (std::size_t i = 0; i < n_rows_; ++i) {
-    for_each(i, [&](auto, auto bin) {
-      if (auto const slot = slot_of_bin_[bin]; slot >= 0) {
-        slot_rows_[next[slot]++] = static_cast<std::uint32_t>(i);
-        ++row_ptr_[i + 1];
+  auto store = [&](std::size_t row, std::uint32_t bin) {
+    if (auto const slot = slot_of_bin_[bin]; slot >= 0) {
+      slot_rows_[next[slot]++] = static_cast<std::uint32_t>(row);
+      ++row_ptr_[row + 1];
+    }
+  };
+  if (is_dense && sizeof(BinT) == 1) {
+    // Nearly all bins are those that are not stored: eight are passed over at a time.
+    constexpr std::size_t kTogether = sizeof(std::uint64_t);
+    auto const n_words = page.Features() / kTogether;
+    std::vector<std::uint64_t> others(n_words), stored(n_words);
+    std::vector<bst_feature_t> rest;
+    for (auto f : in_slots) {
+      if (f >= n_words * kTogether) {
+        rest.push_back(f);
+        continue;
       }
-    });
+      reinterpret_cast<std::uint8_t*>(others.data())[f] =
+          static_cast<std::uint8_t>(sparse_[places_[f].at].default_bin);
+      reinterpret_cast<std::uint8_t*>(stored.data())[f] = 0xff;
+    }
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      auto const* bins = index + i * page.Features();
+      for (std::size_t w = 0; w < n_words; ++w) {
+        std::uint64_t word;
+        std::memcpy(&word, bins + w * kTogether, sizeof(word));
+        if (((word ^ others[w]) & stored[w]) == 0) {
+          continue;
+        }
+        for (auto f = w * kTogether; f < (w + 1) * kTogether; ++f) {
+          store(i, ptrs[f] + bins[f]);
+        }
+      }
+      for_each(i, rest, [&](auto, auto bin) { store(i, bin); });
+    }
+  } else {
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      for_each(i, in_slots, [&](auto, auto bin) { store(i, bin); });
+    }
   }
   std::partial_sum(row_ptr_.cbegin(), row_ptr_.cend(), row_ptr_.begin());
   next.assign(row_ptr_.cbegin(), row_ptr_.cend());
