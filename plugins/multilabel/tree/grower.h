@@ -33,7 +33,7 @@
 #include "../../../src/tree/driver.h"         // for Driver
 #include "../../../src/tree/param.h"          // for TrainParam
 #include "../param/param.h"                   // for MultiLabelTrainParam
-#include "leaf_values.h"                      // for GradientBounds
+#include "leaf_values.h"                      // for LabelGradients
 #include "node_features.h"                    // for AllowedFeatures
 #include "search/cluster_search.h"            // for ClusterSearch
 #include "search/sketch_search.h"             // for SketchSearch
@@ -68,6 +68,7 @@ struct Workspace {
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, of_leaves;
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
+  std::vector<float> probabilities;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
@@ -144,12 +145,12 @@ class TreeGrower {
   /**
    * @brief Give the leaves of the tree that was grown last values for some labels.
    *
-   * @param gpair  Gradients of these labels, with these bounds. [n_rows, n_labels]
-   * @param labels Other labels have the value 0.
+   * @param gradients Of these labels.
+   * @param labels    Other labels have the value 0.
    */
-  void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
-                     std::vector<std::uint32_t> const& labels, RegTree* p_tree) const {
-    auto [leaves, sums] = search_->SumOverLeaves(gpair, bounds);
+  void SetLeafValues(LabelGradients const& gradients, std::vector<std::uint32_t> const& labels,
+                     RegTree* p_tree) const {
+    auto [leaves, sums] = search_->SumOverLeaves(gradients);
     std::size_t const n_all_labels = p_tree->NumTargets();
     std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
     for (std::size_t l = 0; l < leaves.size(); ++l) {
