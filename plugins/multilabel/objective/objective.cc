@@ -170,18 +170,22 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     auto const labels = info.labels.HostView();
     common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
     std::vector<std::array<double, 2>> sums(n_labels);  // weight of the positives, of the known
-    common::ParallelFor(n_labels, ctx_->Threads(), [&](auto j) {
-      double positive{0.0}, known{0.0};
-      auto const positive_weight = loss_param_.scale_pos_weight * label_weights_.OfPositive(j);
+    constexpr std::size_t kTogether = 16;               // labels of a line of memory
+    common::ParallelFor((n_labels + kTogether - 1) / kTogether, ctx_->Threads(), [&](auto b) {
+      std::size_t const begin = b * kTogether,
+                        end = std::min<std::size_t>(begin + kTogether, n_labels);
       for (std::size_t i = 0; i < labels.Shape(0); ++i) {
-        auto const y = labels(i, j);
-        if (!std::isnan(y)) {
-          auto const w = weights[i] * (y == 1.0f ? positive_weight : 1.0f);
-          positive += y * w;
-          known += w;
+        for (auto j = begin; j < end; ++j) {
+          auto const y = labels(i, j);
+          if (!std::isnan(y)) {
+            auto const w =
+                weights[i] *
+                (y == 1.0f ? loss_param_.scale_pos_weight * label_weights_.OfPositive(j) : 1.0f);
+            sums[j][0] += y * w;
+            sums[j][1] += w;
+          }
         }
       }
-      sums[j] = {positive, known};
     });
     collective::SafeColl(collective::GlobalSum(
         ctx_, linalg::MakeVec(reinterpret_cast<double*>(sums.data()), sums.size() * 2)));
