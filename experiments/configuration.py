@@ -329,8 +329,9 @@ class Section(_Part):
     ----------
     kind : str
         `scores`: a line per method, a column per data set. `ranks`: average ranks in several
-        measures. `critical_difference`: the diagram of Nemenyi's test. `pareto`: training time
-        against a measure. `curve`: measures against a parameter or against the stages of a
+        measures. `critical_difference`: the diagram of Nemenyi's test. `against_first`: the first
+        of `lines` beside each other one, by Wilcoxon's test. `pareto`: training time against a
+        measure. `curve`: measures against a parameter or against the stages of a
         reading. `figure`: one that is drawn by a function of its own, named in `draw`.
     title : str
     measures : list of str
@@ -348,7 +349,9 @@ class Section(_Part):
         A sentence on how the table is to be read.
     """
 
-    kind: Literal["scores", "ranks", "critical_difference", "pareto", "curve", "figure"]
+    kind: Literal[
+        "scores", "ranks", "critical_difference", "against_first", "pareto", "curve", "figure"
+    ]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
     lines: list[str] | None = None
@@ -382,6 +385,8 @@ class Configuration(_Part):
         Name of a file in `experiments/published`, without its ending.
     published_datasets : dict
         Our name of a data set → the published one, where they differ.
+    shares_records_with : str or None
+        Name of the study in whose file the records are packed; None is one of its own.
     datasets : list of str
     evaluation : EvaluationPart
     tuning : Tuning or None
@@ -404,6 +409,7 @@ class Configuration(_Part):
     about: str
     published: str | None = None
     published_datasets: dict[str, str] = {}
+    shares_records_with: str | None = None
     datasets: Annotated[list[DatasetName], Field(min_length=1)]
     evaluation: EvaluationPart
     tuning: Tuning | None = None
@@ -451,6 +457,8 @@ class Configuration(_Part):
     @property
     def study(self) -> str:
         """Name of what it belongs to: that of the file without `-figures` and the size."""
+        if self.shares_records_with is not None:
+            return self.shares_records_with
         name = self.name.removesuffix("-full").removesuffix("-quick")
         return name.removesuffix("-figures")
 
@@ -521,18 +529,23 @@ def load_configuration(path: Path) -> Configuration:
     ConfigurationError
         If it is no YAML, or anything in it is not allowed; all faults are listed.
     """
-    content = _read_yaml(path)
-    if "extends" in content:
-        try:
-            base = find_configuration(str(content.pop("extends")))
-        except registry.UnknownNameError as error:
-            raise ConfigurationError(f"{path}: extends: {error}") from error
-        content = _read_yaml(base) | content
+    content = _read_with_base(path)
     try:
         return Configuration.model_validate({"name": path.stem} | content)
     except ValidationError as error:
         faults = [_describe(dict(fault)) for fault in error.errors()]
         raise ConfigurationError("\n".join(f"{path}: {fault}" for fault in faults)) from error
+
+
+def _read_with_base(path: Path) -> dict[str, Any]:
+    content = _read_yaml(path)
+    if "extends" not in content:
+        return content
+    try:
+        base = find_configuration(str(content.pop("extends")))
+    except registry.UnknownNameError as error:
+        raise ConfigurationError(f"{path}: extends: {error}") from error
+    return _read_with_base(base) | content
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

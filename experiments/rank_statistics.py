@@ -1,8 +1,9 @@
 """Comparison of methods over data sets by ranks (Demšar 2006).
 
 Friedman's test asks whether all methods are alike; if not, Nemenyi's test says which pairs differ,
-and a critical-difference diagram shows both. The tests and the diagram are those of SciPy and
-scikit-posthocs.
+and a critical-difference diagram shows both. Where one method is compared with each of the others,
+Wilcoxon's signed-rank test with Holm's correction says more. The tests and the diagram are those of
+SciPy and scikit-posthocs.
 
 J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
 Learning Research 7, 2006.
@@ -108,6 +109,43 @@ def nemenyi_test(ranked: pd.DataFrame) -> pd.DataFrame:
     """
     p_values = scikit_posthocs.posthoc_nemenyi_friedman(ranked.to_numpy())
     return pd.DataFrame(p_values.to_numpy(), ranked.columns, ranked.columns)
+
+
+def wilcoxon_holm(scores: pd.DataFrame, method: str, *, higher_is_better: bool) -> pd.DataFrame:
+    """Compare a method with each of the others.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_data_sets, n_methods)
+        A measure of every method on every data set.
+    method : str
+        The one that is compared.
+    higher_is_better : bool
+        Whether a larger score is better.
+
+    Returns
+    -------
+    DataFrame of shape (n_methods - 1, 5)
+        For each other method: on how many data sets `method` is "better", "equal" and "worse"; the
+        "p_value" of Wilcoxon's signed-rank test, two-sided, without the data sets where both are
+        equal; and that after Holm's correction for so many tests, "corrected".
+    """
+    others = scores.drop(columns=method)
+    ahead = others.rsub(scores[method], axis=0) * (1 if higher_is_better else -1)
+    ahead = ahead.round(12)  # differences that are equal but for their last bit
+    differ = [ahead[other][ahead[other] != 0] for other in others]
+    p_values = [float(stats.wilcoxon(found).pvalue) if len(found) else 1.0 for found in differ]
+    table = pd.DataFrame(
+        {
+            "better": (ahead > 0).sum(),
+            "equal": (ahead == 0).sum(),
+            "worse": (ahead < 0).sum(),
+            "p_value": pd.Series(p_values, others.columns),
+        }
+    )
+    ordered = table["p_value"].sort_values()
+    corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
+    return table.assign(corrected=corrected)
 
 
 def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0.05) -> None:

@@ -20,7 +20,7 @@ from experiments.report.claims import judge
 from experiments.report.figures import FIGURES
 from experiments.report.plots import curves, pareto, style
 from experiments.report.save import save
-from experiments.report.significance import critical_difference
+from experiments.report.significance import against_first, critical_difference
 from experiments.report.tables import BETTER, WORSE, ranks_table, scores_table
 from experiments.results import Results, load_results
 
@@ -176,6 +176,8 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
         return [scores_table(config, results, section, m) for m in section.measures]
     if section.kind == "ranks":
         return [ranks_table(config, results, section)]
+    if section.kind == "against_first":
+        return [against_first(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
         return [
             part

@@ -1,13 +1,22 @@
-"""The section on significance: Friedman's test, Nemenyi's, and the critical-difference diagram."""
+"""Sections on significance: all methods against each other, and one against the others.
+
+Friedman's test, Nemenyi's, and the critical-difference diagram; Wilcoxon's test with Holm's
+correction.
+"""
 
 from pathlib import Path
 
 from experiments.configuration import Section
 from experiments.measures import MEASURES
-from experiments.rank_statistics import friedman_test, plot_critical_differences, ranks
+from experiments.rank_statistics import (
+    friedman_test,
+    plot_critical_differences,
+    ranks,
+    wilcoxon_holm,
+)
 from experiments.report.plots import MANY, panels, style
 from experiments.report.save import save
-from experiments.report.tables import section_scores
+from experiments.report.tables import markdown_table, section_scores
 from experiments.results import Results
 
 LEVEL = 0.05
@@ -51,3 +60,30 @@ def critical_difference(results: Results, section: Section, measure: str, file: 
         axes[0, 0].grid(visible=False)
     caption = f"critical differences in {title}"
     return [sentence, save(figure, file.with_name(f"{file.name}-{measure}"), caption)]
+
+
+def against_first(results: Results, section: Section, measure: str) -> str:
+    """Return a table that compares the first method of a section with each of the others.
+
+    Parameters
+    ----------
+    results : Results
+    section : Section
+    measure : str
+
+    Returns
+    -------
+    str
+        Part of the report.
+    """
+    scores = section_scores(results, section, measure).dropna()
+    first = scores.columns[0]
+    found = wilcoxon_holm(
+        scores, first, higher_is_better=MEASURES[measure].higher_is_better
+    ).sort_values("corrected", kind="stable")
+    head = [f"{first}: {MEASURES[measure].title}", "better", "equal", "worse", "p", "p, Holm"]
+    rows = [
+        [str(other), *map(str, counts), f"{p_value:.2g}", f"{corrected:.2g}"]
+        for other, *counts, p_value, corrected in found.itertuples()
+    ]
+    return markdown_table(head, rows)

@@ -19,7 +19,6 @@ from xdcc.data import load_dataset
 from xdcc.decision import SizedMarginals
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.out_of_fold import mean_margins
-from xdcc.explain import feature_importance
 
 NAN = np.nan
 FIRST = MultiLabelXGBClassifier(n_estimators=20, max_depth=3, n_jobs=1)
@@ -317,11 +316,6 @@ def test_bad_rows_to_read(model) -> None:
         model.log_prob(X_NEW, Y_NEW[:99])
     with pytest.raises(ValueError, match=r"n_samples=0: it has to be a whole number at least 1"):
         model.sample(X_NEW, 0)
-
-
-def test_explanations_say_that_they_are_for_other_models(model) -> None:
-    with pytest.raises(TypeError, match=r"not a OrderFreeChainClassifier"):
-        feature_importance(model)
 
 
 @pytest.mark.data("emotions")

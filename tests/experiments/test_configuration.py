@@ -151,6 +151,12 @@ def test_extends(write_config, tmp_path):
     assert derived.seeds == [7]
     assert derived.name == "derived"
     assert derived.methods == original.methods
+    again = tmp_path / "again.yaml"
+    again.write_text(f"extends: {file}\ntitle: of a derived one\n")
+    assert load_configuration(again).seeds == [7]
+    assert load_configuration(again).study == "again"
+    again.write_text(f"extends: {file}\nshares_records_with: other\n")
+    assert load_configuration(again).study == "other"
     file.write_text("extends: tinny\n")
     with pytest.raises(ConfigurationError, match=r"derived\.yaml: extends: Unknown config.* tiny"):
         load_configuration(file)

@@ -17,6 +17,7 @@ from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
 from experiments.report.plots import curves, pareto_front, stage_values
 from experiments.report.published import published_ranks, published_scores, read_published
+from experiments.report.significance import against_first
 from experiments.report.tables import average_ranks, ranks_table, scores_table
 from experiments.results import Results, load_results
 from experiments.runner import Runner
@@ -185,6 +186,15 @@ def test_ranks_table(rdt_like):
     table = ranks_table(rdt_like, RESULTS, section).splitlines()
     assert table[0] == "|  | example-based F1 (3 data sets) |"
     assert table[2:] == ["| A | 1.33 |", "| C | 1.67 |"]
+
+
+def test_the_first_against_the_others():
+    section = Section(
+        kind="against_first", title="", measures=["example_f1"], lines=["A", "B", "C"]
+    )
+    head, _, *rows = against_first(RESULTS, section, "example_f1").splitlines()
+    assert head == "| A: example-based F1 | better | equal | worse | p | p, Holm |"
+    assert rows == ["| B | 2 | 1 | 0 | 0.5 | 1 |", "| C | 2 | 0 | 1 | 0.5 | 1 |"]
 
 
 def claim(**keys):

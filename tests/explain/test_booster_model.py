@@ -7,7 +7,8 @@ import pytest
 
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain.booster_model import read_model
-from xdcc.explain.rounds import round_matrix, walk_rounds
+from xdcc.explain.rounds import round_matrix
+from xdcc.explain.walks import walk_of
 
 
 @pytest.mark.parametrize("n_labels", [1, 4])
@@ -19,9 +20,9 @@ def test_leaves_and_start_add_up_to_the_margin(
     chain = DynamicChainClassifier(
         n_estimators=3, max_depth=3, num_parallel_tree=num_parallel_tree, n_jobs=1
     ).fit(X, Y[:, :n_labels])
-    for round_ in walk_rounds(chain, X):
+    for round_ in walk_of(chain).rounds(X):
         [booster] = round_.boosters
-        matrix = round_matrix(X, round_, 1)
+        matrix = round_matrix(round_, 1)
         model = read_model(booster)
         assert [len(trees) for trees in model.iterations] == [num_parallel_tree] * 3
         leaves = booster.predict(matrix, pred_leaf=True).astype(int)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.boosting.reference import gradients, label_weights_and_gains
@@ -32,8 +33,7 @@ def _plain(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gains (n_columns, n_labels) of a round, and what the splits say that they gain in sum.
 
-    Sends rows through trees by their thresholds, adds up each node anew, and scores with the
-    reference.
+    What was propagated is what `chain_order` says.
     """
     order = chain.chain_order(X)
     P = np.full(Y.shape, np.nan, dtype=np.float32)
@@ -44,35 +44,54 @@ def _plain(
             if label >= 0:
                 P[row, label] = value
     joined = np.hstack((X, P))
-    gains = np.zeros((joined.shape[1], Y.shape[1]))
-    recorded = np.zeros(joined.shape[1])
+    masked = ~np.isnan(P) if chain.separate_and_conquer else None
+    total = np.zeros((joined.shape[1], Y.shape[1])), np.zeros(joined.shape[1])
     for booster in chain.boosters_[number - 1]:
         start = booster.inplace_predict(
             joined, predict_type="margin", iteration_range=(0, 1), strict_shape=True
         )
-        trees = read_trees(booster)
-        margin = start - trees[0].predict(joined)
-        masked = ~np.isnan(P) if chain.separate_and_conquer else None
-        for tree in trees:
-            grad, hess = gradients(Y, margin, weight, masked)
+        start = start - read_trees(booster)[0].predict(joined)
+        found = plain_gains(booster, joined, Y, start, masked, weight, **penalties)
+        total = total[0] + found[0], total[1] + found[1]
+    return total
 
-            def score(
-                rows: NDArray[np.intp], grad: Any = grad, hess: Any = hess
-            ) -> NDArray[np.floating]:
-                G, H = grad[rows].sum(axis=0), hess[rows].sum(axis=0)
-                return label_weights_and_gains(G, H, **penalties)[1]  # type: ignore[arg-type]
 
-            pending = [(0, np.arange(len(X)))]
-            while pending:
-                node, rows = pending.pop()
-                if tree.is_leaf(node):
-                    continue
-                left = tree.goes_left(node, joined[rows])
-                at = tree.feature[node]
-                gains[at] += score(rows[left]) + score(rows[~left]) - score(rows)
-                recorded[at] += tree.gain[node]
-                pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
-            margin = margin + tree.predict(joined)
+def plain_gains(
+    booster: xgb.Booster,
+    joined: NDArray[np.float32],
+    Y: NDArray[np.floating],
+    margin: NDArray[np.floating],
+    masked: NDArray[np.bool_] | None,
+    weight: NDArray[np.floating] | None = None,
+    **penalties: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gains of a booster and what it says itself.
+
+    Sends rows through trees by their thresholds, adds up each node anew, and scores with the
+    reference.
+    """
+    gains = np.zeros((joined.shape[1], Y.shape[1]))
+    recorded = np.zeros(joined.shape[1])
+    for tree in read_trees(booster):
+        grad, hess = gradients(Y, margin, weight, masked)
+
+        def score(
+            rows: NDArray[np.intp], grad: Any = grad, hess: Any = hess
+        ) -> NDArray[np.floating]:
+            G, H = grad[rows].sum(axis=0), hess[rows].sum(axis=0)
+            return label_weights_and_gains(G, H, **penalties)[1]  # type: ignore[arg-type]
+
+        pending = [(0, np.arange(len(joined)))]
+        while pending:
+            node, rows = pending.pop()
+            if tree.is_leaf(node):
+                continue
+            left = tree.goes_left(node, joined[rows])
+            at = tree.feature[node]
+            gains[at] += score(rows[left]) + score(rows[~left]) - score(rows)
+            recorded[at] += tree.gain[node]
+            pending += [(tree.left[node], rows[left]), (tree.right[node], rows[~left])]
+        margin = margin + tree.predict(joined)
     return gains, recorded
 
 

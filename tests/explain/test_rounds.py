@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, round_statistics, shap_values
-from xdcc.explain.rounds import boosters_by_round, feature_names, round_matrix, walk_rounds
+from xdcc.explain.rounds import round_matrix
+from xdcc.explain.walks import walk_of
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def test_label_features_are_what_was_propagated_before(params: Any, data: Any, f
     chain = fit(**params)
     order = chain.chain_order(X)
     P = np.full(Y.shape, np.nan, dtype=np.float32)
-    rounds = list(walk_rounds(chain, X))
+    rounds = list(walk_of(chain).rounds(X))
     assert [round_.number for round_ in rounds] == list(range(1, chain.n_rounds_ + 1))
     for r, round_ in enumerate(rounds):
         np.testing.assert_array_equal(round_.before, P)
@@ -36,7 +37,7 @@ def test_label_features_are_what_was_propagated_before(params: Any, data: Any, f
 
 
 def test_rows_that_have_ended_have_nothing_open(data: Any, fit: Any) -> None:
-    rounds = list(walk_rounds(fit(end_label=True), data[0]))
+    rounds = list(walk_of(fit(end_label=True)).rounds(data[0]))
     last = rounds[-1]
     assert last.ended.any()
     assert not rounds[0].ended.any()
@@ -54,8 +55,8 @@ def test_matrix_gives_the_propagated_probabilities(end_label: bool, data: Any, f
     on_sparse = copy.copy(chain)
     on_sparse.sparse_X_ = True
     for features, model in ((X, chain), (csr, on_sparse)):
-        for round_ in walk_rounds(model, features):
-            matrix = round_matrix(features, round_, 1)
+        for round_ in walk_of(model).rounds(features):
+            matrix = round_matrix(round_, 1)
             proba = round_.boosters[0].predict(matrix, validate_features=False)
             new = np.isnan(round_.before) & ~np.isnan(round_.after)
             np.testing.assert_allclose(proba[:, :4][new], round_.after[new], rtol=1e-6)
@@ -66,7 +67,7 @@ def test_flat_list_of_boosters_is_refused(data: Any, fit: Any) -> None:
     chain = copy.copy(fit())
     chain.boosters_ = [boosters[0] for boosters in chain.boosters_]
     for explain in (
-        boosters_by_round,
+        walk_of,
         feature_importance,
         lambda flat: shap_values(flat, data[0]),
     ):
@@ -75,26 +76,26 @@ def test_flat_list_of_boosters_is_refused(data: Any, fit: Any) -> None:
 
 
 def test_boosters_of_an_ensemble(fit: Any) -> None:
-    rounds = boosters_by_round(fit(propagate="cross_val", cv=3, ensemble=True))
+    rounds = walk_of(fit(propagate="cross_val", cv=3, ensemble=True)).boosters
     assert [len(boosters) for boosters in rounds] == [3] * 4
     assert all(isinstance(booster, xgb.Booster) for boosters in rounds for booster in boosters)
 
 
 def test_names_of_features(data: Any, fit: Any) -> None:
-    assert feature_names(fit()) == ["f0", "f1", "f2", "f3", "f4", "f5"]
+    assert walk_of(fit()).feature_names == ["f0", "f1", "f2", "f3", "f4", "f5"]
     frame = pd.DataFrame(data[0], columns=list("uvwxyz"))
     chain = DynamicChainClassifier(n_estimators=1, chain_length=1).fit(frame, data[1])
-    assert feature_names(chain) == list("uvwxyz")
+    assert walk_of(chain).feature_names == list("uvwxyz")
 
 
 def test_before_fit(data: Any) -> None:
     chain = DynamicChainClassifier()
     with pytest.raises(NotFittedError):
-        boosters_by_round(chain)
+        walk_of(chain)
     with pytest.raises(NotFittedError):
         round_statistics(chain, *data)
 
 
 def test_wrong_number_of_features(data: Any, fit: Any) -> None:
     with pytest.raises(ValueError, match="X has 2 features"):
-        next(walk_rounds(fit(), data[0][:, :2]))
+        next(walk_of(fit()).rounds(data[0][:, :2]))

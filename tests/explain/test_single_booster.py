@@ -154,7 +154,7 @@ def test_dependencies_of_a_chain_on_a_target_of_one_dimension(data: Any) -> None
 
 
 def test_dependencies_need_a_chain(booster: Any, data: Any) -> None:
-    message = "label_dependencies needs a DynamicChainClassifier: a MultiLabelXGBClassifier has no"
+    message = "label_dependencies needs a chain: a MultiLabelXGBClassifier has no label features"
     with pytest.raises(TypeError, match=message):
         label_dependencies(booster, *data)
 

@@ -76,7 +76,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         The chosen model, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, a :class:`~xdcc.boosting.MultiLabelXGBClassifier` for each fold.
     estimators_ : list of MultiLabelXGBClassifier
-        The boosters of all members; :mod:`xdcc.explain` explains each of them.
+        The boosters of all members; :mod:`xdcc.explain` explains them together.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.

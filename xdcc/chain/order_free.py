@@ -407,15 +407,13 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
         {raises_in_predict}
         """
-        margins, given = self._begin_reading(X, None)
-        labels = self._of_varied(self._decide(margins, given).astype(np.float32))
-        order = np.full(given.shape, NO_LABEL, dtype=np.intp)
-        values = np.full(given.shape, np.nan, dtype=np.float32)
+        states, labels = self._begin_walk(X)
+        order = np.full((len(states), self.n_labels_), NO_LABEL, dtype=np.intp)
+        values = np.full(order.shape, np.nan, dtype=np.float32)
         position = np.flatnonzero(self.calibration_.constant.varied)
-        for rows, states in self._states(margins, given):
-            for step, decision in enumerate(walk_to(states, labels[rows])):
-                order[rows, step] = position[decision.label]
-                values[rows, step] = decision.proba
+        for step, decision in enumerate(walk_to(states, labels)):
+            order[:, step] = position[decision.label]
+            values[:, step] = decision.proba
         return ChainOrder(order, values)
 
     def _wrapped(self) -> Any:
@@ -466,6 +464,13 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         given = check_labels_as_in_fit(self, known, "known")
         check_consistent_length(margins, given)
         return margins, given
+
+    def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
+        """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
+        margins, given = self._begin_reading(X, None)
+        labels = self._of_varied(self._decide(margins, given).astype(np.float32))
+        start = margins.astype(np.float32)
+        return LabelStates(self.booster_, start, np.full_like(start, np.nan)), labels
 
     def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
         """Walk over blocks of rows at the beginning of the chain; there are none without labels."""

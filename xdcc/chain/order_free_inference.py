@@ -51,6 +51,11 @@ class LabelStates:
         return len(self._margins)
 
     @property
+    def margins(self) -> Margins:
+        """Margins of the first classifier, (n_states, n_labels). Not a copy."""
+        return self._margins
+
+    @property
     def revealed(self) -> Margins:
         """Revealed labels, (n_states, n_labels), NaN where a label is open. Not a copy."""
         return self._joined[:, self._margins.shape[1] :]
@@ -164,7 +169,7 @@ def walk_to(states: LabelStates, Y: NDArray[np.floating]) -> Iterator[Decision]:
     """
     allowed = ~np.isnan(Y)
     every = np.arange(len(Y))
-    while True:
+    while allowed.any():
         label, z = states.surest(states.log_odds(), allowed)
         if (label == NO_LABEL).all():
             return

@@ -1,7 +1,10 @@
-"""Explanations of a trained chain or single booster: what it decides when, and from what.
+"""Explanations of a trained chain or of boosters: what is decided when, and from what.
 
-A :class:`~xdcc.boosting.MultiLabelXGBClassifier` is explained as a chain of one round that decides
-all labels at once and has no label features; only ``label_dependencies`` wants a chain.
+An :class:`~xdcc.chain.OrderFreeChainClassifier` is explained step by step, its features being the
+margins that it starts from. A :class:`~xdcc.boosting.MultiLabelXGBClassifier`, or the mixture of
+them in a :class:`~xdcc.MultiLabelClassifier`, is a chain of one round that decides all labels at
+once and has no label features; only ``label_dependencies`` wants a chain, which may be the one that
+a ``MultiLabelClassifier`` decides by.
 
 Numbers: ``round_statistics``, ``feature_importance``, ``label_dependencies``, ``shap_values``.
 Plots of them, which need Matplotlib: ``plot_rounds``, ``plot_order``, ``plot_dependencies``,

@@ -5,14 +5,14 @@ from xdcc.base.documentation import documented_with
 documented_explanation = documented_with(
     {
         "model": """
-            model : DynamicChainClassifier or MultiLabelXGBClassifier
-                A fitted one.
+            model : chain, MultiLabelClassifier or MultiLabelXGBClassifier
+                A fitted one; a chain is a DynamicChainClassifier or an OrderFreeChainClassifier.
             """,
         "takes_model": """
             Parameters
             ----------
-            model : DynamicChainClassifier or MultiLabelXGBClassifier
-                A fitted one.
+            model : chain, MultiLabelClassifier or MultiLabelXGBClassifier
+                A fitted one; a chain is a DynamicChainClassifier or an OrderFreeChainClassifier.
             """,
         "rows": """
             X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)

@@ -6,7 +6,7 @@ import pandas as pd
 from xdcc.base.domains import Choice, check_domain
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.rounds import Model, boosters_by_round, feature_names, propagated_labels
+from xdcc.explain.walks import Model, walk_of
 
 
 @documented_explanation
@@ -34,7 +34,8 @@ def feature_importance(
         A row for each round (not with `aggregate`) and each feature that is used in a split:
         `round` (from 1, not with `aggregate`), `kind` ("feature" for a column of X, "label" for
         a propagated label), `name`, `importance`. Features come in the order of X's columns,
-        then labels in theirs.
+        then labels in theirs. An order-free chain has one booster for all rounds, and as features
+        the margins of its labels.
 
     Raises
     ------
@@ -52,20 +53,20 @@ def feature_importance(
     (['round', 'kind', 'name', 'importance'], ['feature', 'label'])
     """
     check_domain("importance_type", importance_type, Choice(IMPORTANCE_TYPES))
-    rounds = boosters_by_round(model)
-    n_columns = rounds[0][0].num_features()
+    walk = walk_of(model)
+    rounds, n_features = walk.boosters, len(walk.feature_names)
     if aggregate:
         rounds = [[booster for boosters in rounds for booster in boosters]]
-    names = [*feature_names(model), *propagated_labels(model)]
+    names = [*walk.feature_names, *walk.propagated_names]
     frames = []
     for number, boosters in enumerate(rounds, start=1):
-        importance = column_importance(boosters, n_columns, importance_type)
+        importance = column_importance(boosters, len(names), importance_type)
         used = np.flatnonzero(~np.isnan(importance))
         frames.append(
             pd.DataFrame(
                 {
                     "round": np.full(len(used), number),
-                    "kind": np.where(used < model.n_features_in_, "feature", "label"),
+                    "kind": np.where(used < n_features, "feature", "label"),
                     "name": np.array(names, dtype=object)[used],
                     "importance": importance[used],
                 }

@@ -25,20 +25,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from xdcc.base.booster_parameters import PARAM_BY_NAME
-from xdcc.base.features import check_features
 from xdcc.base.weights import check_weight
-from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.explain.booster_model import BoosterModel, Tree, read_model
-from xdcc.explain.rounds import Round, propagated_labels, round_matrix, walk_rounds
+from xdcc.explain.rounds import ChainWalk, Round, round_matrix
 from xdcc.explain.truth import check_truth
+from xdcc.explain.walks import Model, chain_walk_of
 
 type _Array = NDArray[np.float64]
 
 
-def label_dependencies(
-    chain: DynamicChainClassifier, X: Any, Y: Any, sample_weight: Any = None
-) -> pd.DataFrame:
+def label_dependencies(chain: Model, X: Any, Y: Any, sample_weight: Any = None) -> pd.DataFrame:
     """Measure how much each propagated label helps to predict each label.
 
     The gain of a propagated label (source) for a label (target) in a round is the sum, over all
@@ -49,13 +45,14 @@ def label_dependencies(
 
     Parameters
     ----------
-    chain : DynamicChainClassifier
-        A fitted chain. `reg_lambda` and `reg_alpha` are taken from its parameters.
+    chain : DynamicChainClassifier, OrderFreeChainClassifier or MultiLabelClassifier
+        A fitted chain; of a `MultiLabelClassifier` the order-free chain that its `rule_` reads, if
+        that is "joint_labelset". `reg_lambda` and `reg_alpha` are taken from its parameters.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Rows to measure on: the training data of an in-sample chain, otherwise rows that were not
         trained on. A chain of ``propagate="cross_val"`` learned from out-of-fold predictions,
         and does not make them again for its training rows: there it is so sure of itself that
-        labels seem to help no more.
+        labels seem to help no more. The same goes for an order-free chain.
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
         Their true labels: 0, 1, or NaN for unknown.
     sample_weight : array-like of shape (n_samples,), optional
@@ -68,14 +65,14 @@ def label_dependencies(
         `source` and `target` (names, categories in the order of the labels), `gain`, `share`:
         the part of the gains of all the round's splits for the target, those on features of X
         included; NaN where these are not positive in sum. An end label is neither source nor
-        target.
+        target. In an order-free chain a round is a step, and features are margins.
 
     Raises
     ------
     NotFittedError
         If the chain is not fitted.
     TypeError
-        If `chain` is something else, a single booster for example.
+        If `chain` has no label features: a single booster for example.
     ValueError
         If X, Y or the weights are not as described or do not fit the chain or each other, or two
         labels have the same name.
@@ -88,31 +85,33 @@ def label_dependencies(
     >>> dependencies = label_dependencies(chain.fit(data.X, data.Y), data.X, data.Y)
     >>> dependencies.columns.tolist()
     ['round', 'source', 'target', 'gain', 'share']
+    >>> free = xdcc.chain.OrderFreeChainClassifier(n_estimators=20, cv=2, random_state=0)
+    >>> Y = data.Y[:, [0, 0]]  # a label, and the same once more
+    >>> in_steps = label_dependencies(free.fit(data.X, Y), data.X, Y)
+    >>> in_steps["round"].unique().tolist()  # nothing is known in the first step
+    [2]
     """
-    if not isinstance(chain, DynamicChainClassifier):
-        raise TypeError(
-            "label_dependencies needs a DynamicChainClassifier: a "
-            f"{type(chain).__name__} has no label features."
-        )
-    truth = check_truth(chain, X, Y)
+    walk = chain_walk_of(chain)
+    truth = check_truth(chain, X, Y)[:, walk.labels]
     weight = check_weight(sample_weight, len(truth))
-    names = _unique_names(chain)
-    features = check_features(chain, X)
-    penalties = _penalties(chain)
+    names = _unique_names(walk)
     frames = []
-    for round_ in walk_rounds(chain, X):
-        matrix = round_matrix(features, round_, chain.n_jobs)
-        gains = np.zeros((features.shape[1] + len(names), len(names)))
+    for round_ in walk.rounds(X):
+        gains = np.zeros((len(walk.feature_names) + len(names), len(names)))
         for booster in round_.boosters:
             model = read_model(booster)
             factor = _gradient_factor(model, round_, truth, weight)
-            gains += _gains(booster, model, matrix, truth, factor, gains.shape, *penalties)
+            matrix = round_matrix(round_, chain.n_jobs)
+            start = np.zeros(truth.shape) if round_.start is None else round_.start
+            gains += _gains(
+                booster, model, matrix, truth, factor, start, gains.shape, *walk.penalties
+            )
         frames.append(_table(round_.number, gains, names))
     return pd.concat(frames, ignore_index=True)
 
 
-def _unique_names(chain: DynamicChainClassifier) -> list[str]:
-    names = propagated_labels(chain)
+def _unique_names(walk: ChainWalk) -> list[str]:
+    names = walk.propagated_names
     for name in names:
         if names.count(name) > 1:
             raise ValueError(
@@ -120,15 +119,6 @@ def _unique_names(chain: DynamicChainClassifier) -> list[str]:
                 "its own, so that the table can tell them apart."
             )
     return names
-
-
-def _penalties(chain: DynamicChainClassifier) -> tuple[float, float]:
-    given = {
-        PARAM_BY_NAME[name].name: value
-        for name, value in chain.get_params(deep=False).items()
-        if name in PARAM_BY_NAME and value is not None
-    }
-    return given.get("reg_lambda", 1.0), given.get("reg_alpha", 0.0)
 
 
 def _gradient_factor(
@@ -153,6 +143,7 @@ def _gains(
     matrix: xgb.DMatrix,
     truth: NDArray[np.float32],
     factor: _Array,
+    start: NDArray[np.floating],
     shape: tuple[int, int],
     reg_lambda: float,
     reg_alpha: float,
@@ -162,7 +153,7 @@ def _gains(
     truth = np.nan_to_num(truth)
     leaves = booster.predict(matrix, pred_leaf=True, validate_features=False)
     leaf_of_tree = iter(leaves.reshape(n_samples, -1).T.astype(np.intp))
-    margin = np.tile(model.base_margin[:n_labels], (n_samples, 1))
+    margin = model.base_margin[:n_labels] + start
     gains = np.zeros(shape)
     for trees in model.iterations:
         probability = expit(margin)

@@ -6,7 +6,7 @@ from xdcc.base.pyplot import require_pyplot
 from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.heat_map import draw_heat_map, new_axes
 from xdcc.explain.round_statistics import round_statistics
-from xdcc.explain.rounds import Model
+from xdcc.explain.walks import Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.rounds import Model, walk_rounds
 from xdcc.explain.truth import check_truth
+from xdcc.explain.walks import Model, walk_of
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,9 @@ class RoundStatistics:
 def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     """Count which labels a chain propagates in which round.
 
-    A single booster decides all labels in its only round.
+    A single booster, or a mixture of them, decides all labels in its only round. Labels that were
+    the same in all rows of `fit` are left out, except by a dynamic chain and a single booster,
+    which predict them as the others.
 
     Parameters
     ----------
@@ -135,9 +137,10 @@ def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     >>> (statistics.positive + statistics.negative).sum(axis=1)  # a label per row and round
     array([100, 100])
     """
-    truth = None if Y is None else check_truth(model, X, Y)
+    walk = walk_of(model)
+    truth = None if Y is None else check_truth(model, X, Y)[:, walk.labels]
     counts: dict[str, list[NDArray[np.int64]]] = {}
-    for round_ in walk_rounds(model, X):
+    for round_ in walk.rounds(X):
         new = np.isnan(round_.before) & ~np.isnan(round_.after)
         decided = {"positive": new & (round_.after >= 0.5), "negative": new & (round_.after < 0.5)}
         for (sign, entries), value in zip(decided.items(), (1, 0), strict=True):
@@ -148,6 +151,6 @@ def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
                 counts.setdefault(f"{sign}_wrong", []).append(wrong.sum(axis=0))
     return RoundStatistics(
         n_samples=len(new),
-        label_names=[str(name) for name in model.label_names_],
+        label_names=walk.label_names,
         **{name: np.array(of_rounds) for name, of_rounds in counts.items()},
     )

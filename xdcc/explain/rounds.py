@@ -1,14 +1,12 @@
 """The rounds of a fitted model, walked through with some rows: what the boosters of each saw.
 
-Every explanation starts here. :func:`walk_rounds` gives for each round its boosters, the
-propagated labels that they had as features and those that stood after it; :func:`round_matrix`
-makes the matrix that they predict from. Label features are what the chain itself predicts for
-the rows, never their true labels.
-
-A single booster is a chain of one round without label features, which decides every label. Only
-this file tells the two apart.
+Every explanation starts here. A :class:`Walk` gives for each round its boosters, what they had as
+features, the propagated labels among it, and those that stood after the round. Label features are
+what the model itself predicts for the rows, never their true labels. Which models there are, and
+how each walks, is in ``walks.py``.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,14 +15,8 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.features import Features
-from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain import DynamicChainClassifier
-from xdcc.explain.documentation import documented_explanation
-
-type Model = DynamicChainClassifier | MultiLabelXGBClassifier
 
 
 @dataclass(frozen=True)
@@ -36,20 +28,29 @@ class Round:
     number : int
         Counted from 1.
     boosters : list of xgboost.Booster
-        At least one. Their probabilities are averaged.
+        They predict together; none where labels turned out not to depend on each other.
+    features : float32 array or CSR matrix of shape (n_samples, n_features)
+        What the boosters saw besides propagated labels.
     before : float32 array of shape (n_samples, n_labels)
-        Propagated probabilities that the boosters saw, NaN where there was none.
+        Propagated values that the boosters saw, NaN where there was none.
     after : float32 array of shape (n_samples, n_labels)
         The same when the round was over.
     ended : bool array of shape (n_samples,)
         Rows that an end label had ended before the round; it did nothing to them.
+    weights : float array of shape (n_boosters, n_labels) or None
+        What the margins of the boosters count; None is their mean.
+    start : float array that broadcasts to (n_samples, n_labels), or None
+        What is added to these margins; None is nothing.
     """
 
     number: int
     boosters: list[xgb.Booster]
+    features: Features
     before: NDArray[np.float32]
     after: NDArray[np.float32]
     ended: NDArray[np.bool_]
+    weights: NDArray[np.floating] | None = None
+    start: NDArray[np.floating] | None = None
 
     @property
     def open(self) -> NDArray[np.bool_]:
@@ -57,117 +58,87 @@ class Round:
         return np.isnan(self.before) & ~self.ended[:, np.newaxis]
 
 
-@documented_explanation
-def walk_rounds(model: Model, X: Any) -> Iterator[Round]:
-    """Walk through the rounds of a model.
+class Walk(ABC):
+    """A fitted model, as the explanations see it.
 
-    Parameters
+    Attributes
     ----------
-    {model}
-    {rows}
-
-    Yields
-    ------
-    Round
-        Its arrays are not changed later.
-
-    Raises
-    ------
-    {model_errors}
-    ValueError
-        If X is not as described or has another number of features than in `fit`.
+    labels : int array of shape (n_labels,)
+        The labels that are explained, by their positions in Y.
+    label_names : list of str
+        Their names.
+    outputs : int array of shape (n_labels,)
+        Where they stand in what the boosters predict.
+    feature_names : list of str
+        Names of the boosters' features, without propagated labels.
+    propagated_names : list of str
+        Names of the labels that boosters have as features besides, those of a first round as
+        missing values.
+    boosters : list of lists of xgboost.Booster
+        Those of each round, with the trees that they predict with. What is the same in all rounds
+        stands there once.
+    n_rounds : int
+        How many rounds :meth:`rounds` has.
     """
-    rounds = boosters_by_round(model)
-    features = model._check_X(X)
-    before = np.full((features.shape[0], model.n_labels_), np.nan, dtype=np.float32)
-    ended = np.zeros(len(before), dtype=bool)
-    states = zip(rounds, _states(model, features), strict=True)
-    for number, (boosters, (after, ended_after)) in enumerate(states, start=1):
-        yield Round(number, boosters, before, after, ended)
-        before, ended = after, ended_after
+
+    labels: NDArray[np.intp]
+    label_names: list[str]
+    outputs: NDArray[np.intp]
+    feature_names: list[str]
+    propagated_names: list[str]
+    boosters: list[list[xgb.Booster]]
+    n_rounds: int
+
+    @abstractmethod
+    def rounds(self, X: Any) -> Iterator[Round]:
+        """Walk through the rounds.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        Round
+            Its arrays are not changed later.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described or has another number of features than in `fit`.
+        """
 
 
-def _states(model: Model, X: Features) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-    """Yield what is propagated, and which rows have ended, after each round."""
-    if isinstance(model, MultiLabelXGBClassifier):
-        yield model._proba(X), np.zeros(X.shape[0], dtype=bool)
-        return
-    for state in model._run(X):
-        yield state.P.copy(), state.ended.copy()
+class ChainWalk(Walk):
+    """A walk through a model whose boosters have labels as features.
 
-
-@documented_explanation
-def boosters_by_round(model: Model) -> list[list[xgb.Booster]]:
-    """Get the boosters of each round.
-
-    {takes_model}
-
-    Returns
-    -------
-    list of lists of xgboost.Booster
-        For each round one booster, or one for each fold. A booster that stopped early has the
-        trees that it predicts with.
-
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    TypeError
-        If the model is something else, or `boosters_` of a chain is not a list of lists. A flat
-        list must not pass: a booster can itself be iterated over, which gives its iterations.
+    Attributes
+    ----------
+    penalties : pair of float
+        `reg_lambda` and `reg_alpha` of the boosters.
     """
-    if isinstance(model, MultiLabelXGBClassifier):
-        check_is_fitted(model)
-        return [[model.booster_[: model.best_iteration_ + 1]]]
-    if not isinstance(model, DynamicChainClassifier):
-        raise TypeError(
-            "xdcc.explain explains a DynamicChainClassifier or a MultiLabelXGBClassifier, not a "
-            f"{type(model).__name__}."
-        )
-    check_is_fitted(model)
-    for number, boosters in enumerate(model.boosters_, start=1):
-        if not isinstance(boosters, list):
-            raise TypeError(
-                f"boosters_ holds a {type(boosters).__name__} for round {number}; it has to hold "
-                "a list of boosters for each round. Fit the chain again with this version of xdcc."
-            )
-    return model.boosters_
+
+    penalties: tuple[float, float]
 
 
-@documented_explanation
-def propagated_labels(model: Model) -> list[str]:
-    """Name the labels that boosters have as features, those of a first round as missing values.
-
-    {takes_model}
-
-    Returns
-    -------
-    list of str
-        All labels of a chain, without the end label; none of a single booster.
-    """
-    if isinstance(model, MultiLabelXGBClassifier):
-        return []
-    return [str(name) for name in model.label_names_]
-
-
-def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatrix:
+def round_matrix(round_: Round, n_threads: int | None) -> xgb.DMatrix:
     """Make the matrix that the boosters of a round predict from.
 
     Parameters
     ----------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
     round_ : Round
-        The round.
+        The round; it has boosters.
     n_threads : int or None
         Number of threads, all if None.
 
     Returns
     -------
     xgboost.DMatrix
-        [X | propagated probabilities], X alone for a single booster; the column of an end label
-        is missing everywhere. It has no names: predict with ``validate_features=False``.
+        [features | propagated labels], features alone for a single booster; the column of an end
+        label is missing everywhere. It has no names: predict with ``validate_features=False``.
     """
+    X = round_.features
     n_samples, n_labels = round_.before.shape
     n_columns = round_.boosters[0].num_features() - X.shape[1]
     P = np.full((n_samples, n_columns), np.nan, dtype=np.float32)
@@ -177,20 +148,3 @@ def round_matrix(X: Features, round_: Round, n_threads: int | None) -> xgb.DMatr
     row, label = np.nonzero(~np.isnan(P))
     stored = sparse.csr_matrix((P[row, label], (row, label)), shape=P.shape)
     return xgb.DMatrix(sparse.hstack((X, stored), format="csr"), nthread=n_threads)
-
-
-@documented_explanation
-def feature_names(model: Model) -> list[str]:
-    """Name the features of X.
-
-    {takes_model}
-
-    Returns
-    -------
-    list of str
-        Column names of the DataFrame that `fit` got, else `f0`, `f1` and so on.
-    """
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return [f"f{j}" for j in range(model.n_features_in_)]
-    return [str(name) for name in names]

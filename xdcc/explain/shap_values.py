@@ -13,17 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.features import Features, check_features
 from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.rounds import (
-    Model,
-    Round,
-    boosters_by_round,
-    feature_names,
-    propagated_labels,
-    round_matrix,
-    walk_rounds,
-)
+from xdcc.explain.rounds import Round, Walk, round_matrix
+from xdcc.explain.walks import Model, walk_of
 
 
 @dataclass(frozen=True)
@@ -120,34 +112,38 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     >>> shap_values(chain.fit(data.X, data.Y), data.X).values.shape
     (100, 3, 8)
     """
-    n_rounds = len(boosters_by_round(model))
+    walk = walk_of(model)
     if round_ is not None:
-        check_domain("round_", round_, Number(low=1, high=n_rounds, whole=True))
-    features = check_features(model, X)
-    n_columns = features.shape[1] + len(propagated_labels(model)) + 1
-    values = np.zeros((features.shape[0], model.n_labels_, n_columns), dtype=np.float32)
-    for here in walk_rounds(model, X):
+        check_domain("round_", round_, Number(low=1, high=walk.n_rounds, whole=True))
+    for here in walk.rounds(X):
         if round_ is None:
-            values[here.open] = _of_round(here, features, model)[here.open]
+            found = _of_round(here, walk, model.n_jobs)
+            if here.number == 1:
+                values = np.zeros_like(found)
+            values[here.open] = found[here.open]
         elif round_ == here.number:
-            values[:] = _of_round(here, features, model)
+            values = _of_round(here, walk, model.n_jobs)
             break
-    return ShapValues(
-        values,
-        feature_names(model),
-        [str(name) for name in model.label_names_],
-        round_,
-    )
+    return ShapValues(values, walk.feature_names, walk.label_names, round_)
 
 
-def _of_round(round_: Round, features: Features, model: Model) -> NDArray[np.float32]:
-    matrix = round_matrix(features, round_, model.n_jobs)
-    of_boosters = [
-        booster.predict(matrix, pred_contribs=True, validate_features=False, strict_shape=True)
-        for booster in round_.boosters
-    ]
-    mean = np.mean(of_boosters, axis=0)
-    # Without the end label, whose column is 0 everywhere.
-    n_labels = model.n_labels_
-    last = features.shape[1] + len(propagated_labels(model))
-    return np.concatenate((mean[:, :n_labels, :last], mean[:, :n_labels, -1:]), axis=2)
+def _of_round(round_: Round, walk: Walk, n_threads: int | None) -> NDArray[np.float32]:
+    """Compute SHAP values, (n_samples, n_labels, n_columns), without those of an end label."""
+    n_before_bias = len(walk.feature_names) + len(walk.propagated_names)
+    values = np.zeros((*round_.before.shape, n_before_bias + 1), dtype=np.float32)
+    if round_.start is not None:
+        values[:, :, -1] = round_.start
+    if not round_.boosters:
+        return values
+    weights = round_.weights
+    if weights is None:
+        weights = np.full((len(round_.boosters), len(walk.labels)), 1 / len(round_.boosters))
+    matrix = round_matrix(round_, n_threads)
+    # The column of an end label, before the bias, is 0 everywhere.
+    shown = [*range(n_before_bias), -1]
+    for booster, weight in zip(round_.boosters, weights, strict=True):
+        found = booster.predict(
+            matrix, pred_contribs=True, validate_features=False, strict_shape=True
+        )
+        values += weight[:, np.newaxis] * found[:, walk.outputs][:, :, shown]
+    return values

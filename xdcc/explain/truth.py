@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.labels import Labels
 from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.rounds import Model
+from xdcc.explain.walks import Model
 
 
 @documented_explanation
