@@ -11,6 +11,7 @@
 #ifndef XDCC_MULTILABEL_VECTORISED_H_
 #define XDCC_MULTILABEL_VECTORISED_H_
 
+#include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t
 
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && \
@@ -26,5 +27,13 @@ typedef std::int32_t Int8 __attribute__((vector_size(32)));
 typedef float Float8 __attribute__((vector_size(32)));
 typedef float Float4 __attribute__((vector_size(16)));
 typedef double Double4 __attribute__((vector_size(32)));
+
+/** @brief Begin to fetch memory that is going to be read. */
+inline __attribute__((always_inline)) void Prefetch(void const* begin, std::size_t n_bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  for (std::size_t at = 0; at < n_bytes; at += kCacheLine) {
+    __builtin_prefetch(static_cast<char const*>(begin) + at);
+  }
+}
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_VECTORISED_H_

@@ -52,10 +52,10 @@ struct CategoryKey {
   float unit{0.0f}, square{0.0f};
   std::uint32_t n_rows{0};
 
-  /** @brief How far the key is off at most, all but surely: rows' integers by half a unit each. */
+  /** @brief How far the key is off at most, all but surely: rows' integers by a unit each. */
   [[nodiscard]] float Error() const {
     auto const n = static_cast<float>(n_rows);
-    return 1e-6f * size + std::min(0.5f * n * unit, 4.0f * std::sqrt(n * square));
+    return 1e-6f * size + std::min(n * unit, 4.0f * std::sqrt(n * square));
   }
 };
 
@@ -124,7 +124,7 @@ inline void SumCategories(ClusterNode const& node, CategoryBuffer* buffer) {
   for (auto const& chunk : node.cluster->rows.Chunks()) {
     auto const add = ListSumOfWidth(chunk.width);
     auto const size = 2 * chunk.width;
-    auto const* values = node.cluster->rows.Values(chunk);
+    auto const values = node.cluster->rows.Values(chunk);
     for (auto const& list : buffer->lists) {
       add(list.first, list.n, values, buffer->Sums(chunk, list.first_slot));
       if (list.HasRest(node.n_rows)) {

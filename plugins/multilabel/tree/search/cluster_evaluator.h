@@ -48,6 +48,7 @@
 #include "../data/gradient_matrix.h"                      // for GradientMatrix
 #include "cluster_node.h"        // for ClusterNode, ClusterParam, RootLists
 #include "cluster_scan.h"        // for MakeListRanges, MakeBinRanges, ScoreSplits
+#include "cluster_units.h"       // for ClusterUnits, SizesOf
 #include "evaluator.h"           // for NodeStats, Split
 #include "integer_histogram.h"   // for BinSortBuffer, IntegerHistogram
 #include "row_cluster.h"         // for RowCluster
@@ -472,14 +473,19 @@ class ClusterEvaluator {
   std::shared_ptr<Cluster> MakeCluster(GradientMatrix const& gradients, Request const& request,
                                        std::vector<bst_idx_t> global_rows, bool has_lists,
                                        std::int32_t n_threads) {
-    auto sums = AbsoluteSums(n_threads, gradients, global_rows);
+    auto sizes = SizesOf(n_threads, gradients, global_rows);
     if (is_shared_) {
-      this->SumOverWorkers(&sums);
+      this->SumOverWorkers(&sizes.sums);
+      collective::SafeColl(collective::Allreduce(
+          ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
     }
-    auto memory = cluster_memory_.Take(2 * gradients.NumLabels() * global_rows.size());
+    bool const has_many = request.stats->n_active >= ClusterUnits::kFewRows;
+    ClusterUnits const units{sizes, has_many && param_.reg.lambda > 0.0};
+    auto const n_integers = (units.is_packed ? 1 : 2) * gradients.NumLabels() * global_rows.size();
+    auto memory = cluster_memory_.Take(n_integers);
     auto cluster =
         std::make_shared<Cluster>(Cluster{RowCluster{n_threads, gradients, std::move(global_rows),
-                                                     sums, !has_lists, std::move(memory)},
+                                                     units, !has_lists, std::move(memory)},
                                           request.stats->n_active,
                                           has_lists,
                                           {},

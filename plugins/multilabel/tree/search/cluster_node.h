@@ -216,6 +216,51 @@ inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats 
   }
 }
 
+/**
+ * @brief How far the rounding of integers moves what scores are made of, over all labels.
+ *
+ * A node with few of its cluster's rows has coarse integers, and packed ones are coarse from the
+ * beginning. An entry errs by s / sqrt(12) with a unit s, a packed one by s / 2 at most (standard
+ * deviations), and n_L of them by e, three times this times sqrt(n_L). Where a = H_L + lambda is
+ * small, so is n_L: about n a / H.
+ */
+struct NodeRounding {
+  /**
+   * @brief Sum of e^2 / (9 a).
+   *
+   * So G_L^2 / a errs by no more than 2 sqrt(9 of this) times its root, and so does G_R^2 / b.
+   */
+  double scores{0.0};
+  /** @brief Of the Hessian, with packed integers: the largest e / a. */
+  double hess{0.0};
+  /** @brief Of both children's weights, with packed integers: sum of (2 e / a)^2. */
+  double weights{0.0};
+
+  /** @param weight The node's. */
+  void AddLabel(ClusterParam const& param, RowCluster const& rows, std::size_t at, double weight,
+                double n, double hess_sum) {
+    double const lambda = param.reg.lambda;
+    double const grad_unit = rows.GradScale()[at], hess_unit = rows.HessScale()[at];
+    auto const n_per_hess = n / std::max(hess_sum, lambda);
+    if (!std::isfinite(n_per_hess)) {
+      return;
+    }
+    if (!rows.IsPacked()) {
+      scores += grad_unit * grad_unit / 12.0 * n_per_hess;
+      return;
+    }
+    auto const of_mean = weight * hess_unit;  // in G_L - m a
+    scores += (grad_unit * grad_unit + of_mean * of_mean) / 4.0 * n_per_hess;
+    if (lambda == 0.0) {
+      return;  // `ScoreError::kLeastExact` bounds these
+    }
+    // sqrt(n_L) / (lambda + n_L H / n) is largest where both terms are equal, or with one row.
+    auto const most = 1.5 * std::max(1.0 / lambda, 0.5 * std::sqrt(n_per_hess / lambda));
+    hess = std::max(hess, hess_unit * most);
+    weights += 4.0 * grad_unit * grad_unit * most * most;
+  }
+};
+
 /** @brief Derive what the scores of a node need from its sums. */
 inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
                          ClusterNode* node) {
@@ -223,32 +268,32 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   auto const n_padded = rows.PaddedLabels();
   node->mean.Assign(n_padded, 0.0f);
   node->total.Assign(n_padded, 2.0f);
-  double sum_total{0.0}, sum_absolute{0.0}, sum_rounding{0.0};
+  double sum_total{0.0}, sum_absolute{0.0};
+  NodeRounding rounding;
   for (auto const& chunk : rows.Chunks()) {
+    auto const* grad_totals = node->totals.Data() + 2 * chunk.padded_begin;
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
       auto const at = chunk.padded_begin + k;
-      double const grad = stats.sums[j], hess = stats.sums[n_labels + j];
-      double const total = hess + 2.0 * param.reg.lambda;
-      if (auto const scale = rows.GradScale()[at]; scale > 0.0f) {
-        node->mean.Data()[at] = static_cast<float>(grad / total / scale);
-        auto const n_per_hess = static_cast<double>(node->n_rows) /
-                                std::max(hess, static_cast<double>(param.reg.lambda));
-        sum_rounding += std::isfinite(n_per_hess) ? scale * scale * n_per_hess : 0.0;
-      }
+      // Of the integers, so that children's add up.
+      auto const total = static_cast<double>(grad_totals[chunk.width + k]) * rows.HessScale()[at] +
+                         2.0 * param.reg.lambda;
+      auto const mean = static_cast<double>(grad_totals[k]) / total;
       node->total.Data()[at] = static_cast<float>(total);
+      if (rows.GradScale()[at] > 0.0f) {
+        node->mean.Data()[at] = static_cast<float>(mean);
+        rounding.AddLabel(param, rows, at, mean * rows.GradScale()[at],
+                          static_cast<double>(node->n_rows), stats.sums[n_labels + j]);
+      }
+      double const grad = stats.sums[j], hess = stats.sums[n_labels + j];
       if (auto const weight_of = hess + param.reg.lambda; weight_of > 0.0) {
-        sum_total += grad * grad / total;
+        sum_total += grad * grad / (weight_of + param.reg.lambda);
         sum_absolute += std::abs(grad) / weight_of;
       }
     }
   }
   // Errors of single precision and of integers that are sums of n rounded ones. Where one row is
   // parted from n others, G - m a is small against G: that error grows with n, but it is rare.
-  // A node with few of its cluster's rows has coarse integers. With a step s, G_L of n_L rows errs
-  // by 3 s sqrt(n_L / 12) (three standard deviations), and where a is small, so is n_L: about n a /
-  // H. So G_L^2 / a errs by no more than 2 sqrt(0.75 s^2 n / H) times its root, and so does G_R^2 /
-  // b.
   auto const n = std::sqrt(static_cast<float>(node->n_rows));
   bool const is_gain =
       param.method == SplitMethod::kSumGain || param.method == SplitMethod::kMaxGain;
@@ -257,9 +302,13 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   if (param.HasReach()) {
     SetReach(param, n_labels, stats, node);
   }
+  auto const of_hess = static_cast<float>(rounding.hess);
+  auto const of_weights = is_gain ? 0.0f : static_cast<float>(std::sqrt(rounding.weights));
+  auto const of_root = static_cast<float>(std::sqrt(72.0 * rounding.scores));
+  auto const of_packed = rows.IsPacked() && is_gain ? of_root : 0.0f;
   if (rule != ScanRule::kPlain && rule != ScanRule::kMean) {
     // Children's scores as they are; a gradient that alpha all but takes away keeps alpha's error.
-    auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29);
+    auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29) + of_hess;
     auto weight = 0.0;
     if (param.reg.lambda > 0.0) {
       weight = param.reg.alpha / param.reg.lambda;
@@ -267,13 +316,15 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
       relative += 1.0f / static_cast<float>(ScoreError::kLeastExact);
     }
     auto const of_alpha = static_cast<double>(n_labels) * weight * (is_gain ? param.reg.alpha : 1);
-    node->error = {relative, relative * static_cast<float>(size + of_alpha), -stats.score};
+    node->error = {relative, relative * static_cast<float>(size + of_alpha) + of_weights,
+                   -stats.score, of_packed};
   } else if (param.method == SplitMethod::kSumGain) {
-    node->error = {1e-5f + std::min(std::ldexp(n * n, -23), std::ldexp(n, -18)), 0.0f,
-                   sum_total - stats.score, static_cast<float>(std::sqrt(6.0 * sum_rounding))};
+    node->error = {1e-5f + std::min(std::ldexp(n * n, -23), std::ldexp(n, -18)) + of_hess, 0.0f,
+                   sum_total - stats.score, of_root};
   } else {
-    auto const relative = 2e-6f + std::ldexp(n, -24);
-    node->error = {relative, relative * static_cast<float>(size), -stats.score};
+    auto const relative = 2e-6f + std::ldexp(n, -24) + of_hess;
+    node->error = {relative, relative * static_cast<float>(size) + of_weights, -stats.score,
+                   of_packed};
   }
 }
 

@@ -347,7 +347,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     };
     for (auto const& splits : buffer->single_blocks) {
       auto of_sums = view;
-      of_sums.rows = node.sums[splits.block].Of(chunk);
+      of_sums.rows = {node.sums[splits.block].Of(chunk), false};
       scan({buffer->single_sums.data() + splits.begin, 1,
             static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
            of_sums, output(splits.begin));
@@ -355,9 +355,10 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       if (ranges[r].direction == Direction::kCategories) {
         auto& categories = buffer->categories;
-        view.rows = categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot);
+        view.rows = {categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot),
+                     false};
       } else if (!node.histograms.empty()) {
-        view.rows = node.histograms[ranges[r].block].sums.Sums(chunk);
+        view.rows = {node.histograms[ranges[r].block].sums.Sums(chunk), false};
       } else {
         view.rows = rows.Values(chunk);
       }

@@ -147,7 +147,7 @@ class ClusterSearch : public SplitSearch {
     }
     collective::SafeColl(
         collective::GlobalSum(ctx_, linalg::MakeVec(counts.data(), counts.size())));
-    CHECK_LT(counts.back(), 0x1p31) << "There are too many rows.";
+    CHECK_LT(counts.back(), 0x1p30) << "There are too many rows.";
     default_bins_ = FindDefaultBins(first->cut, counts, counts.back());
     is_shared_ = rows_.NumPages() > 1 || collective::IsDistributed();
     return first;

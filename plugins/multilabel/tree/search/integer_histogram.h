@@ -16,8 +16,9 @@
 #include <utility>     // for move
 #include <vector>      // for vector
 
-#include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8
+#include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8, Prefetch
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
+#include "list_scan.h"          // for RowValues, kPackedShift, kPackedMask
 #include "row_cluster.h"        // for RowCluster, LabelChunk, ForEachBin
 #include "xgboost/base.h"       // for bst_idx_t
 #include "xgboost/span.h"       // for Span
@@ -28,33 +29,52 @@ namespace xgboost::multilabel {
  *
  * A bin's rows are added up in registers: half the work of adding each of them to memory.
  *
+ * @param rows   The rows, and `kRowsAhead` more that are not added.
  * @param counts Number of rows in each bin. [n_bins]
  */
 template <int kVectors>
 XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
                                                std::uint32_t const* counts, std::size_t n_bins,
-                                               std::int32_t const* values, std::int32_t* out) {
+                                               RowValues values, std::int32_t* out) {
+  constexpr std::size_t kWidth = 8 * kVectors;
   for (std::size_t b = 0; b < n_bins; ++b) {
     auto const* end = rows + counts[b];
     if (rows == end) {
       continue;
     }
-    auto* bin = reinterpret_cast<Int8*>(out + b * (8ul * kVectors));
-    Int8 sums[kVectors];
-#pragma GCC unroll 4
+    auto* bin = reinterpret_cast<Int8*>(out + b * 2 * kWidth);
+    Int8 grad[kVectors], hess[kVectors];
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      sums[v] = bin[v];
+      grad[v] = bin[v];
+      hess[v] = bin[kVectors + v];
     }
-    for (; rows != end; ++rows) {
-      auto const* row = reinterpret_cast<Int8 const*>(values + *rows * (8ul * kVectors));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        sums[v] += row[v];
+    if (values.is_packed) {
+      for (; rows != end; ++rows) {
+        auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * kWidth);
+        Prefetch(values.data + rows[kRowsAhead] * kWidth, 4 * kWidth);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          Int8 const both = row[v];
+          grad[v] += both >> kPackedShift;
+          hess[v] += both & kPackedMask;
+        }
+      }
+    } else {
+      for (; rows != end; ++rows) {
+        auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth);
+        Prefetch(values.data + rows[kRowsAhead] * 2 * kWidth, 8 * kWidth);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) {
+          grad[v] += row[v];
+          hess[v] += row[kVectors + v];
+        }
       }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      bin[v] = sums[v];
+      bin[v] = grad[v];
+      bin[kVectors + v] = hess[v];
     }
   }
 }
@@ -117,12 +137,12 @@ class IntegerHistogram {
       for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
       next.resize(counts.size());
       std::exclusive_scan(counts.cbegin(), counts.cend(), next.begin(), 0u);
-      sorted.resize(next.back() + counts.back());
+      sorted.resize(next.back() + counts.back() + kRowsAhead);
       for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
       std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
                      std::plus<>{});
       for (auto const& chunk : cluster.Chunks()) {
-        auto const add = chunk.width == 8 ? &AddSortedToBins<2> : &AddSortedToBins<4>;
+        auto const add = chunk.width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
         add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
       }
     }

@@ -53,14 +53,33 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   Float8 const alpha = zero + chunk.alpha, max_step = zero + chunk.max_step;
   Float8 const least = zero + std::numeric_limits<float>::min() * 1e6f;  // instead of 0
   std::uint32_t n_candidates{0};
+  auto const* const rows = chunk.rows.data;
+  bool const is_packed = chunk.rows.is_packed;
+  std::size_t const row_size = is_packed ? kWidth : 2 * kWidth;
   auto const* it = range.first;
   ListEntry entry = *it;
   for (std::uint32_t i = 1; i <= range.n; ++i) {
-    auto const* row = reinterpret_cast<Int8 const*>(chunk.rows + (entry & kRowMask) * (2 * kWidth));
+    auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * row_size);
+    auto const* ahead = rows;
+    if (i + kRowsAhead <= range.n) {
+      auto const entry_ahead = it[range.step * static_cast<std::ptrdiff_t>(kRowsAhead)];
+      ahead += (entry_ahead & kRowMask) * row_size;
+    }
+    if (is_packed) {
+      Prefetch(ahead, 4 * kWidth);
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      grad[v] += row[v];
-      hess[v] += row[kVectors + v];
+      for (int v = 0; v < kVectors; ++v) {
+        Int8 const both = row[v];
+        grad[v] += both >> kPackedShift;
+        hess[v] += both & kPackedMask;
+      }
+    } else {
+      Prefetch(ahead, 8 * kWidth);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        grad[v] += row[v];
+        hess[v] += row[kVectors + v];
+      }
     }
     ListEntry next;
     if (i < range.n) {
@@ -266,25 +285,39 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
 
 /** @brief Add up the rows of each bin of a list. */
 template <int kVectors>
-XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
+XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValues rows,
                                 std::int32_t* out) {
-  Int8 sums[kVectors]{};
+  Int8 grad[kVectors]{}, hess[kVectors]{};
+  std::size_t const row_size = rows.is_packed ? 8 * kVectors : 16 * kVectors;
   for (std::size_t i = 0; i < n; ++i) {
-    auto const* row =
-        reinterpret_cast<Int8 const*>(rows + (entries[i] & kRowMask) * (8 * kVectors));
-#pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) {
-      sums[v] += row[v];
+    auto const* row = reinterpret_cast<Int8 const*>(rows.data + (entries[i] & kRowMask) * row_size);
+    if (i + kRowsAhead < n) {
+      Prefetch(rows.data + (entries[i + kRowsAhead] & kRowMask) * row_size, 4 * row_size);
+    }
+    if (rows.is_packed) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        Int8 const both = row[v];
+        grad[v] += both >> kPackedShift;
+        hess[v] += both & kPackedMask;
+      }
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        grad[v] += row[v];
+        hess[v] += row[kVectors + v];
+      }
     }
     if (i + 1 < n && (entries[i] ^ entries[i + 1]) >> kBinShift == 0) {
       continue;
     }
-#pragma GCC unroll 16
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      reinterpret_cast<Int8*>(out)[v] = sums[v];
-      sums[v] = Int8{};
+      reinterpret_cast<Int8*>(out)[v] = grad[v];
+      reinterpret_cast<Int8*>(out)[kVectors + v] = hess[v];
+      grad[v] = hess[v] = Int8{};
     }
-    out += 8 * kVectors;
+    out += 16 * kVectors;
   }
 }
 
@@ -330,13 +363,13 @@ ListScanFn ListScanOfRule(ScanRule rule, std::size_t width) {
 ListSumFn ListSumOfWidth(std::size_t width) {
   switch (width) {
     case 8:
-      return &SumList<2>;
+      return &SumList<1>;
     case 16:
-      return &SumList<4>;
+      return &SumList<2>;
     case 24:
-      return &SumList<6>;
+      return &SumList<3>;
     case 32:
-      return &SumList<8>;
+      return &SumList<4>;
     default:
       LOG(FATAL) << "Unreachable";
       return nullptr;

@@ -73,10 +73,25 @@ struct ReachBits {
   static constexpr std::int32_t kInDoubt = 4;
 };
 
+/** @brief A packed integer has the gradient above these bits, and the Hessian, never below 0, in
+ * them. */
+constexpr int kPackedShift = 16;
+constexpr std::int32_t kPackedMask = (1 << kPackedShift) - 1;
+
+/** @brief Gradients and Hessians of rows in one chunk of labels, as integers. */
+struct RowValues {
+  /** @brief Gradients, then Hessians. [n_rows, 2 * width]; packed, both in one. [n_rows, width] */
+  std::int32_t const* data;
+  bool is_packed;
+};
+
+/** @brief So many rows ahead of its sum a loop fetches a row: they lie anywhere in memory. */
+constexpr std::size_t kRowsAhead = 16;
+
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
 struct ChunkView {
-  /** @brief Gradients, then Hessians, of each row of the cluster. [n_rows, 2 * width] */
-  std::int32_t const* rows;
+  /** @brief Of each row of the cluster. */
+  RowValues rows;
   /** @brief Sums over the node, gradients then Hessians. [2 * width] */
   std::int32_t const* totals;
   float const* grad_scale;
@@ -113,10 +128,10 @@ struct ScanOutput {
 /**
  * @brief Add up the rows of each bin of a list, for a chunk of `width` labels.
  *
- * @param rows Gradients and Hessians of each row of the cluster. [n_rows, 2 * width]
+ * @param rows Of the cluster.
  * @param out  The sums of one bin after the other. [number of bins in the list, 2 * width]
  */
-using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, std::int32_t const* rows,
+using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, RowValues rows,
                            std::int32_t* out);
 ListSumFn ListSumOfWidth(std::size_t width);
 

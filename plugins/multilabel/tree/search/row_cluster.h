@@ -2,12 +2,11 @@
  * @brief The rows of a node, numbered from 0, with their gradients as integers: a *cluster*.
  *
  * Descendants of the node work on the cluster's rows. For
- * each label that carries a gradient there, gradients and Hessians are scaled by powers of two so
- * that the sum of absolute values is below 2^30, and rounded to integers: sums are exact, whatever
- * their order, and the rounding is 2^-31 of that sum for an entry. Other labels are left out.
+ * each label that carries a gradient there, gradients and Hessians are rounded to integers
+ * (`cluster_units.h`): sums are exact, whatever their order. Other labels are left out.
  *
- * Several workers scale alike, by the sums over all of their rows, and so may add up their
- * integers. Rounding adds at most 1/2 for a row: with fewer than 2^31 rows no sum reaches 2^31.
+ * Several workers have the same units, by the sums over all of their rows, and so may add up their
+ * integers. Rounding adds at most 1 for a row: with fewer than 2^30 rows no sum reaches 2^31.
  *
  * Labels stand in chunks of at most 32 (16 for histograms), padded to the width of vectors. A chunk
  * holds all rows before the next chunk begins.
@@ -15,20 +14,19 @@
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
 #define XDCC_MULTILABEL_ROW_CLUSTER_H_
 
-#include <algorithm>   // for fill_n, min, transform
-#include <cmath>       // for abs, ilogb, ldexp
-#include <cstddef>     // for size_t
-#include <cstdint>     // for int32_t, uint32_t
-#include <functional>  // for plus
-#include <utility>     // for move
-#include <vector>      // for vector
+#include <algorithm>  // for min
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint32_t
+#include <utility>    // for move
+#include <vector>     // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "../data/aligned_array.h"                   // for AlignedArray
 #include "../data/bin_index.h"                       // for BinIndex, FeatureBlock
 #include "../data/gradient_matrix.h"                 // for GradientMatrix
-#include "list_scan.h"                               // for ChunkView
+#include "cluster_units.h"                           // for ClusterUnits, kClusterRun
+#include "list_scan.h"                               // for RowValues
 #include "xgboost/base.h"                            // for bst_idx_t
 
 namespace xgboost::multilabel {
@@ -45,12 +43,12 @@ class RowCluster {
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows, all with a gradient.
-   * @param sums   `AbsoluteSums` of the rows, on all workers.
+   * @param units  Of the rows on all workers.
    * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
   RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
-             std::vector<double> const& sums, bool narrow, AlignedArray<std::int32_t> memory);
+             ClusterUnits const& units, bool narrow, AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kWide = 32, kNarrow = 16;
   /** @brief Take the room back. */
@@ -65,10 +63,10 @@ class RowCluster {
   [[nodiscard]] std::vector<LabelChunk> const& Chunks() const { return chunks_; }
   /** @brief Number of labels with paddings. */
   [[nodiscard]] std::size_t PaddedLabels() const { return n_padded_; }
-  /** @brief Gradients, then Hessians, of each row. [n_rows, 2 * width] */
-  [[nodiscard]] std::int32_t const* Values(LabelChunk const& chunk) const {
-    return values_.Data() + 2 * chunk.padded_begin * rows_.size();
+  [[nodiscard]] RowValues Values(LabelChunk const& chunk) const {
+    return {values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size(), is_packed_};
   }
+  [[nodiscard]] bool IsPacked() const { return is_packed_; }
   /** @brief What an integer counts, by padded label; 0 for paddings. */
   [[nodiscard]] float const* GradScale() const { return grad_scale_.Data(); }
   [[nodiscard]] float const* HessScale() const { return hess_scale_.Data(); }
@@ -84,7 +82,11 @@ class RowCluster {
     return kWide;
   }
 
+  /** @brief Number of integers of 32 bits for a row's label. */
+  [[nodiscard]] std::size_t Lanes() const { return is_packed_ ? 1 : 2; }
+
   std::vector<bst_idx_t> rows_;
+  bool is_packed_;
   std::vector<std::uint32_t> labels_;
   std::vector<LabelChunk> chunks_;
   std::size_t n_padded_{0};
@@ -92,19 +94,8 @@ class RowCluster {
   AlignedArray<float> grad_scale_, hess_scale_;
 };
 
-/** @brief Sums of absolute values over rows. [n_rows, width] -> [width] */
-XDCC_TARGET_CLONES static void SumAbsolute(GradientView gradients, bst_idx_t const* rows,
-                                           std::size_t n_rows, double* out) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    float const* row = gradients.values + rows[i] * gradients.width;
-    for (std::size_t k = 0; k < gradients.width; ++k) {
-      out[k] += std::abs(row[k]);
-    }
-  }
-}
-
-/** @brief Scale and round one chunk of labels. */
-XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const* rows,
+/** @brief Round one chunk of labels to 32 bits. */
+XDCC_TARGET_CLONES static void RoundRows(GradientView gradients, bst_idx_t const* rows,
                                          std::size_t n_rows, std::uint32_t const* labels,
                                          LabelChunk chunk, float const* grad_factor,
                                          float const* hess_factor, std::int32_t* out) {
@@ -129,50 +120,81 @@ XDCC_TARGET_CLONES static void ScaleRows(GradientView gradients, bst_idx_t const
   }
 }
 
-/** @brief Sum of rows of one chunk. [n_rows, 2 * width] -> [2 * width] */
-XDCC_TARGET_CLONES static void SumClusterRows(std::int32_t const* values, std::size_t width,
+/**
+ * @brief Round one chunk of labels to 16 bits, up or down by the row and the label.
+ *
+ * @param shifts By label of the chunk, below 1.
+ */
+XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const* rows,
+                                        std::size_t n_rows, std::uint32_t const* labels,
+                                        LabelChunk chunk, float const* grad_factor,
+                                        float const* hess_factor, float const* shifts,
+                                        std::int32_t* out) {
+  constexpr float kLowest = 1 << ClusterUnits::kGradBits, kMost = (1 << 16) - 1;
+  auto const n_labels = gradients.width / 2;
+  bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
+  for (std::size_t i = 0; i < n_rows; ++i, out += chunk.width) {
+    float const* grad = gradients.values + rows[i] * gradients.width;
+    float const* hess = grad + n_labels;
+    if (together) {
+      grad += labels[0];
+      hess += labels[0];
+    }
+    // Multiples of the golden ratio, without their whole part.
+    float const of_row =
+        static_cast<float>((static_cast<std::uint32_t>(rows[i]) * 2654435769u) >> 8) * 0x1p-24f;
+    for (std::size_t j = 0; j < chunk.n_labels; ++j) {
+      auto const from = together ? j : labels[j];
+      float const sum = of_row + shifts[j], shift = sum - (sum < 1.0f ? 0.0f : 1.0f);
+      float const g = grad[from] * grad_factor[j] + kLowest + shift;  // positive: cut, not rounded
+      float const h = hess[from] * hess_factor[j] + shift;
+      auto const high = static_cast<std::int32_t>(g < kMost ? g : kMost) - (1 << 15);
+      auto const low = static_cast<std::int32_t>(h < kMost ? h : kMost);
+      out[j] = high * (1 << 16) + low;
+    }
+    for (auto j = chunk.n_labels; j < chunk.width; ++j) {
+      out[j] = 0;
+    }
+  }
+}
+
+/** @brief Sum of rows of one chunk, gradients and Hessians. [n_rows, ...] -> [2 * width] */
+XDCC_TARGET_CLONES static void SumClusterRows(RowValues values, std::size_t width,
                                               std::uint32_t const* rows, std::size_t n_rows,
                                               std::int32_t* out) {
+  if (values.is_packed) {
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      auto const* row = values.data + rows[i] * width;
+      if (i + kRowsAhead < n_rows) {
+        Prefetch(values.data + rows[i + kRowsAhead] * width, 4 * width);
+      }
+      for (std::size_t k = 0; k < width; ++k) {
+        out[k] += row[k] >> kPackedShift;
+        out[width + k] += row[k] & kPackedMask;
+      }
+    }
+    return;
+  }
   for (std::size_t i = 0; i < n_rows; ++i) {
-    auto const* row = values + rows[i] * 2 * width;
+    auto const* row = values.data + rows[i] * 2 * width;
+    if (i + kRowsAhead < n_rows) {
+      Prefetch(values.data + rows[i + kRowsAhead] * 2 * width, 8 * width);
+    }
     for (std::size_t k = 0; k < 2 * width; ++k) {
       out[k] += row[k];
     }
   }
 }
 
-/** @brief Number of rows that a thread takes at a time. */
-inline constexpr std::size_t kClusterRun = 1024;
-
-/**
- * @brief Sums of absolute values over rows, gradients then Hessians. [2 * n_labels]
- *
- * They are exact (see `gradient_matrix.h`), in any order.
- */
-inline std::vector<double> AbsoluteSums(std::int32_t n_threads, GradientMatrix const& gradients,
-                                        std::vector<bst_idx_t> const& rows) {
-  std::size_t const n_runs = (rows.size() + kClusterRun - 1) / kClusterRun;
-  std::vector<std::vector<double>> parts(n_threads, std::vector<double>(gradients.Width()));
-  common::ParallelFor(n_runs, n_threads, [&](auto run) {
-    auto const begin = run * kClusterRun;
-    SumAbsolute(gradients.View(), rows.data() + begin, std::min(kClusterRun, rows.size() - begin),
-                parts[n_threads == 1 ? 0 : omp_get_thread_num()].data());
-  });
-  auto& sums = parts.front();
-  for (std::size_t t = 1; t < parts.size(); ++t) {
-    std::transform(sums.cbegin(), sums.cend(), parts[t].cbegin(), sums.begin(), std::plus<>{});
-  }
-  return sums;
-}
-
 inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
-                              std::vector<bst_idx_t> rows, std::vector<double> const& sums,
-                              bool narrow, AlignedArray<std::int32_t> memory)
-    : rows_{std::move(rows)}, values_{std::move(memory)} {
+                              std::vector<bst_idx_t> rows, ClusterUnits const& units, bool narrow,
+                              AlignedArray<std::int32_t> memory)
+    : rows_{std::move(rows)}, is_packed_{units.is_packed}, values_{std::move(memory)} {
   auto const n_labels = gradients.NumLabels();
+  auto const *grad_factors = units.factors.data(), *hess_factors = grad_factors + n_labels;
   std::size_t const n_runs = (rows_.size() + kClusterRun - 1) / kClusterRun;
   for (std::size_t j = 0; j < n_labels; ++j) {
-    if (sums[j] != 0.0 || sums[n_labels + j] != 0.0) {
+    if (grad_factors[j] != 0.0f || hess_factors[j] != 0.0f) {
       labels_.push_back(static_cast<std::uint32_t>(j));
     }
   }
@@ -184,29 +206,35 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     chunks_.push_back(chunk);
   }
 
-  values_.Resize(2 * n_padded_ * rows_.size());
+  values_.Resize(this->Lanes() * n_padded_ * rows_.size());
   grad_scale_.Assign(n_padded_, 0.0f);
   hess_scale_.Assign(n_padded_, 0.0f);
-  auto factor = [](double sum) {  // a float, and so is its inverse
-    return sum > 0.0 ? static_cast<float>(std::ldexp(1.0, std::min(29 - std::ilogb(sum), 120)))
-                     : 0.0f;
-  };
   for (auto const& chunk : chunks_) {
     std::vector<float> grad_factor(chunk.n_labels), hess_factor(chunk.n_labels);
+    std::vector<float> shifts(chunk.n_labels);
     for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = labels_[chunk.begin + k];
-      grad_factor[k] = factor(sums[j]);
-      hess_factor[k] = factor(sums[n_labels + j]);
+      grad_factor[k] = grad_factors[j];
+      hess_factor[k] = hess_factors[j];
+      shifts[k] = static_cast<float>((j * 3242174889u) >> 8) * 0x1p-24f;
       auto scale = [](float f) { return f > 0.0f ? 1.0f / f : 0.0f; };
       grad_scale_.Data()[chunk.padded_begin + k] = scale(grad_factor[k]);
       hess_scale_.Data()[chunk.padded_begin + k] = scale(hess_factor[k]);
     }
-    auto* out = values_.Data() + 2 * chunk.padded_begin * rows_.size();
+    auto* out = values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size();
     common::ParallelFor(n_runs, n_threads, [&](auto run) {
       auto const begin = run * kClusterRun;
-      ScaleRows(gradients.View(), rows_.data() + begin, std::min(kClusterRun, rows_.size() - begin),
-                labels_.data() + chunk.begin, chunk, grad_factor.data(), hess_factor.data(),
-                out + begin * 2 * chunk.width);
+      auto const* of_run = rows_.data() + begin;
+      auto const n = std::min(kClusterRun, rows_.size() - begin);
+      auto* to = out + begin * this->Lanes() * chunk.width;
+      auto const* labels = labels_.data() + chunk.begin;
+      if (is_packed_) {
+        PackRows(gradients.View(), of_run, n, labels, chunk, grad_factor.data(), hess_factor.data(),
+                 shifts.data(), to);
+      } else {
+        RoundRows(gradients.View(), of_run, n, labels, chunk, grad_factor.data(),
+                  hess_factor.data(), to);
+      }
     });
   }
 }
