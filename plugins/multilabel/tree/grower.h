@@ -33,6 +33,7 @@
 #include "../../../src/tree/driver.h"         // for Driver
 #include "../../../src/tree/param.h"          // for TrainParam
 #include "../param/param.h"                   // for MultiLabelTrainParam
+#include "data/aligned_array.h"               // for AlignedArray
 #include "leaf_values.h"                      // for LabelGradients
 #include "node_features.h"                    // for AllowedFeatures
 #include "search/cluster_search.h"            // for ClusterSearch
@@ -68,7 +69,7 @@ struct Workspace {
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, of_leaves;
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
-  std::vector<float> probabilities;
+  AlignedArray<float> probabilities;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,

@@ -13,7 +13,7 @@
 namespace xgboost::multilabel {
 XDCC_TARGET_CLONES void AddDerived(DerivedRows const& rows, double grad_shift, double hess_shift,
                                    double* __restrict grads, double* __restrict hessians) {
-  constexpr std::size_t kLanes = 8, kColumns = 256, kRows = DerivedRows::kRows, kLine = 16;
+  constexpr std::size_t kLanes = 8, kColumns = 128, kRows = DerivedRows::kRows, kLine = 16;
   // Two loops: compilers convert plain arrays to double precision better than vectors.
   alignas(64) float grad_of[kRows][kColumns], hess_of[kRows][kColumns];
   for (std::size_t begin = 0; begin < rows.n_labels; begin += kColumns) {

@@ -22,6 +22,7 @@
 #include "../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4, ...
+#include "data/aligned_array.h"                   // for AlignedArray
 #include "data/gradient_matrix.h"                 // for kNotFinite
 #include "sketch_random.h"                        // for SketchRandom
 #include "xgboost/logging.h"                      // for CHECK
@@ -336,7 +337,7 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
 
 GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
                                linalg::MatrixView<float const> margins,
-                               std::vector<float>* probabilities,
+                               AlignedArray<float>* probabilities,
                                linalg::Matrix<GradientPair>* out) const {
   // Combined while they are in cache; a thread takes several such runs at a time.
   constexpr std::size_t kTogether = 4096, kRuns = 16;
@@ -347,7 +348,7 @@ GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
   auto* combined = out->Data()->HostPointer();
-  probabilities->resize(n_rows * n + kLabels);
+  probabilities->Resize(n_rows * n + kLabels);
   std::vector<float> columns(2 * k * n_padded_);  // C and its squares, apart
   for (std::size_t c = 0; c < coefficients_.size(); ++c) {
     auto const d = c / (2 * n_padded_), j = c % (2 * n_padded_);
@@ -368,7 +369,7 @@ GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
     };
     for (auto i = begin; i < end; i += n_together) {
       auto const n_here = std::min(n_together, end - i);
-      auto* rows = probabilities->data() + i * n;
+      auto* rows = probabilities->Data() + i * n;
       loss.Probabilities(margins.Values().data(), i, i + n_here, rows);
       combine(rows, i, n_here - 1);
       // What stands behind the last row is perhaps being written.

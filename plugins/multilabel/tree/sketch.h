@@ -33,6 +33,7 @@
 
 #include "../objective/logistic_loss.h"  // for LogisticLoss
 #include "../param/param.h"              // for MultiLabelTrainParam
+#include "data/aligned_array.h"          // for AlignedArray
 #include "leaf_values.h"                 // for GradientBounds
 #include "xgboost/base.h"                // for GradientPair
 #include "xgboost/context.h"             // for Context
@@ -85,7 +86,8 @@ class Sketch {
    * @param probabilities Set to signed ones, and paddings behind; see `logistic_loss.h`.
    */
   GradientBounds Project(Context const* ctx, LogisticLoss const& loss,
-                         linalg::MatrixView<float const> margins, std::vector<float>* probabilities,
+                         linalg::MatrixView<float const> margins,
+                         AlignedArray<float>* probabilities,
                          linalg::Matrix<GradientPair>* out) const;
 
  private:

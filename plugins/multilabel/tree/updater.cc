@@ -188,7 +188,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
           sketch.Project(ctx_, loss, margins, &probabilities, &workspace_.combined.front());
       std::vector<PlannedTree> planned;
       planned.push_back(
-          {i, labels, {loss, probabilities.data(), bounds}, this->DrawColumns(param, p_fmat)});
+          {i, labels, {loss, probabilities.Data(), bounds}, this->DrawColumns(param, p_fmat)});
       this->Grow(param, p_fmat, &planned, out_position, trees);
     }
   }

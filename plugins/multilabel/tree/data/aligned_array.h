@@ -6,12 +6,29 @@
 
 #include <algorithm>  // for fill_n, min_element
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t
+#include <cstdint>    // for int32_t, uintptr_t
 #include <mutex>      // for lock_guard, mutex
 #include <utility>    // for move
 #include <vector>     // for vector
 
+#if defined(__linux__)
+#include <sys/mman.h>  // for madvise
+#endif
+
 namespace xgboost::multilabel {
+/** @brief Ask for large pages, where there are such: their addresses are found faster. */
+inline void AskForLargePages(void* memory, std::size_t n_bytes) {
+#if defined(__linux__)
+  constexpr std::size_t kLargePage = std::size_t{1} << 21;
+  auto const address = reinterpret_cast<std::uintptr_t>(memory);
+  auto const begin = (address + kLargePage - 1) / kLargePage * kLargePage;
+  auto const end = (address + n_bytes) / kLargePage * kLargePage;
+  if (begin < end) {
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // no more than a hint
+  }
+#endif
+}
+
 /** @brief An array of numbers that begins at a cache line. */
 template <typename T>
 class AlignedArray {
@@ -32,6 +49,8 @@ class AlignedArray {
     auto const n_lines = (n + kPerLine - 1) / kPerLine;
     if (n_lines > lines_.capacity()) {
       lines_.clear();  // nothing to copy
+      lines_.reserve(n_lines);
+      AskForLargePages(lines_.data(), n_lines * sizeof(Line));
     }
     lines_.resize(n_lines);
   }
