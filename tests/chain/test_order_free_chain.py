@@ -340,7 +340,7 @@ def test_bad_rows_to_read(model) -> None:
         model.predict(X_NEW, known=np.full(Y_NEW.shape, 2))
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[100, 99\]"):
         model.log_prob(X_NEW, Y_NEW[:99])
-    with pytest.raises(ValueError, match=r"known has shape \(100,\), but in fit it had two dimensions"):
+    with pytest.raises(ValueError, match=r"known has shape \(100,\), but in fit it had two"):
         model.predict(X_NEW, known=Y_NEW[:, 0])
     with pytest.raises(ValueError, match=r"known has 3 labels"):
         model.sample(X_NEW, known=Y_NEW[:, :3])

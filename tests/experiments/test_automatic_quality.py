@@ -45,3 +45,13 @@ def test_the_table_of_the_page():
     assert sorted(rows) == sorted(
         re.findall(r"^\| (?!data|---).*±.*\|$|^\| mean .*\|$", text, re.M)
     )
+
+
+@pytest.mark.usefixtures("flags_data")
+def test_the_cost_on_a_small_data_set(run_script):
+    done = run_script("benchmarks/automatic_cost.py", "--data", "flags")
+    assert done.returncode == 0, done.stderr
+    head, line = csv.reader(done.stdout.splitlines())
+    assert head == ["data", "subset_accuracy", "example_f1", "chain"]
+    assert line[0] == "flags"
+    assert all(0 < float(seconds) < 100 for seconds in line[1:])
