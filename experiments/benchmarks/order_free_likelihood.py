@@ -140,7 +140,7 @@ def measure(name: str, seed: int) -> tuple[list[Any], dict[str, Floats]]:
 
 
 def draw(of_data: dict[str, dict[str, Floats]], file: Path) -> None:
-    """Draw a reliability diagram for each data set; a larger point has more entries."""
+    """Draw a reliability diagram for each data set."""
     n_columns = min(5, len(of_data))
     n_rows = -(-len(of_data) // n_columns)
     figure, axes = plt.subplots(
@@ -155,11 +155,8 @@ def draw(of_data: dict[str, dict[str, Floats]], file: Path) -> None:
     for ax, (name, models) in zip(axes.flat, of_data.items(), strict=False):
         ax.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
         for model, bins in models.items():
-            predicted, observed, entries = bins.T
-            ax.plot(predicted, observed, color=COLOURS[model], linewidth=0.8)
-            size = 4 + 40 * np.sqrt(entries / entries.sum())
             error = f"{model}, {calibration_error(bins):.3f}"
-            ax.scatter(predicted, observed, size, color=COLOURS[model], label=error)
+            ax.plot(*bins.T[:2], color=COLOURS[model], linewidth=0.8, marker=".", label=error)
         ax.set_title(name, fontsize=9)
         ax.legend(fontsize=6, loc="upper left", frameon=False)
     for ax in axes.flat[len(of_data) :]:
