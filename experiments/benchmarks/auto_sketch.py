@@ -176,7 +176,7 @@ def catboost(parts: Parts, seed: int) -> Iterator[Round]:
         yield Round(seconds * (i + 1) / 400, (margins[0], margins[1]))
 
 
-def gains_of_halving(name: str, n_draws: int, depth: int) -> list[float]:
+def gains_of_halving(name: str, n_draws: int) -> list[float]:
     """By how many percent of its hidden log-loss the race finds half of the first size better."""
     X, Y = load_training_rows(name, 0)
     X, Y = (np.asarray(z.toarray() if hasattr(z, "toarray") else z, np.float32) for z in (X, Y))
@@ -186,7 +186,6 @@ def gains_of_halving(name: str, n_draws: int, depth: int) -> list[float]:
         params = {
             "objective": "multilabel:logistic",
             "sketch_size": 1,
-            "max_depth": depth,
             "max_bin": BINS,
             "seed": seed,
             "nthread": 1,
@@ -258,11 +257,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--output", type=Path, help="JSON lines, added to")
     parser.add_argument("--race", type=int, metavar="N", help="print what N races say, and end")
-    parser.add_argument("--depth", type=int, default=DEPTH, help="of the race's trees")
     arguments = parser.parse_args()
     if arguments.race:
         for name in arguments.data:
-            gains = gains_of_halving(name, arguments.race, arguments.depth)
+            gains = gains_of_halving(name, arguments.race)
             print(f"| {name} | {' '.join(f'{gain:.1f}' for gain in gains)} |", flush=True)
         return
     if arguments.output is None:

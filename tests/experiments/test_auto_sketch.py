@@ -25,7 +25,7 @@ def test_auto_sketch(run_script, tmp_path):
 
 def test_race(run_script):
     run = ("benchmarks/auto_sketch.py", "flags", "independent-1500x40x8", "--race", 2)
-    done = run_script(*run, "--depth", 4)
+    done = run_script(*run)
     assert done.returncode == 0, done.stderr
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
     assert [name for name, _ in rows] == ["flags", "independent-1500x40x8"]

@@ -23,6 +23,7 @@
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
+#include <memory>      // for shared_ptr
 #include <numeric>     // for accumulate
 #include <utility>     // for move
 #include <vector>      // for vector
@@ -101,8 +102,13 @@ class TreeGrower {
    */
   void Grow(linalg::MatrixView<GradientPair const> gpair, bool is_sketch, DMatrix* p_fmat,
             HostDeviceVector<bst_node_t>* out_position, RegTree* p_tree) {
-    TreeData const data{gpair, p_fmat};
     auto const& info = p_fmat->Info();
+    TreeData data{gpair, p_fmat};
+    std::shared_ptr<HostDeviceVector<bst_feature_t>> columns;
+    if (param_.colsample_bylevel == 1.0f && param_.colsample_bynode == 1.0f) {
+      columns = columns_.GetFeatureSet(ctx_, 0);  // of all nodes
+      data.columns = columns->ConstHostSpan();
+    }
     n_targets_ = gpair.Shape(1);
     n_features_ = info.num_col_;
     stats_.clear();

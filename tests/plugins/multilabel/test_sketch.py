@@ -224,6 +224,17 @@ def test_number_of_threads(kind, params):
         assert booster.save_raw("json") == one
 
 
+@pytest.mark.parametrize("max_bin", [16, 1000])
+@pytest.mark.parametrize("columns", [0.75, 0.5, 0.1])
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_a_tree(kind, columns, max_bin):
+    X, Y = make_data(kind, n_rows=900, n_features=40)
+    params = {"sketch_size": 1, "colsample_bytree": columns, "max_bin": max_bin, "seed": 3}
+    fast = dump(X, Y, **params)
+    assert splits_of(fast) == splits_of(dump(X, Y, **params, **GENERAL))
+    assert fast == dump(X, Y, **params, nthread=3)
+
+
 @pytest.mark.parametrize(
     "params",
     [

@@ -5,7 +5,8 @@
 
 #include <algorithm>  // for count_if, fill, fill_n, max, max_element, sort
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint8_t
+#include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+#include <cstring>    // for memcpy
 #include <numeric>    // for accumulate, partial_sum
 #include <tuple>      // for make_tuple
 #include <vector>     // for vector
@@ -45,7 +46,7 @@ void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) 
   };
   std::vector<DenseFeature> dense;
   std::vector<SparseFeature> lists;
-  slot_of_bin_.assign(page.cut.TotalBins(), -1);
+  lists_->slot_of_bin.assign(page.cut.TotalBins(), -1);
   for (bst_feature_t f = 0; f < page.Features(); ++f) {
     auto const begin = counts.cbegin() + ptrs[f], end = counts.cbegin() + ptrs[f + 1];
     auto const n_present = std::accumulate(begin, end, std::int64_t{0});
@@ -63,29 +64,29 @@ void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) 
     }
     // What a dense feature costs is that its bins are scored with those of seven others.
     if (n_bins == 1 && n_stored <= n_rows / 2) {
-      sparse_.push_back(as_sparse);
+      lists_->features.push_back(as_sparse);
     } else if (n_stored <= n_rows / 10) {
       lists.push_back(as_sparse);
     } else {
       dense.push_back({f, n_present < n_rows, static_cast<std::uint32_t>(end - begin)});
     }
   }
-  n_singles_ = sparse_.size();
-  sparse_.insert(sparse_.cend(), lists.cbegin(), lists.cend());
-  slot_ptr_.push_back(0);
-  for (std::size_t i = 0; i < sparse_.size(); ++i) {
-    auto& feature = sparse_[i];
+  lists_->n_singles = lists_->features.size();
+  lists_->features.insert(lists_->features.cend(), lists.cbegin(), lists.cend());
+  lists_->slot_ptr.push_back(0);
+  for (std::size_t i = 0; i < lists_->features.size(); ++i) {
+    auto& feature = lists_->features[i];
     places_[feature.feature] = {Kind::kSparse, static_cast<std::uint32_t>(i)};
-    feature.begin = static_cast<std::uint32_t>(slot_bin_.size());
+    feature.begin = static_cast<std::uint32_t>(lists_->slot_bin.size());
     for (auto bin = ptrs[feature.feature]; bin < ptrs[feature.feature + 1]; ++bin) {
       auto const within = static_cast<bst_bin_t>(bin - ptrs[feature.feature]);
       if (within != feature.default_bin && counts[bin] > 0) {
-        slot_of_bin_[bin] = static_cast<std::int32_t>(slot_bin_.size());
-        slot_bin_.push_back(within);
-        slot_ptr_.push_back(slot_ptr_.back() + page.hit_count[bin]);
+        lists_->slot_of_bin[bin] = static_cast<std::int32_t>(lists_->slot_bin.size());
+        lists_->slot_bin.push_back(within);
+        lists_->slot_ptr.push_back(lists_->slot_ptr.back() + page.hit_count[bin]);
       }
     }
-    feature.end = static_cast<std::uint32_t>(slot_bin_.size());
+    feature.end = static_cast<std::uint32_t>(lists_->slot_bin.size());
   }
 
   // Features with as many bins share a block.
@@ -106,9 +107,83 @@ void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) 
   }
   for (auto& block : blocks_) {
     block.n_slots += block.has_missing;
+    is_wide_ = is_wide_ || block.n_slots > 256;
+  }
+  this->SetFirstSlots();
+}
+
+void DirectionIndex::SetFirstSlots() {
+  n_block_slots_ = 0;
+  for (auto& block : blocks_) {
     block.first_slot = n_block_slots_;
     n_block_slots_ += block.n_slots;
-    is_wide_ = is_wide_ || block.n_slots > 256;
+  }
+}
+
+void DirectionIndex::TakeBlocks(Context const* ctx, DirectionIndex const& that,
+                                std::vector<std::uint8_t> const& allowed) {
+  n_rows_ = that.n_rows_;
+  lists_ = that.lists_;
+  is_wide_ = that.is_wide_;
+  places_ = that.places_;
+  blocks_.clear();
+  std::vector<std::uint32_t> kept;  // places in the other index
+  for (std::uint32_t at = 0; at < that.blocks_.size() * kLanes; ++at) {
+    auto const& from = that.blocks_[at / kLanes];
+    auto const f = from.features[at % kLanes];
+    if (f == kNoFeature) {
+      continue;
+    }
+    if (!allowed[f]) {
+      places_[f] = {};
+      continue;
+    }
+    if (kept.size() % kLanes == 0) {
+      blocks_.emplace_back();
+      std::fill_n(blocks_.back().features, kLanes, bst_feature_t{kNoFeature});
+    }
+    auto& block = blocks_.back();
+    block.features[kept.size() % kLanes] = f;
+    block.has_missing = block.has_missing || from.has_missing;
+    block.n_slots = std::max(block.n_slots, from.n_slots - from.has_missing);
+    places_[f].at = static_cast<std::uint32_t>(kept.size());
+    kept.push_back(at);
+  }
+  for (auto& block : blocks_) {
+    block.n_slots += block.has_missing;
+  }
+  this->SetFirstSlots();
+  auto copy = [&](auto type) {
+    using SlotT = decltype(type);
+    constexpr std::size_t kRun = 256;  // rows that a thread takes at a time
+    bins_.Resize(blocks_.size() * kLanes * n_rows_ * sizeof(SlotT));
+    common::ParallelFor((n_rows_ + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
+      auto const begin = r * kRun, end = std::min(n_rows_, begin + kRun);
+      for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        SlotT const* from[kLanes];
+        std::size_t strides[kLanes];
+        SlotT shift[kLanes];
+        auto const n_lanes = std::min(kLanes, kept.size() - b * kLanes);
+        for (std::size_t l = 0; l < kLanes; ++l) {  // a lane without a feature is like the first
+          auto const at = kept[b * kLanes + (l < n_lanes ? l : 0)];
+          from[l] = that.Slots<SlotT>(at / kLanes) + at % kLanes;
+          strides[l] = that.Stride(at / kLanes);
+          shift[l] = blocks_[b].has_missing - that.blocks_[at / kLanes].has_missing;
+        }
+        auto* to = const_cast<SlotT*>(this->Slots<SlotT>(b));
+        auto const stride = this->Stride(b);
+        for (auto i = begin; i < end; ++i) {
+          for (std::size_t l = 0; l < kLanes; ++l) {
+            to[i * stride + l] = static_cast<SlotT>(from[l][i * strides[l]] + shift[l]);
+          }
+        }
+      }
+    });
+  };
+  if (is_wide_) {
+    copy(std::uint16_t{});
+  } else {
+    copy(std::uint8_t{});
   }
 }
 
@@ -125,11 +200,26 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
       std::fill(feature_of_bin.begin() + ptrs[f], feature_of_bin.begin() + ptrs[f + 1], f);
     }
   }
-  /** Call fn(feature, bin) for each entry of a row. */
-  auto for_each = [&](std::size_t row, auto&& fn) {
+  std::vector<bst_feature_t> in_blocks, in_slots;
+  std::vector<SlotT*> lanes(page.Features(), nullptr);
+  std::vector<std::size_t> strides(page.Features(), 0);
+  std::vector<std::uint32_t> firsts(page.Features(), 0);
+  for (bst_feature_t f = 0; f < page.Features(); ++f) {
+    if (places_[f].kind == Kind::kSparse) {
+      in_slots.push_back(f);
+    } else if (places_[f].kind == Kind::kDense) {
+      auto const b = places_[f].at / kLanes;
+      in_blocks.push_back(f);
+      lanes[f] = const_cast<SlotT*>(this->Slots<SlotT>(b)) + places_[f].at % kLanes;
+      strides[f] = this->Stride(b);
+      firsts[f] = ptrs[f] - blocks_[b].has_missing;
+    }
+  }
+  /** Call fn(feature, bin) for a row's entries of some features, or, if sparse, for all. */
+  auto for_each = [&](std::size_t row, std::vector<bst_feature_t> const& features, auto&& fn) {
     if (is_dense) {
       auto const* bins = index + row * page.Features();
-      for (bst_feature_t f = 0; f < page.Features(); ++f) {
+      for (auto f : features) {
         fn(f, ptrs[f] + bins[f]);
       }
     } else {
@@ -138,47 +228,65 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
       }
     }
   };
-  if (!blocks_.empty()) {
-    std::vector<SlotT*> lanes(page.Features(), nullptr);
-    std::vector<std::size_t> strides(page.Features(), 0);
-    std::vector<std::uint32_t> firsts(page.Features(), 0);
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        if (auto const f = blocks_[b].features[l]; f != kNoFeature) {
-          lanes[f] = const_cast<SlotT*>(this->Slots<SlotT>(b)) + l;
-          strides[f] = this->Stride(b);
-          firsts[f] = ptrs[f] - blocks_[b].has_missing;
-        }
+  common::ParallelFor(blocks_.empty() ? 0 : n_rows_, ctx->Threads(), [&](auto i) {
+    for_each(i, in_blocks, [&](auto f, auto bin) {
+      if (lanes[f]) {
+        lanes[f][i * strides[f]] = static_cast<SlotT>(bin - firsts[f]);
       }
-    }
-    common::ParallelFor(n_rows_, ctx->Threads(), [&](auto i) {
-      for_each(i, [&](auto f, auto bin) {
-        if (lanes[f]) {
-          lanes[f][i * strides[f]] = static_cast<SlotT>(bin - firsts[f]);
-        }
-      });
     });
-  }
-  if (sparse_.empty()) {
+  });
+  if (lists_->features.empty()) {
     return;
   }
-  slot_rows_.resize(slot_ptr_.back());
-  row_slots_.resize(slot_ptr_.back());
-  row_ptr_.assign(n_rows_ + 1, 0);
-  auto next = slot_ptr_;
-  for (std::size_t i = 0; i < n_rows_; ++i) {
-    for_each(i, [&](auto, auto bin) {
-      if (auto const slot = slot_of_bin_[bin]; slot >= 0) {
-        slot_rows_[next[slot]++] = static_cast<std::uint32_t>(i);
-        ++row_ptr_[i + 1];
+  lists_->slot_rows.resize(lists_->slot_ptr.back());
+  lists_->row_slots.resize(lists_->slot_ptr.back());
+  lists_->row_ptr.assign(n_rows_ + 1, 0);
+  auto next = lists_->slot_ptr;
+  auto store = [&](std::size_t row, std::uint32_t bin) {
+    if (auto const slot = lists_->slot_of_bin[bin]; slot >= 0) {
+      lists_->slot_rows[next[slot]++] = static_cast<std::uint32_t>(row);
+      ++lists_->row_ptr[row + 1];
+    }
+  };
+  if (is_dense && sizeof(BinT) == 1) {
+    // Nearly all bins are those that are not stored: eight are passed over at a time.
+    constexpr std::size_t kTogether = sizeof(std::uint64_t);
+    auto const n_words = page.Features() / kTogether;
+    std::vector<std::uint64_t> others(n_words), stored(n_words);
+    std::vector<bst_feature_t> rest;
+    for (auto f : in_slots) {
+      if (f >= n_words * kTogether) {
+        rest.push_back(f);
+        continue;
       }
-    });
+      reinterpret_cast<std::uint8_t*>(others.data())[f] =
+          static_cast<std::uint8_t>(lists_->features[places_[f].at].default_bin);
+      reinterpret_cast<std::uint8_t*>(stored.data())[f] = 0xff;
+    }
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      auto const* bins = index + i * page.Features();
+      for (std::size_t w = 0; w < n_words; ++w) {
+        std::uint64_t word;
+        std::memcpy(&word, bins + w * kTogether, sizeof(word));
+        if (((word ^ others[w]) & stored[w]) == 0) {
+          continue;
+        }
+        for (auto f = w * kTogether; f < (w + 1) * kTogether; ++f) {
+          store(i, ptrs[f] + bins[f]);
+        }
+      }
+      for_each(i, rest, [&](auto, auto bin) { store(i, bin); });
+    }
+  } else {
+    for (std::size_t i = 0; i < n_rows_; ++i) {
+      for_each(i, in_slots, [&](auto, auto bin) { store(i, bin); });
+    }
   }
-  std::partial_sum(row_ptr_.cbegin(), row_ptr_.cend(), row_ptr_.begin());
-  next.assign(row_ptr_.cbegin(), row_ptr_.cend());
-  for (std::size_t slot = 0; slot < slot_bin_.size(); ++slot) {
-    for (auto e = slot_ptr_[slot]; e < slot_ptr_[slot + 1]; ++e) {
-      row_slots_[next[slot_rows_[e]]++] = static_cast<std::uint32_t>(slot);
+  std::partial_sum(lists_->row_ptr.cbegin(), lists_->row_ptr.cend(), lists_->row_ptr.begin());
+  next.assign(lists_->row_ptr.cbegin(), lists_->row_ptr.cend());
+  for (std::size_t slot = 0; slot < lists_->slot_bin.size(); ++slot) {
+    for (auto e = lists_->slot_ptr[slot]; e < lists_->slot_ptr[slot + 1]; ++e) {
+      lists_->row_slots[next[lists_->slot_rows[e]]++] = static_cast<std::uint32_t>(slot);
     }
   }
 }

@@ -17,6 +17,7 @@
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t, uint32_t, uint8_t
 #include <limits>   // for numeric_limits
+#include <memory>   // for make_shared, shared_ptr
 #include <vector>   // for vector
 
 #include "../../../../src/data/gradient_index.h"  // for GHistIndexMatrix
@@ -57,7 +58,15 @@ class DirectionIndex {
   };
   static constexpr bst_bin_t kMissing = -1;
 
+  DirectionIndex() = default;
   DirectionIndex(Context const* ctx, GHistIndexMatrix const& page);
+  /**
+   * @brief Become another index with fewer features in blocks; lists are shared.
+   *
+   * @param allowed By feature: whether a dense one is kept.
+   */
+  void TakeBlocks(Context const* ctx, DirectionIndex const& that,
+                  std::vector<std::uint8_t> const& allowed);
 
   [[nodiscard]] std::size_t NumRows() const { return n_rows_; }
   [[nodiscard]] Place const& PlaceOf(bst_feature_t f) const { return places_[f]; }
@@ -79,36 +88,43 @@ class DirectionIndex {
     return kLanes * (blocks_.size() - begin < kChunkBlocks ? blocks_.size() - begin : kChunkBlocks);
   }
 
-  [[nodiscard]] std::vector<SparseFeature> const& Sparse() const { return sparse_; }
+  [[nodiscard]] std::vector<SparseFeature> const& Sparse() const { return lists_->features; }
   /** @brief Number of slots of all sparse features, and of those that have one slot. */
-  [[nodiscard]] std::size_t NumSlots() const { return slot_bin_.size(); }
-  [[nodiscard]] std::size_t NumSingles() const { return n_singles_; }
+  [[nodiscard]] std::size_t NumSlots() const { return lists_->slot_bin.size(); }
+  [[nodiscard]] std::size_t NumSingles() const { return lists_->n_singles; }
   /** @brief Bin of a slot, counted from the feature's first. */
-  [[nodiscard]] bst_bin_t Bin(std::size_t slot) const { return slot_bin_[slot]; }
+  [[nodiscard]] bst_bin_t Bin(std::size_t slot) const { return lists_->slot_bin[slot]; }
   /** @brief A row's slots are [RowSlots()[RowPtr()[row]], RowSlots()[RowPtr()[row + 1]]). */
-  [[nodiscard]] std::size_t const* RowPtr() const { return row_ptr_.data(); }
-  [[nodiscard]] std::uint32_t const* RowSlots() const { return row_slots_.data(); }
-  [[nodiscard]] std::size_t const* SlotPtr() const { return slot_ptr_.data(); }
-  [[nodiscard]] std::uint32_t const* SlotRows() const { return slot_rows_.data(); }
+  [[nodiscard]] std::size_t const* RowPtr() const { return lists_->row_ptr.data(); }
+  [[nodiscard]] std::uint32_t const* RowSlots() const { return lists_->row_slots.data(); }
+  [[nodiscard]] std::size_t const* SlotPtr() const { return lists_->slot_ptr.data(); }
+  [[nodiscard]] std::uint32_t const* SlotRows() const { return lists_->slot_rows.data(); }
 
  private:
+  /** @brief The features of which few rows are stored. */
+  struct Lists {
+    std::vector<SparseFeature> features;
+    std::size_t n_singles{0};
+    std::vector<bst_bin_t> slot_bin;
+    std::vector<std::int32_t> slot_of_bin;  // by bin of the page; -1: not stored
+    std::vector<std::size_t> row_ptr, slot_ptr;
+    std::vector<std::uint32_t> row_slots, slot_rows;
+  };
+
   void Classify(Context const* ctx, GHistIndexMatrix const& page);
   template <typename BinT, typename SlotT>
   void ReadRows(Context const* ctx, GHistIndexMatrix const& page);
+  /** @brief Say where the histogram of each block begins. */
+  void SetFirstSlots();
 
-  std::size_t n_rows_;
+  std::size_t n_rows_{0};
   std::vector<Place> places_;  // by feature
   std::vector<Block> blocks_;
   std::size_t n_block_slots_{0};
   bool is_wide_{false};
   AlignedArray<std::uint8_t> bins_;  // or two bytes each
 
-  std::vector<SparseFeature> sparse_;
-  std::size_t n_singles_{0};
-  std::vector<bst_bin_t> slot_bin_;
-  std::vector<std::int32_t> slot_of_bin_;  // by bin of the page; -1: not stored
-  std::vector<std::size_t> row_ptr_, slot_ptr_;
-  std::vector<std::uint32_t> row_slots_, slot_rows_;
+  std::shared_ptr<Lists> lists_{std::make_shared<Lists>()};
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_DIRECTION_INDEX_H_

@@ -16,6 +16,7 @@
 #include "../../../../src/data/gradient_index.h"    // for GHistIndexMatrix
 #include "../../../../src/tree/sample_position.h"   // for SamplePosition
 #include "../data/direction_index.h"                // for DirectionIndex
+#include "../node_features.h"                       // for AllowedFeatures
 #include "direction_search.h"                       // for DirectionSearch
 #include "split_search.h"                           // for SplitSearch
 #include "xgboost/data.h"                           // for DMatrix
@@ -60,7 +61,15 @@ class SketchSearch : public SplitSearch {
     ctx_ = ctx;
     page_ =
         given_page_ ? std::exchange(given_page_, nullptr) : this->Index(ctx, rules, data.p_fmat);
-    search_.Reset(ctx, index_.get(), data.gpair,
+    auto const* index = index_.get();
+    auto const n_features = data.p_fmat->Info().num_col_;
+    if (!data.columns.empty() && data.columns.size() <= n_features / 4 * 3) {
+      // Blocks of the tree's columns are read in each node, and copied once.
+      columns_.TakeBlocks(ctx, *index_,
+                          AllowedFeatures(data.columns, n_features, nullptr, RegTree::kRoot));
+      index = &columns_;
+    }
+    search_.Reset(ctx, index, data.gpair,
                   {rules.reg.lambda, rules.reg.min_child_weight, rules.MaxBytes()});
   }
 
@@ -118,6 +127,8 @@ class SketchSearch : public SplitSearch {
   std::shared_ptr<GHistIndexMatrix const> given_page_;
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
   std::shared_ptr<DirectionIndex const> index_;
+  /** @brief The same with a tree's columns only. */
+  DirectionIndex columns_;
   DirectionSearch search_;
 };
 }  // namespace xgboost::multilabel

@@ -50,6 +50,8 @@ struct TreeData {
   /** @brief Gradients after masks and sampling. [n_rows, n_targets] */
   linalg::MatrixView<GradientPair const> gpair;
   DMatrix* p_fmat;
+  /** @brief The only features that any node may be split on; empty: not known. */
+  common::Span<bst_feature_t const> columns{};
 };
 
 /** @brief A node to evaluate. */
