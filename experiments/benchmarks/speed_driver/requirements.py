@@ -195,11 +195,11 @@ def _of_the_end(ours: str) -> list[Requirement]:
 
 
 def _of_scale() -> list[Requirement]:
-    delicious = Cell("many_labels", "to quality", "delicious", 2, "sketched")
+    delicious = Cell("many_labels", "to quality", "delicious", 2, "deep")
     one_pass = Cell("pass", "rounds", "delicious", 1, "sketched")
     found = [
         Requirement(
-            "Delicious to .0615, two threads, wall (one direction)",
+            "Delicious to .0615, two threads, wall (two directions, depth 10)",
             6,
             (Comparison("delicious", delicious, None, "wall_seconds"),),
             max,

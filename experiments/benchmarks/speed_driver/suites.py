@@ -150,7 +150,7 @@ SUITES = {
     "many_labels": Suite(
         f"Delicious to {DELICIOUS_TARGET}",
         ("delicious",),
-        OURS,
+        (*OURS, "deep"),
         ("to quality",),
         "published split",
         threads=(1, 2),

@@ -10,12 +10,13 @@
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
-#include <algorithm>  // for find_if, max, min
+#include <algorithm>  // for max, min
 #include <array>      // for array
-#include <atomic>     // for atomic
 #include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
+#include <cstring>    // for memcpy
+#include <memory>     // for make_shared, shared_ptr
 #include <string>     // for string
 #include <utility>    // for move
 #include <vector>     // for vector
@@ -28,21 +29,43 @@
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
 #include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
 #include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
-#include "logistic.h"                                 // for ApplyLogistic, LogisticGradients
+#include "../vectorised.h"                            // for XDCC_TARGET_CLONES, Float8, Int8
+#include "logistic.h"                                 // for ApplyLogistic
+#include "logistic_loss.h"                            // for LogisticLoss, OffersLogisticLoss
 #include "xgboost/base.h"                             // for Args, GradientPair, bst_target_t
 #include "xgboost/context.h"                          // for Context
 #include "xgboost/data.h"                             // for MetaInfo
 #include "xgboost/host_device_vector.h"               // for HostDeviceVector
 #include "xgboost/json.h"                             // for Json
 #include "xgboost/linalg.h"                           // for Matrix, Vector
-#include "xgboost/logging.h"                          // for CHECK, LOG
+#include "xgboost/logging.h"                          // for CHECK
 #include "xgboost/task.h"                             // for ObjInfo
 
 namespace xgboost::multilabel {
 namespace {
 using Loss = obj::LogisticRegression;
 
-class MultiLabelLogistic : public ObjFunction {
+/** @brief Gradients of one weight's worth of signed probabilities. */
+XDCC_TARGET_CLONES void ToGradients(float const* probabilities, std::size_t n, float weight,
+                                    float positive_weight, GradientPair* out) {
+  constexpr std::size_t kLanes = 8;
+  auto* pairs = reinterpret_cast<float*>(out);
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    auto const n_here = std::min(kLanes, n - j);
+    Float8 p{};
+    std::memcpy(&p, probabilities + j, n_here == kLanes ? sizeof(p) : n_here * sizeof(float));
+    XDCC_GRADIENTS(p, is_positive, grad, hess)
+    Float8 const w = is_positive ? Float8{} + positive_weight : Float8{} + weight;
+    grad *= w;
+    hess *= w;
+    Float8 const mixed[2]{__builtin_shufflevector(grad, hess, 0, 8, 1, 9, 2, 10, 3, 11),
+                          __builtin_shufflevector(grad, hess, 4, 12, 5, 13, 6, 14, 7, 15)};
+    std::memcpy(pairs + 2 * j, mixed,
+                n_here == kLanes ? sizeof(mixed) : 2 * n_here * sizeof(float));
+  }
+}
+
+class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
  public:
   /**
    * @param name Name under which the objective is registered.
@@ -75,50 +98,42 @@ class MultiLabelLogistic : public ObjFunction {
 
   void GetGradient(HostDeviceVector<float> const& preds, MetaInfo const& info, std::int32_t,
                    linalg::Matrix<GradientPair>* out_gpair) override {
-    obj::CheckInitInputs(info);
-    CHECK_EQ(info.labels.Size(), preds.Size())
-        << "The labels are " << info.labels.Shape(0) << " x " << info.labels.Shape(1)
-        << ", which does not fit the number of predictions.";
-    auto const n_labels = this->Targets(info);
+    auto const loss = this->MakeLoss(info);
+    loss.CheckSize(preds.Size());
+    auto const n_labels = loss.n_labels;
     out_gpair->SetDevice(DeviceOrd::CPU());
     out_gpair->Reshape(info.num_row_, n_labels);
     auto* gpair = out_gpair->Data()->HostPointer();
     auto const* margins = preds.ConstHostPointer();
-    auto const* labels = info.labels.Data()->ConstHostPointer();
-    common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
-    auto const positive = loss_param_.scale_pos_weight;
     label_weights_.Check(n_labels);
 
-    // Rows of different weights are done one by one, others in runs.
-    std::size_t const n_rows = info.num_row_, run = weights.Empty() ? kRun : 1;
-    std::atomic<bool> valid{true};
-    common::ParallelFor((n_rows + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
-      auto const end = std::min(n_rows, (r + 1) * kRun);
-      for (std::size_t i = r * kRun; i < end; i += run) {
-        auto const at = i * n_labels;
-        auto const w = weights[i];
-        if (!LogisticGradients(margins + at, labels + at, (std::min(i + run, end) - i) * n_labels,
-                               w, w * positive, gpair + at)) {
-          valid = false;
-        }
+    std::size_t const n_rows = info.num_row_,
+                      n_together = std::max<std::size_t>(1, kRun / n_labels);
+    common::ParallelFor((n_rows + n_together - 1) / n_together, ctx_->Threads(), [&](auto r) {
+      auto const begin = r * n_together, end = std::min(n_rows, begin + n_together);
+      std::vector<float> probabilities((end - begin) * n_labels);
+      loss.Probabilities(margins, begin, end, probabilities.data());
+      // Rows of different weights are done one by one, others together.
+      std::size_t const run = loss.weights.Empty() ? end - begin : 1;
+      for (auto i = begin; i < end; i += run) {
+        ToGradients(probabilities.data() + (i - begin) * n_labels, run * n_labels, loss.weights[i],
+                    loss.weights[i] * loss.positive_weight, gpair + i * n_labels);
       }
-      if (!label_weights_.Empty()) {
-        for (std::size_t i = r * kRun; i < end; ++i) {
-          for (bst_target_t j = 0; j < n_labels; ++j) {
-            auto const is_positive = labels[i * n_labels + j] == 1.0f;
-            gpair[i * n_labels + j] *=
-                label_weights_.OfLabel(j) * (is_positive ? label_weights_.OfPositive(j) : 1.0f);
-          }
+      for (auto i = label_weights_.Empty() ? end : begin; i < end; ++i) {
+        for (std::size_t j = 0; j < n_labels; ++j) {
+          auto const is_positive = loss.labels[i * n_labels + j] == 1.0f;
+          gpair[i * n_labels + j] *=
+              label_weights_.OfLabel(j) * (is_positive ? label_weights_.OfPositive(j) : 1.0f);
         }
       }
     });
-    if (!valid) {
-      auto const* end = labels + n_rows * n_labels;
-      auto const* bad = std::find_if(
-          labels, end, [](float y) { return !std::isnan(y) && y != 0.0f && y != 1.0f; });
-      LOG(FATAL) << "A label of `" << name_ << "` is 0, 1, or NaN where it is unknown; row "
-                 << (bad - labels) / n_labels << " holds another value.";
+  }
+
+  [[nodiscard]] std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const override {
+    if (label_features_.HasLabelFeatures() || !label_weights_.Empty()) {
+      return nullptr;
     }
+    return std::make_shared<LogisticLoss const>(this->MakeLoss(info));
   }
 
   [[nodiscard]] char const* DefaultEvalMetric() const override { return "logloss"; }
@@ -197,8 +212,18 @@ class MultiLabelLogistic : public ObjFunction {
   }
 
  private:
-  /** @brief Number of rows, or of predictions, that a thread takes at a time. */
-  static constexpr std::size_t kRun = 1024;
+  /** @brief Number of entries that a thread takes at a time. */
+  static constexpr std::size_t kRun = 4096;
+
+  [[nodiscard]] LogisticLoss MakeLoss(MetaInfo const& info) const {
+    obj::CheckInitInputs(info);
+    return {name_,
+            info.labels.Data()->ConstHostPointer(),
+            common::OptionalWeights{info.weights_.ConstHostSpan()},
+            loss_param_.scale_pos_weight,
+            info.labels.Shape(0),
+            this->Targets(info)};
+  }
 
   void ToProbability(HostDeviceVector<float>* io_preds) const {
     auto& preds = io_preds->HostVector();

@@ -33,7 +33,7 @@
 #include "../../../src/tree/driver.h"         // for Driver
 #include "../../../src/tree/param.h"          // for TrainParam
 #include "../param/param.h"                   // for MultiLabelTrainParam
-#include "leaf_values.h"                      // for GradientBounds
+#include "leaf_values.h"                      // for LabelGradients
 #include "node_features.h"                    // for AllowedFeatures
 #include "search/cluster_search.h"            // for ClusterSearch
 #include "search/sketch_search.h"             // for SketchSearch
@@ -68,6 +68,7 @@ struct Workspace {
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, of_leaves;
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
+  std::vector<float> probabilities;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
@@ -122,8 +123,8 @@ class TreeGrower {
     for (auto to_apply = driver.Pop(); !to_apply.empty(); to_apply = driver.Pop()) {
       std::vector<AppliedSplit> applied;
       std::vector<ExpandEntry> children;
+      this->ApplySplits(to_apply, p_tree);
       for (auto& entry : to_apply) {
-        this->ApplySplit(entry, p_tree);
         auto const left = p_tree->LeftChild(entry.nid), right = p_tree->RightChild(entry.nid);
         if (driver.IsChildValid(entry)) {
           children.emplace_back(left, entry.depth + 1, entry.nid);
@@ -144,12 +145,12 @@ class TreeGrower {
   /**
    * @brief Give the leaves of the tree that was grown last values for some labels.
    *
-   * @param gpair  Gradients of these labels, with these bounds. [n_rows, n_labels]
-   * @param labels Other labels have the value 0.
+   * @param gradients Of these labels.
+   * @param labels    Other labels have the value 0.
    */
-  void SetLeafValues(linalg::MatrixView<GradientPair const> gpair, GradientBounds const& bounds,
-                     std::vector<std::uint32_t> const& labels, RegTree* p_tree) const {
-    auto [leaves, sums] = search_->SumOverLeaves(gpair, bounds);
+  void SetLeafValues(LabelGradients const& gradients, std::vector<std::uint32_t> const& labels,
+                     RegTree* p_tree) const {
+    auto [leaves, sums] = search_->SumOverLeaves(gradients);
     std::size_t const n_all_labels = p_tree->NumTargets();
     std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
     for (std::size_t l = 0; l < leaves.size(); ++l) {
@@ -202,41 +203,55 @@ class TreeGrower {
     return std::accumulate(sums.cbegin() + n_targets_, sums.cend(), 0.0);
   }
 
-  void ApplySplit(ExpandEntry const& entry, RegTree* p_tree) {
-    auto const& split = entry.split;
-    auto const left_sums = std::move(stats_[entry.nid].left_sums);
-    auto const& parent_sums = stats_[entry.nid].sums;
-    std::vector<double> right_sums(left_sums.size());
-    std::transform(parent_sums.cbegin(), parent_sums.cend(), left_sums.cbegin(), right_sums.begin(),
-                   std::minus<>{});
-
-    auto const base_weight = this->Weights(parent_sums);
-    auto const left_weight = this->Weights(left_sums);
-    auto const right_weight = this->Weights(right_sums);
-    auto const left_hess = this->SumHess(left_sums);
-    auto const right_hess = this->SumHess(right_sums);
+  /** @brief Split nodes: a level's at once, since each growth of the tree's arrays costs. */
+  void ApplySplits(std::vector<ExpandEntry> const& entries, RegTree* p_tree) {
+    struct Children {
+      std::vector<double> left_sums, right_sums;
+      std::vector<float> base_weight, left_weight, right_weight;
+    };
+    std::vector<Children> children(entries.size());
     auto const eta = param_.learning_rate;
-    if (p_tree->IsMultiTarget()) {
-      tree::ExpandBatch batch{eta};
-      batch.Push(entry.nid, split.feature, split.split_value, split.default_left,
-                 common::Span{base_weight}, common::Span{left_weight}, common::Span{right_weight},
-                 split.gain, left_hess, right_hess, common::Span{split.right_categories});
-      p_tree->Expand(ctx_, batch);
-    } else if (!split.right_categories.empty()) {
-      p_tree->ExpandCategorical(entry.nid, split.feature, common::Span{split.right_categories},
-                                split.default_left, base_weight.front(), eta * left_weight.front(),
-                                eta * right_weight.front(), split.gain, left_hess + right_hess,
-                                left_hess, right_hess);
-    } else {
-      p_tree->ExpandNode(entry.nid, split.feature, split.split_value, split.default_left,
-                         base_weight.front(), eta * left_weight.front(), eta * right_weight.front(),
-                         split.gain, left_hess + right_hess, left_hess, right_hess);
+    tree::ExpandBatch batch{eta};
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      auto const& split = entries[i].split;
+      auto& stats = stats_[entries[i].nid];
+      auto& [left_sums, right_sums, base_weight, left_weight, right_weight] = children[i];
+      left_sums = std::move(stats.left_sums);
+      right_sums.resize(left_sums.size());
+      std::transform(stats.sums.cbegin(), stats.sums.cend(), left_sums.cbegin(), right_sums.begin(),
+                     std::minus<>{});
+      base_weight = this->Weights(stats.sums);
+      left_weight = this->Weights(left_sums);
+      right_weight = this->Weights(right_sums);
+      auto const left_hess = this->SumHess(left_sums);
+      auto const right_hess = this->SumHess(right_sums);
+      if (p_tree->IsMultiTarget()) {
+        batch.Push(entries[i].nid, split.feature, split.split_value, split.default_left,
+                   common::Span<float const>{base_weight}, common::Span<float const>{left_weight},
+                   common::Span<float const>{right_weight}, split.gain, left_hess, right_hess,
+                   common::Span{split.right_categories});
+      } else if (!split.right_categories.empty()) {
+        p_tree->ExpandCategorical(
+            entries[i].nid, split.feature, common::Span{split.right_categories}, split.default_left,
+            base_weight.front(), eta * left_weight.front(), eta * right_weight.front(), split.gain,
+            left_hess + right_hess, left_hess, right_hess);
+      } else {
+        p_tree->ExpandNode(entries[i].nid, split.feature, split.split_value, split.default_left,
+                           base_weight.front(), eta * left_weight.front(),
+                           eta * right_weight.front(), split.gain, left_hess + right_hess,
+                           left_hess, right_hess);
+      }
     }
-    auto const left = p_tree->LeftChild(entry.nid);
-    auto const right = p_tree->RightChild(entry.nid);
-    interactions_.Split(entry.nid, split.feature, left, right);
-    this->AddNode(left, left_sums);
-    this->AddNode(right, std::move(right_sums));
+    if (batch.Size() > 0) {
+      p_tree->Expand(ctx_, batch);
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      auto const left = p_tree->LeftChild(entries[i].nid);
+      auto const right = p_tree->RightChild(entries[i].nid);
+      interactions_.Split(entries[i].nid, entries[i].split.feature, left, right);
+      this->AddNode(left, std::move(children[i].left_sums));
+      this->AddNode(right, std::move(children[i].right_sums));
+    }
   }
 
   /** @brief Find the best split of each node. */

@@ -17,6 +17,7 @@
 #include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../objective/logistic_loss.h"           // for LogisticLoss
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4
 #include "data/gradient_matrix.h"                 // for GridRounding, RangeOf, kNotFinite
 #include "xgboost/base.h"                         // for GradientPair, bst_idx_t
@@ -29,6 +30,29 @@ namespace xgboost::multilabel {
 /** @brief Largest absolute gradient and Hessian, on all workers. */
 struct GradientBounds {
   float grad{0.0f}, hess{0.0f};
+};
+
+/** @brief Gradients of a tree's labels, which its leaves' values come from. */
+struct LabelGradients {
+  /** @brief Null if they are derived. [n_rows, n_labels] */
+  GradientPair const* pairs{nullptr};
+  /** @brief Signed probabilities of a loss; see `logistic_loss.h`. */
+  float const* probabilities{nullptr};
+  LogisticLoss const* loss{nullptr};
+  std::size_t n_rows{0}, n_labels{0};
+  GradientBounds bounds;
+
+  LabelGradients(linalg::MatrixView<GradientPair const> gpair, GradientBounds bounds)
+      : pairs{gpair.Values().data()},
+        n_rows{gpair.Shape(0)},
+        n_labels{gpair.Shape(1)},
+        bounds{bounds} {}
+  LabelGradients(LogisticLoss const& loss, float const* probabilities, GradientBounds bounds)
+      : probabilities{probabilities},
+        loss{&loss},
+        n_rows{loss.n_rows},
+        n_labels{loss.n_labels},
+        bounds{bounds} {}
 };
 
 /** @brief The bounds of some gradients; an error if any is not finite. */
@@ -88,22 +112,68 @@ XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width
   }
 }
 
+/** @brief Some rows of signed probabilities. */
+struct DerivedRows {
+  static constexpr std::size_t kRows = 4;
+  /** @brief Read in whole vectors, up to seven numbers past their end. [n_labels] */
+  float const* values[kRows];
+  /** @brief Rows that are read next, as many. */
+  float const* next[kRows];
+  float weights[kRows], positive_weight;
+  std::size_t n_rows, n_labels;
+};
+/**
+ * @brief Round and add gradients that follow from signed probabilities.
+ *
+ * @param grads, hessians Of as many labels as whole vectors hold.
+ */
+void AddDerived(DerivedRows const& rows, double grad_shift, double hess_shift, double* grads,
+                double* hessians);
+
+/**
+ * @brief The same of many rows.
+ *
+ * @param out Gradients and Hessians, alternating. [2 * n_labels]
+ */
+template <typename Index>
+void AddDerived(LabelGradients const& gradients, common::Span<Index const> indices,
+                double grad_shift, double hess_shift, double* out) {
+  constexpr auto kRows = DerivedRows::kRows;
+  auto const& loss = *gradients.loss;
+  std::size_t const n = gradients.n_labels, n_padded = (n + 7) / 8 * 8;
+  std::vector<double> sums(2 * n_padded);
+  DerivedRows rows;
+  rows.positive_weight = loss.positive_weight;
+  rows.n_labels = n;
+  for (std::size_t i = 0; i < indices.size(); i += kRows) {
+    rows.n_rows = std::min(kRows, indices.size() - i);
+    for (std::size_t r = 0; r < rows.n_rows; ++r) {
+      auto const next = indices[std::min(i + kRows + r, indices.size() - 1)];
+      rows.values[r] = gradients.probabilities + indices[i + r] * n;
+      rows.next[r] = gradients.probabilities + next * n;
+      rows.weights[r] = loss.weights[indices[i + r]];
+    }
+    AddDerived(rows, grad_shift, hess_shift, sums.data(), sums.data() + n_padded);
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    out[2 * j] += sums[j];
+    out[2 * j + 1] += sums[n_padded + j];
+  }
+}
+
 /**
  * @brief Sum up all labels' gradients and Hessians, alternating, by leaf.
  *
- * @param gpair  [n_rows, n_labels]
- * @param bounds Of these values, on all workers.
  * @param leaves The rows of each leaf.
  * @return       [n_leaves, 2 * n_labels]
  */
 template <typename Index>
-std::vector<double> SumLeaves(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
-                              GradientBounds const& bounds,
+std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradients,
                               std::vector<std::vector<common::Span<Index const>>> const& leaves) {
   constexpr std::size_t kRows = 4096, kColumns = 2048;  // of a task; its sums stay in cache
-  std::size_t const width = 2 * gpair.Shape(1);
-  auto const* values = reinterpret_cast<float const*>(gpair.Values().data());
-  auto n_all_rows = static_cast<double>(gpair.Shape(0));
+  std::size_t const width = 2 * gradients.n_labels;
+  auto const& bounds = gradients.bounds;
+  auto n_all_rows = static_cast<double>(gradients.n_rows);
   collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
   auto const grad_shift = GridRounding{bounds.grad, n_all_rows}.Shift();
   auto const hess_shift = GridRounding{bounds.hess, n_all_rows}.Shift();
@@ -128,6 +198,11 @@ std::vector<double> SumLeaves(Context const* ctx, linalg::MatrixView<GradientPai
   common::ParallelFor(tasks.size(), ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
     auto& task = tasks[t];
     auto* out = task.sums.empty() ? sums.data() + task.leaf * width : task.sums.data();
+    if (!gradients.pairs) {
+      AddDerived(gradients, task.rows, grad_shift, hess_shift, out);
+      return;
+    }
+    auto const* values = reinterpret_cast<float const*>(gradients.pairs);
     for (std::size_t j = 0; j < width; j += kColumns) {
       AddRounded(values + j, width, task.rows.data(), task.rows.size(),
                  std::min(kColumns, width - j), grad_shift, hess_shift, out + j);

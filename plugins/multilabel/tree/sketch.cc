@@ -7,19 +7,20 @@
  */
 #include "sketch.h"
 
-#include <algorithm>  // for copy, copy_n, max, min, sort, stable_sort, upper_bound
+#include <algorithm>  // for all_of, copy, copy_n, max, min, sort, stable_sort, upper_bound
 #include <array>      // for array
-#include <cmath>      // for isfinite, sqrt
+#include <cmath>      // for abs, isfinite, sqrt
 #include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint32_t, uint64_t
+#include <cstdint>    // for int32_t, uint32_t, uint64_t, uint8_t
 #include <cstring>    // for memcpy
 #include <numeric>    // for iota, partial_sum
+#include <optional>   // for optional
 #include <utility>    // for move
 #include <vector>     // for vector
 
 #include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../src/collective/allreduce.h"    // for Allreduce, Op
-#include "../../../src/common/threading_utils.h"  // for ParallelFor
+#include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4, ...
 #include "data/gradient_matrix.h"                 // for kNotFinite
 #include "sketch_random.h"                        // for SketchRandom
@@ -120,6 +121,73 @@ XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::
   }
   bounds->largest = largest;
 }
+
+/** @brief Rows of signed probabilities, and their weights. */
+struct ProbabilityRows {
+  /** @brief A row is read up to `n_padded` labels, past its end. [n_rows, n_labels] */
+  float const* values;
+  std::size_t n_rows, n_labels;
+  float const* weights;  // null if all are 1
+  float positive_weight;
+};
+
+/**
+ * @brief Combine gradients that follow from signed probabilities, in the order of `CombineRows`.
+ *
+ * @param by Of coefficients [n_directions, 2, n_padded]: C and its squares.
+ */
+XDCC_TARGET_CLONES void CombineProbabilities(ProbabilityRows rows, Combination by,
+                                             GradientPair* out) {
+  constexpr std::size_t kInSingle = 8 * kLabels;
+  bool const has_weight = rows.weights || rows.positive_weight != 1.0f;
+  for (std::size_t i = 0; i < rows.n_rows; ++i) {
+    auto const weight = rows.weights ? rows.weights[i] : 1.0f;
+    auto const* row = rows.values + i * rows.n_labels;
+    for (std::size_t d = 0; d < by.n_directions; ++d) {
+      auto const* columns = by.coefficients + 2 * d * by.n_padded;
+      Double4 sum{};
+      for (std::size_t begin = 0; begin < by.n_padded; begin += kInSingle) {
+        Float8 grads{}, hessians{};
+        for (std::size_t j = begin, end = std::min(by.n_padded, begin + kInSingle); j < end;
+             j += kLabels) {
+          Float8 p, c, squares;
+          std::memcpy(&p, row + j, sizeof(p));
+          std::memcpy(&c, columns + j, sizeof(c));
+          std::memcpy(&squares, columns + by.n_padded + j, sizeof(squares));
+          XDCC_GRADIENTS(p, is_positive, grad, hess)
+          if (has_weight) {
+            Float8 const w =
+                is_positive ? Float8{} + weight * rows.positive_weight : Float8{} + weight;
+            grad *= w;
+            hess *= w;
+          }
+          grads += grad * c;
+          hessians += hess * squares;
+        }
+        Float4 halves[2];
+        std::memcpy(halves, &grads, sizeof(grads));
+        Float4 const g = halves[0] + halves[1];
+        std::memcpy(halves, &hessians, sizeof(hessians));
+        Float4 const h = halves[0] + halves[1];
+        sum += Double4{g[0], h[0], g[1], h[1]} + Double4{g[2], h[2], g[3], h[3]};
+      }
+      out[i * by.n_directions + d] =
+          GradientPair{static_cast<float>(sum[0] + sum[2]), static_cast<float>(sum[1] + sum[3])};
+    }
+  }
+}
+
+/** @brief The same bounds for all workers; an error if values are not finite on one of them. */
+GradientBounds OnAllWorkers(Context const* ctx, GradientBounds const& bounds, bool is_finite) {
+  std::array<float, 3> largest{bounds.grad, bounds.hess, 0.0f};
+  if (!is_finite) {
+    largest = {0.0f, 0.0f, 1.0f};
+  }
+  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
+                                             collective::Op::kMax));
+  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
+  return {largest[0], largest[1]};
+}
 }  // namespace
 
 std::vector<Sketch::Labels> Sketch::DrawGroups(TreeKey const& key, std::size_t n_labels,
@@ -166,7 +234,8 @@ void Sketch::GatherGroups(Context const* ctx, linalg::MatrixView<GradientPair co
 }
 
 Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
-               std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair)
+               std::vector<std::uint32_t> labels,
+               std::optional<linalg::MatrixView<GradientPair const>> gpair)
     : labels_{std::move(labels)}, n_padded_{(labels_.size() + kLabels - 1) / kLabels * kLabels} {
   std::size_t const n = labels_.size();
   std::size_t const k = param.sketch_size;
@@ -186,7 +255,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
     }
   } else if (param.sketch_method == kSampling) {
     SketchRandom const random{key.seed, key.round, key.tree, kDirections, key.group};
-    auto cumulated = SquaredNorms(ctx, gpair);
+    auto cumulated = SquaredNorms(ctx, *gpair);
     auto const norms = cumulated;
     std::partial_sum(norms.cbegin(), norms.cend(), cumulated.begin());
     auto const total = cumulated.back();
@@ -197,7 +266,7 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
       at(j, d) = total > 0.0 ? std::sqrt(total / (static_cast<double>(k) * norms[j])) : 1.0;
     }
   } else {
-    auto const norms = SquaredNorms(ctx, gpair);
+    auto const norms = SquaredNorms(ctx, *gpair);
     std::vector<std::size_t> order(n);
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -259,14 +328,64 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
       bits[l % 2] = std::max(bits[l % 2], part.largest[l]);
     }
   }
-  std::array<float, 3> largest{};  // the last: whether any value is not finite
-  std::memcpy(largest.data(), bits.data(), sizeof(bits));
-  if (!std::isfinite(largest[0]) || !std::isfinite(largest[1])) {
-    largest = {0.0f, 0.0f, 1.0f};
+  GradientBounds largest;
+  std::memcpy(&largest.grad, &bits[0], sizeof(float));
+  std::memcpy(&largest.hess, &bits[1], sizeof(float));
+  return OnAllWorkers(ctx, largest, std::isfinite(largest.grad) && std::isfinite(largest.hess));
+}
+
+GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
+                               linalg::MatrixView<float const> margins,
+                               std::vector<float>* probabilities,
+                               linalg::Matrix<GradientPair>* out) const {
+  // Combined while they are in cache; a thread takes several such runs at a time.
+  constexpr std::size_t kTogether = 4096, kRuns = 16;
+  std::size_t const n_rows = loss.n_rows, n = loss.n_labels, k = n_directions_;
+  CHECK(margins.CContiguous());
+  loss.CheckSize(margins.Size());
+  CHECK_EQ(labels_.size(), n);
+  CHECK_LT(k, n);
+  out->Reshape(n_rows, k);
+  auto* combined = out->Data()->HostPointer();
+  probabilities->resize(n_rows * n + kLabels);
+  std::vector<float> columns(2 * k * n_padded_);  // C and its squares, apart
+  for (std::size_t c = 0; c < coefficients_.size(); ++c) {
+    auto const d = c / (2 * n_padded_), j = c % (2 * n_padded_);
+    columns[(2 * d + j % 2) * n_padded_ + j / 2] = coefficients_[c];
   }
-  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
-                                             collective::Op::kMax));
-  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
-  return {largest[0], largest[1]};
+  Combination const by{columns.data(), k, n_padded_};
+  auto const* row_weights = loss.weights.Empty() ? nullptr : loss.weights.Data();
+  auto const n_together = std::max<std::size_t>(1, kTogether / n);
+  auto const n_tasks = (n_rows + kRuns * n_together - 1) / (kRuns * n_together);
+  std::vector<std::uint8_t> is_finite(n_tasks);
+  common::ParallelFor(n_tasks, ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
+    std::vector<float> last(n_padded_);
+    auto const begin = t * kRuns * n_together, end = std::min(n_rows, begin + kRuns * n_together);
+    auto combine = [&](float const* rows, std::size_t from, std::size_t n_here) {
+      CombineProbabilities(
+          {rows, n_here, n, row_weights ? row_weights + from : nullptr, loss.positive_weight}, by,
+          combined + from * k);
+    };
+    for (auto i = begin; i < end; i += n_together) {
+      auto const n_here = std::min(n_together, end - i);
+      auto* rows = probabilities->data() + i * n;
+      loss.Probabilities(margins.Values().data(), i, i + n_here, rows);
+      combine(rows, i, n_here - 1);
+      // What stands behind the last row is perhaps being written.
+      std::copy_n(rows + (n_here - 1) * n, n, last.begin());
+      combine(last.data(), i + n_here - 1, 1);
+    }
+    is_finite[t] = std::all_of(combined + begin * k, combined + end * k, [](GradientPair pair) {
+      return std::isfinite(pair.GetGrad()) && std::isfinite(pair.GetHess());
+    });
+  });
+  float weight{row_weights ? 0.0f : 1.0f};
+  for (std::size_t i = 0; i < loss.weights.Size(); ++i) {
+    weight = std::max(weight, std::abs(row_weights[i]));
+  }
+  weight *= std::max(1.0f, loss.positive_weight);
+  bool const all_finite =
+      std::all_of(is_finite.cbegin(), is_finite.cend(), [](auto here) { return here != 0; });
+  return OnAllWorkers(ctx, {weight, 0.25f * weight}, all_finite);
 }
 }  // namespace xgboost::multilabel

@@ -26,16 +26,18 @@
 #ifndef XDCC_MULTILABEL_SKETCH_H_
 #define XDCC_MULTILABEL_SKETCH_H_
 
-#include <cstddef>  // for size_t
-#include <cstdint>  // for uint32_t, uint64_t
-#include <vector>   // for vector
+#include <cstddef>   // for size_t
+#include <cstdint>   // for uint32_t, uint64_t
+#include <optional>  // for optional
+#include <vector>    // for vector
 
-#include "../param/param.h"   // for MultiLabelTrainParam
-#include "leaf_values.h"      // for GradientBounds
-#include "xgboost/base.h"     // for GradientPair
-#include "xgboost/context.h"  // for Context
-#include "xgboost/linalg.h"   // for Matrix, MatrixView
-#include "xgboost/span.h"     // for Span
+#include "../objective/logistic_loss.h"  // for LogisticLoss
+#include "../param/param.h"              // for MultiLabelTrainParam
+#include "leaf_values.h"                 // for GradientBounds
+#include "xgboost/base.h"                // for GradientPair
+#include "xgboost/context.h"             // for Context
+#include "xgboost/linalg.h"              // for Matrix, MatrixView
+#include "xgboost/span.h"                // for Span
 
 namespace xgboost::multilabel {
 /** @brief Names a tree among those of a booster. */
@@ -62,10 +64,12 @@ class Sketch {
    * @brief Draw the sketch of a tree.
    *
    * @param labels The tree's labels, ascending.
-   * @param gpair  Their gradients after masks and row sampling. [n_rows, n_labels]
+   * @param gpair  Their gradients after masks and row sampling; a projection takes none.
+   *               [n_rows, n_labels]
    */
   Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey const& key,
-         std::vector<std::uint32_t> labels, linalg::MatrixView<GradientPair const> gpair);
+         std::vector<std::uint32_t> labels,
+         std::optional<linalg::MatrixView<GradientPair const>> gpair);
 
   /**
    * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_directions]
@@ -73,6 +77,15 @@ class Sketch {
    * @return The bounds of what is combined, on all workers.
    */
   GradientBounds Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
+                         linalg::Matrix<GradientPair>* out) const;
+  /**
+   * @brief Derive gradients and combine them, of all labels.
+   *
+   * @param margins       [n_rows, n_labels]
+   * @param probabilities Set to signed ones, and paddings behind; see `logistic_loss.h`.
+   */
+  GradientBounds Project(Context const* ctx, LogisticLoss const& loss,
+                         linalg::MatrixView<float const> margins, std::vector<float>* probabilities,
                          linalg::Matrix<GradientPair>* out) const;
 
  private:

@@ -7,7 +7,7 @@
 #include <algorithm>  // for copy, min
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
-#include <memory>     // for make_unique, unique_ptr
+#include <memory>     // for make_unique, shared_ptr, unique_ptr
 #include <numeric>    // for iota
 #include <optional>   // for nullopt, optional
 #include <string>     // for string
@@ -20,13 +20,14 @@
 #include "../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../../src/tree/hist/sampler.h"            // for Sampler
 #include "../../../src/tree/param.h"                   // for TrainParam
+#include "../objective/logistic_loss.h"                // for LogisticLoss, OffersLogisticLoss
 #include "../param/param.h"                            // for MultiLabelTrainParam
-#include "adds_to_margins.h"                           // for AddsToMargins
 #include "grower.h"                                    // for TreeGrower, Workspace
-#include "leaf_values.h"                               // for BoundsOf, GradientBounds
+#include "leaf_values.h"                               // for BoundsOf, LabelGradients
 #include "margins.h"                                   // for AddToMargins, GrownTree
 #include "search/sketch_search.h"                      // for SketchSearch
 #include "sketch.h"                                    // for Sketch, TreeKey
+#include "works_on_margins.h"                          // for WorksOnMargins
 #include "xgboost/base.h"                              // for GradientPair, bst_node_t
 #include "xgboost/context.h"                           // for Context
 #include "xgboost/data.h"                              // for DMatrix
@@ -34,6 +35,7 @@
 #include "xgboost/json.h"                              // for Json
 #include "xgboost/linalg.h"                            // for Matrix, MatrixView
 #include "xgboost/logging.h"                           // for CHECK
+#include "xgboost/objective.h"                         // for ObjFunction
 #include "xgboost/task.h"                              // for ObjInfo
 #include "xgboost/tree_model.h"                        // for RegTree
 #include "xgboost/tree_updater.h"                      // for TreeUpdater
@@ -44,7 +46,7 @@ using tree::TrainParam;
 
 constexpr char kUpdaterName[] = "grow_multilabel_hist";
 
-class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
+class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
  public:
   MultiLabelHistMaker(Context const* ctx, ObjInfo const* task) : TreeUpdater{ctx}, task_{task} {
     ml_param_.Configure({});
@@ -64,71 +66,12 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
               std::vector<RegTree*> const& trees) override {
     auto const margins = std::exchange(margins_, std::nullopt);
     this->CheckSupported(*param, *in_gpair, trees);
-    auto const gpair = std::as_const(*in_gpair->Grad()).HostView();
-    auto draw_columns = [&] {
-      common::ColumnSampler columns;
-      columns.Init(ctx_, p_fmat->Info().num_col_, p_fmat->Info().feature_weights,
-                   param->colsample_bynode, param->colsample_bylevel, param->colsample_bytree);
-      return columns;
-    };
-    auto grower = [&] { return TreeGrower{ctx_, param, ml_param_, draw_columns(), &workspace_}; };
-    tree::cpu_impl::Sampler sampler{*param};
-    auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
-      to->Reshape(from.Shape());
-      auto out = to->HostView();
-      std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
-    };
-    std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
-    bool const own_rows = param->subsample < 1.0f;            // by tree
-    auto groups = Sketch::DrawGroups({}, gpair.Shape(1), 1);  // of labels
-    std::vector<PlannedTree> planned;
     std::vector<GrownTree> grown(trees.size());
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-      auto tree_gpair = gpair;
-      if (own_rows) {
-        copy(gpair, &workspace_.sampled);
-        sampler.Sample(ctx_, workspace_.sampled.HostView());
-        tree_gpair = std::as_const(workspace_.sampled).HostView();
-      }
-      if (in_gpair->HasValueGrad()) {  // whoever made the gradients brings a sketch
-        auto const value_gpair = std::as_const(in_gpair->value_gpair).HostView();
-        copy(value_gpair, &workspace_.of_leaves);
-        sampler.ApplySampling(ctx_, gpair, &workspace_.of_leaves);
-        std::vector<std::uint32_t> labels(value_gpair.Shape(1));
-        std::iota(labels.begin(), labels.end(), 0);
-        auto of_tree = grower();
-        of_tree.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
-        auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
-        of_tree.SetLeafValues(leaf_gpair, BoundsOf(ctx_, leaf_gpair), labels, trees[i]);
-      } else if (this->HasSketch(gpair.Shape(1))) {
-        TreeKey const key{static_cast<std::uint64_t>(ctx_->seed),
-                          static_cast<std::uint64_t>(in_gpair->iteration), i / n_groups,
-                          i % n_groups};
-        auto const at = own_rows ? 0 : key.group;
-        if (n_groups > 1) {
-          if (at == 0) {  // of all groups at once, unless each tree has rows of its own
-            groups = Sketch::DrawGroups(key, gpair.Shape(1), n_groups);
-            auto const begin = groups.cbegin() + key.group;
-            Sketch::GatherGroups(ctx_, tree_gpair, {begin, own_rows ? begin + 1 : groups.cend()},
-                                 &workspace_.of_groups);
-          }
-          tree_gpair = std::as_const(workspace_.of_groups[at]).HostView();
-          grown[i].labels = groups[key.group];
-        }
-        Sketch const sketch{ctx_, ml_param_, key, groups[key.group], tree_gpair};
-        workspace_.combined.resize(own_rows ? 1 : n_groups);
-        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined[at]);
-        planned.push_back({i, groups[key.group], tree_gpair, bounds, draw_columns()});
-        if (own_rows || key.group + 1 == n_groups) {
-          this->Grow(*param, p_fmat, &planned, out_position, trees);
-          planned.clear();
-        }
-      } else {
-        grower().Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
-        if (trees[i]->IsMultiTarget()) {
-          trees[i]->GetMultiTargetTree()->SetLeaves();
-        }
-      }
+    if (in_gpair->loss) {
+      CHECK(margins);
+      this->GrowOnMargins(*param, *in_gpair, *margins, p_fmat, out_position, trees);
+    } else {
+      this->GrowOnGradients(*param, *in_gpair, p_fmat, out_position, trees, &grown);
     }
     for (std::size_t i = 0; i < trees.size(); ++i) {
       grown[i].tree = trees[i];
@@ -141,6 +84,15 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
     }
   }
 
+  [[nodiscard]] std::shared_ptr<LogisticLoss const> LossToDerive(
+      TrainParam const& param, ObjFunction const* obj, MetaInfo const& info) const override {
+    auto const* offers = dynamic_cast<OffersLogisticLoss const*>(obj);
+    auto const n_labels = offers ? obj->Targets(info) : 0;
+    bool const serves = ctx_->IsCPU() && param.subsample == 1.0f && this->HasSketch(n_labels) &&
+                        ml_param_.NumGroups(n_labels) == 1 &&
+                        ml_param_.sketch_method == kProjection;
+    return offers && serves ? offers->LossOn(info) : nullptr;
+  }
   void UseMargins(linalg::MatrixView<float> margins) override { margins_ = margins; }
   [[nodiscard]] bool HasAdded() const override { return has_added_; }
 
@@ -159,8 +111,7 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
   struct PlannedTree {
     std::size_t index;  // among those of the round
     Sketch::Labels labels;
-    linalg::MatrixView<GradientPair const> gpair;  // of its labels
-    GradientBounds bounds;                         // of these
+    LabelGradients gradients;  // of its labels
     common::ColumnSampler columns;
   };
 
@@ -177,7 +128,7 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
       TreeGrower grower{ctx, &param, ml_param_, std::move(plan.columns), workspace};
       auto const combined = std::as_const(workspace_.combined[n]).HostView();
       grower.Grow(combined, true, p_fmat, &out_position[plan.index], trees[plan.index]);
-      grower.SetLeafValues(plan.gpair, plan.bounds, plan.labels, trees[plan.index]);
+      grower.SetLeafValues(plan.gradients, plan.labels, trees[plan.index]);
     };
     auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
     // Not where workers talk or random numbers are drawn while a tree grows.
@@ -207,6 +158,105 @@ class MultiLabelHistMaker : public TreeUpdater, public AddsToMargins {
                           of_threads_[t]->sketches.UseIndexOf(workspace_.sketches, page);
                           grow(&contexts[t], of_threads_[t].get(), n);
                         });
+  }
+
+  [[nodiscard]] TreeKey KeyOf(GradientContainer const& gpair, std::size_t i,
+                              std::uint64_t n_groups) const {
+    return {static_cast<std::uint64_t>(ctx_->seed), static_cast<std::uint64_t>(gpair.iteration),
+            i / n_groups, i % n_groups};
+  }
+  [[nodiscard]] common::ColumnSampler DrawColumns(TrainParam const& param, DMatrix* p_fmat) const {
+    common::ColumnSampler columns;
+    columns.Init(ctx_, p_fmat->Info().num_col_, p_fmat->Info().feature_weights,
+                 param.colsample_bynode, param.colsample_bylevel, param.colsample_bytree);
+    return columns;
+  }
+
+  /** @brief Grow trees on sketches of all labels, whose gradients are derived on the way. */
+  void GrowOnMargins(TrainParam const& param, GradientContainer const& in_gpair,
+                     linalg::MatrixView<float const> margins, DMatrix* p_fmat,
+                     common::Span<HostDeviceVector<bst_node_t>> out_position,
+                     std::vector<RegTree*> const& trees) {
+    auto const& loss = *in_gpair.loss;
+    auto& probabilities = workspace_.probabilities;
+    workspace_.combined.resize(1);
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      auto const key = this->KeyOf(in_gpair, i, 1);
+      auto const labels = Sketch::DrawGroups(key, loss.n_labels, 1).front();
+      Sketch const sketch{ctx_, ml_param_, key, labels, std::nullopt};
+      auto const bounds =
+          sketch.Project(ctx_, loss, margins, &probabilities, &workspace_.combined.front());
+      std::vector<PlannedTree> planned;
+      planned.push_back(
+          {i, labels, {loss, probabilities.data(), bounds}, this->DrawColumns(param, p_fmat)});
+      this->Grow(param, p_fmat, &planned, out_position, trees);
+    }
+  }
+
+  /** @param grown Their labels are set where trees are for groups. */
+  void GrowOnGradients(TrainParam const& param, GradientContainer const& in_gpair, DMatrix* p_fmat,
+                       common::Span<HostDeviceVector<bst_node_t>> out_position,
+                       std::vector<RegTree*> const& trees, std::vector<GrownTree>* grown) {
+    auto const gpair = in_gpair.Grad()->HostView();
+    auto grower = [&] {
+      return TreeGrower{ctx_, &param, ml_param_, this->DrawColumns(param, p_fmat), &workspace_};
+    };
+    tree::cpu_impl::Sampler sampler{param};
+    auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
+      to->Reshape(from.Shape());
+      auto out = to->HostView();
+      std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
+    };
+    std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
+    bool const own_rows = param.subsample < 1.0f;             // by tree
+    auto groups = Sketch::DrawGroups({}, gpair.Shape(1), 1);  // of labels
+    std::vector<PlannedTree> planned;
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      auto tree_gpair = gpair;
+      if (own_rows) {
+        copy(gpair, &workspace_.sampled);
+        sampler.Sample(ctx_, workspace_.sampled.HostView());
+        tree_gpair = std::as_const(workspace_.sampled).HostView();
+      }
+      if (in_gpair.HasValueGrad()) {  // whoever made the gradients brings a sketch
+        auto const value_gpair = std::as_const(in_gpair.value_gpair).HostView();
+        copy(value_gpair, &workspace_.of_leaves);
+        sampler.ApplySampling(ctx_, gpair, &workspace_.of_leaves);
+        std::vector<std::uint32_t> labels(value_gpair.Shape(1));
+        std::iota(labels.begin(), labels.end(), 0);
+        auto of_tree = grower();
+        of_tree.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
+        auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
+        of_tree.SetLeafValues({leaf_gpair, BoundsOf(ctx_, leaf_gpair)}, labels, trees[i]);
+      } else if (this->HasSketch(gpair.Shape(1))) {
+        auto const key = this->KeyOf(in_gpair, i, n_groups);
+        auto const at = own_rows ? 0 : key.group;
+        if (n_groups > 1) {
+          if (at == 0) {  // of all groups at once, unless each tree has rows of its own
+            groups = Sketch::DrawGroups(key, gpair.Shape(1), n_groups);
+            auto const begin = groups.cbegin() + key.group;
+            Sketch::GatherGroups(ctx_, tree_gpair, {begin, own_rows ? begin + 1 : groups.cend()},
+                                 &workspace_.of_groups);
+          }
+          tree_gpair = std::as_const(workspace_.of_groups[at]).HostView();
+          (*grown)[i].labels = groups[key.group];
+        }
+        Sketch const sketch{ctx_, ml_param_, key, groups[key.group], tree_gpair};
+        workspace_.combined.resize(own_rows ? 1 : n_groups);
+        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined[at]);
+        planned.push_back(
+            {i, groups[key.group], {tree_gpair, bounds}, this->DrawColumns(param, p_fmat)});
+        if (own_rows || key.group + 1 == n_groups) {
+          this->Grow(param, p_fmat, &planned, out_position, trees);
+          planned.clear();
+        }
+      } else {
+        grower().Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
+        if (trees[i]->IsMultiTarget()) {
+          trees[i]->GetMultiTargetTree()->SetLeaves();
+        }
+      }
+    }
   }
 
   void CheckSupported(TrainParam const& param, GradientContainer const& gpair,

@@ -39,12 +39,13 @@ def test_bad_parameters(params, message):
         train(params)
 
 
+@pytest.mark.parametrize("params", [{}, {"sketch_size": 1}])
 @pytest.mark.parametrize("value", [2.0, -1.0, 0.5])
-def test_labels_other_than_zero_and_one(value):
+def test_labels_other_than_zero_and_one(value, params):
     bad = Y.copy()
     bad[7, 1] = value
     with pytest.raises(xgb.core.XGBoostError, match="row 7 holds another value"):
-        train(Y=bad)
+        train(params, Y=bad)
 
 
 def test_infinite_base_margin():

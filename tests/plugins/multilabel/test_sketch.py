@@ -151,6 +151,45 @@ def test_gradients_combined_by_hand():
     np.testing.assert_allclose(combined[1], [[5 / 4, 1 / 4], [3 / 2, 5 / 2]])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sketch_size", [1, 3, 5])
+@pytest.mark.parametrize(("n_rows", "n_labels"), [(700, 7), (61, 70), (90, 300), (5, 5000)])
+def test_derived_gradients_are_those_in_memory(n_rows, n_labels, sketch_size, weighted):
+    """Weights of labels, here all 1, ask for gradients in memory."""
+    X, Y = make_data("unknown", n_rows, n_labels=n_labels)
+    weight = np.random.default_rng(1).uniform(0, 2, size=n_rows) if weighted else None
+    params = {"sketch_size": sketch_size, "scale_pos_weight": 3 if weighted else 1}
+    derived = train(X, Y, weight=weight, **params)
+    in_memory = train(X, Y, weight=weight, **params, label_weight=[1] * n_labels)
+    assert splits_of(derived.get_dump()) == splits_of(in_memory.get_dump())
+    for tree, other in zip(read_trees(derived), read_trees(in_memory), strict=True):
+        np.testing.assert_allclose(tree.leaf_value, other.leaf_value, rtol=1e-5, atol=1e-9)
+
+
+def test_derived_gradients_follow_labels_and_margins():
+    """What changes between rounds is seen: labels, parameters, trees of another objective."""
+    X, Y = make_data(n_rows=200)
+    derived, in_memory = [], []
+    for boosters, params in (derived, {}), (in_memory, {"label_weight": [1] * Y.shape[1]}):
+        matrix = xgb.DMatrix(X, Y)
+        params |= {"objective": "multilabel:logistic", "sketch_size": 1}
+        booster = xgb.Booster(params, [matrix])
+        for i in range(8):
+            if i == 2:
+                matrix.set_label(1 - Y)
+            if i == 6:
+                booster.set_param("sketch_size", 2)
+            if i == 4:
+                grad = booster.predict(matrix) - Y
+                booster.boost(matrix, i, grad=grad, hess=np.ones(Y.shape))
+            else:
+                booster.update(matrix, i)
+            boosters.append(booster.predict(matrix))
+            fresh = booster.predict(xgb.DMatrix(X))
+            np.testing.assert_allclose(boosters[-1], fresh, rtol=1e-5)
+    np.testing.assert_allclose(derived, in_memory, rtol=1e-5)
+
+
 def test_one_split_by_hand():
     """Two labels, one sampled: the split suits it, the leaves have values for both."""
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])

@@ -95,15 +95,14 @@ class ClusterSearch : public SplitSearch {
     }
   }
 
-  [[nodiscard]] LeafSums SumOverLeaves(linalg::MatrixView<GradientPair const> gpair,
-                                       GradientBounds const& bounds) const override {
+  [[nodiscard]] LeafSums SumOverLeaves(LabelGradients const& gradients) const override {
     LeafSums out;
     out.leaves = rows_.Leaves();
     std::vector<std::vector<common::Span<bst_idx_t const>>> rows;
     for (auto nid : out.leaves) {
       rows.push_back(rows_.Of(nid));
     }
-    out.sums = SumLeaves(ctx_, gpair, bounds, rows);
+    out.sums = SumLeaves(ctx_, gradients, rows);
     return out;
   }
 

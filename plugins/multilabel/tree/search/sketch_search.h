@@ -99,8 +99,7 @@ class SketchSearch : public SplitSearch {
     });
   }
 
-  [[nodiscard]] LeafSums SumOverLeaves(linalg::MatrixView<GradientPair const> gpair,
-                                       GradientBounds const& bounds) const override {
+  [[nodiscard]] LeafSums SumOverLeaves(LabelGradients const& gradients) const override {
     LeafSums out;
     std::vector<std::vector<common::Span<std::uint32_t const>>> rows;
     for (bst_node_t nid = 0; nid < static_cast<bst_node_t>(search_.NumNodes()); ++nid) {
@@ -109,7 +108,7 @@ class SketchSearch : public SplitSearch {
         rows.push_back({search_.Rows(nid)});
       }
     }
-    out.sums = SumLeaves(ctx_, gpair, bounds, rows);
+    out.sums = SumLeaves(ctx_, gradients, rows);
     return out;
   }
 

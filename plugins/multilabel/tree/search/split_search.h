@@ -13,7 +13,7 @@
 
 #include "../../../../src/tree/param.h"  // for TrainParam
 #include "../../param/param.h"           // for MultiLabelTrainParam
-#include "../leaf_values.h"              // for GradientBounds
+#include "../leaf_values.h"              // for LabelGradients
 #include "../split_score.h"              // for Regularisation
 #include "evaluator.h"                   // for NodeStats, Split, SplitScanner
 #include "xgboost/base.h"                // for GradientPair, bst_node_t
@@ -110,13 +110,8 @@ class SplitSearch {
    * @param out Each row's leaf, and whether the row carries a gradient, encoded. [n_rows]
    */
   virtual void End(common::Span<bst_node_t> out) = 0;
-  /**
-   * @brief Sum up other gradients over the leaves of the last tree.
-   *
-   * @param bounds Of these gradients, on all workers.
-   */
-  [[nodiscard]] virtual LeafSums SumOverLeaves(linalg::MatrixView<GradientPair const> gpair,
-                                               GradientBounds const& bounds) const = 0;
+  /** @brief Sum up other gradients over the leaves of the last tree. */
+  [[nodiscard]] virtual LeafSums SumOverLeaves(LabelGradients const& gradients) const = 0;
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_SPLIT_SEARCH_H_

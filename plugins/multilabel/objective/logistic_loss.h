@@ -1,0 +1,69 @@
+/**
+ * @brief The loss of `multilabel:logistic` for whoever derives gradients: objective or updater.
+ *
+ * In place of a gradient and a Hessian there is a *signed probability* of each entry: p, as -p
+ * where the label is 1, and 0 where it is unknown. Both follow from it. An updater that searches a
+ * tree on a sketch needs a row's gradients twice, to combine them and to add them up over leaves:
+ * it makes these numbers of a run of rows, combines what follows from them while they are in cache,
+ * and reads them again for the leaves.
+ */
+#ifndef XDCC_MULTILABEL_LOGISTIC_LOSS_H_
+#define XDCC_MULTILABEL_LOGISTIC_LOSS_H_
+
+#include <cstddef>  // for size_t
+#include <memory>   // for shared_ptr
+#include <string>   // for string
+
+#include "../../../src/common/optional_weight.h"  // for OptionalWeights
+#include "../vectorised.h"                        // for Float8, Int8
+#include "xgboost/data.h"                         // for MetaInfo
+#include "xgboost/logging.h"                      // for CHECK_EQ
+
+namespace xgboost::multilabel {
+/** @brief A known entry's Hessian is no smaller, as in XGBoost. */
+inline constexpr float kMinHessian = 1e-16f;
+
+/**
+ * @brief Declare `grad` and `hess`, of weight 1, and `is_positive`, of signed probabilities.
+ *
+ * A macro, since a function would be compiled without the wide vectors.
+ */
+#define XDCC_GRADIENTS(signed_p, is_positive, grad, hess)         \
+  Int8 const is_positive = Int8(signed_p) >> 31;                  \
+  Float8 const p_ = Float8(Int8(signed_p) & 0x7fffffff);          \
+  Float8 grad = p_ - Float8(is_positive & Int8(Float8{} + 1.0f)); \
+  Float8 hess = p_ * (1.0f - p_);                                 \
+  hess = hess < kMinHessian ? Float8{} + kMinHessian : hess;      \
+  hess = Float8(Int8(hess) & (p_ != 0.0f));
+
+struct LogisticLoss {
+  std::string objective;            // its name, for messages
+  float const* labels;              // 0, 1, or NaN. [n_rows, n_labels]
+  common::OptionalWeights weights;  // of rows
+  float positive_weight;            // factor of positives' weights
+  std::size_t n_rows, n_labels;
+
+  [[nodiscard]] bool HasWeights() const { return !weights.Empty() || positive_weight != 1.0f; }
+  /** @brief Stop unless there is a margin for each label. */
+  void CheckSize(std::size_t n_margins) const {
+    CHECK_EQ(n_rows * n_labels, n_margins) << "The labels are " << n_rows << " x " << n_labels
+                                           << ", which does not fit the number of predictions.";
+  }
+  /**
+   * @brief Signed probabilities of some rows.
+   *
+   * @param margins Of all rows. [n_rows, n_labels]
+   * @param out     Of rows [begin, end).
+   */
+  void Probabilities(float const* margins, std::size_t begin, std::size_t end, float* out) const;
+};
+
+/** @brief An objective whose gradients others may derive. */
+class OffersLogisticLoss {
+ public:
+  virtual ~OffersLogisticLoss() = default;
+  /** @brief Its loss on some data, as long as these live; null if gradients are not all of it. */
+  [[nodiscard]] virtual std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const = 0;
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_LOGISTIC_LOSS_H_
