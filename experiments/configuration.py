@@ -487,7 +487,7 @@ def configuration_names() -> list[str]:
 
 
 def experiment_names() -> list[str]:
-    """Return the names of the configurations that come in two sizes, without the size."""
+    """Return the names of the larger configurations, without the size."""
     return sorted(path.stem.removesuffix("-full") for path in CONFIGS.glob("*-full.yaml"))
 
 

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.configuration import Configuration, find_configuration, load_configuration
+from experiments.configuration import (
+    Configuration,
+    configuration_names,
+    find_configuration,
+    load_configuration,
+)
 from experiments.measures import LABEL_MEASURES
 from experiments.plan import Choice, Group, groups, missing_methods
 from experiments.records import RecordStore
@@ -109,7 +114,7 @@ def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results
     Parameters
     ----------
     name : str
-        Of a configuration, without the size: `xdcc-2020`.
+        Of a configuration, without the size: `xdcc-2020`. Not all have a smaller one.
     store : RecordStore
 
     Returns
@@ -122,13 +127,15 @@ def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results
     FileNotFoundError
         If neither size is finished; the message says which command makes the results.
     """
-    for size in ("full", "quick"):
-        config = load_configuration(find_configuration(f"{name}-{size}"))
+    sizes = [f"{name}-{size}" for size in ("full", "quick")]
+    sizes = [size for size in sizes if size in configuration_names()] or sizes
+    for size in sizes:
+        config = load_configuration(find_configuration(size))
         results = load_results(config, store)
         if not results.n_missing and not results.table.empty:
             return config, results
     raise FileNotFoundError(
-        f"There are no results of {name}; make them with `python -m experiments run {name}-quick`."
+        f"There are no results of {name}; make them with `python -m experiments run {sizes[-1]}`."
     )
 
 

@@ -3,28 +3,40 @@
     python experiments/benchmarks/order_free_likelihood.py [--data emotions,scene] [--seed 0]
 
 Trained with its defaults on the training part of each data set (slashdot: the first two thirds),
-measured on the test part, a line for each:
+measured on the test part. Three files are written to `--output`, by default beside this one.
+`order_free_likelihood.csv` has a line for each data set:
 
-* `rows`: the first so many test rows of tmc2007-500 count, as in the measurements that it is
-  compared with;
 * `independent`, `joint`: mean negative log-likelihood of a row's labelset by the calibrated first
   classifier alone and by the chain;
 * `mode`: subset accuracy of the most probable labelset;
-* `ece`: expected calibration error (15 bins of equal width, all labels together) of the first
-  classifier as its boosters say it, calibrated, and of `predict_proba`;
-* `others`: mean log-loss of the other labels before and after one label is revealed, each label in
-  turn (of 500 rows at most);
-* `seconds`: processor time of `fit` with one thread.
+* `error_booster`, `error_first`, `error_chain`: expected calibration error (15 bins of equal width,
+  all labels together) of a booster on all rows, its iterations found on five folds, of the first
+  classifier as its boosters say it, and of the chain's `predict_proba`;
+* `others_before`, `others_after`: mean log-loss of the other labels before and after one label is
+  revealed, each label in turn (of 500 rows at most);
+* `iterations`; `seconds`: processor time of `fit` with one thread.
+
+Of tmc2007-500 the first 800 test rows count, as in the measurements that it is compared with.
+`order_free_calibration.csv` has the bins of these errors, `order_free_calibration.svg` shows them.
 """
 
 import argparse
+import csv
+import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.calibration import calibration_curve
 
+from xdcc.base.folds import stratified_folds
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision.out_of_fold import mean_margins
@@ -32,6 +44,22 @@ from xdcc.decision.out_of_fold import mean_margins
 DATASETS = "flags,emotions,birds,genbase,medical,scene,image,yeast,slashdot,tmc2007-500"
 ROWS = {"tmc2007-500": 800}
 MOST_REVEALED = 500
+N_BINS = 15
+MEASURED = (
+    "data",
+    "independent",
+    "joint",
+    "mode",
+    "error_booster",
+    "error_first",
+    "error_chain",
+    "others_before",
+    "others_after",
+    "iterations",
+    "seconds",
+)
+BINS = ("data", "model", "predicted", "observed", "entries")
+COLOURS = {"booster": "C0", "chain": "C1"}
 
 type Floats = NDArray[np.floating]
 
@@ -41,11 +69,19 @@ def log_loss(proba: Floats, Y: Floats) -> Floats:
     return -np.log(np.clip(np.where(Y == 1, proba, 1 - proba), 1e-12, None))
 
 
-def calibration_error(proba: Floats, Y: Floats, n_bins: int = 15) -> float:
+def reliability(proba: Floats, Y: Floats) -> Floats:
+    """Compute mean probability, frequency and number of entries of each bin that has any."""
+    observed, predicted = calibration_curve(Y.ravel(), proba.ravel(), n_bins=N_BINS)
+    # The bins of scikit-learn, which does not tell how many there are in each.
+    inner = np.linspace(0, 1, N_BINS + 1)[1:-1]
+    entries = np.bincount(np.searchsorted(inner, proba.ravel()), minlength=N_BINS)
+    return np.stack((predicted, observed, entries[entries > 0]), axis=1)
+
+
+def calibration_error(bins: Floats) -> float:
     """Compute the mean distance of probability and frequency over bins, by their entries."""
-    bin_ = np.minimum((proba * n_bins).astype(int), n_bins - 1).ravel()
-    distance = np.bincount(bin_, (proba - Y).ravel(), n_bins)
-    return float(np.abs(distance).sum() / proba.size)
+    predicted, observed, entries = bins.T
+    return float(entries @ np.abs(predicted - observed) / entries.sum())
 
 
 def load(name: str) -> tuple[Any, Floats, Any, Floats]:
@@ -58,8 +94,17 @@ def load(name: str) -> tuple[Any, Floats, Any, Floats]:
     return train.X, np.asarray(train.Y), test.X, np.asarray(test.Y)
 
 
-def measure(name: str, seed: int) -> str:
-    """Train on a data set; return its line."""
+def plain_booster(X: Any, Y: Floats, seed: int) -> MultiLabelXGBClassifier:
+    """Train a booster with as many iterations as are best on folds."""
+    booster = MultiLabelXGBClassifier(
+        n_estimators=200, learning_rate=0.1, max_bin=64, random_state=seed, n_jobs=1
+    )
+    found = booster.out_of_fold(X, Y, stratified_folds(Y.astype(np.float32), 5, seed))
+    return found.unfitted.fit(X, Y)
+
+
+def measure(name: str, seed: int) -> tuple[list[Any], dict[str, Floats]]:
+    """Train on a data set; return its line, and the bins of the booster and of the chain."""
     X, Y, X_test, Y_test = load(name)
     X_test, Y_test = X_test[: ROWS.get(name)], Y_test[: ROWS.get(name)]
     begin = time.process_time()
@@ -67,10 +112,9 @@ def measure(name: str, seed: int) -> str:
     seconds = time.process_time() - begin
 
     margins = mean_margins(model.estimators_, X_test, model.n_labels_)
-    raw, calibrated = expit(margins), model.calibration_.proba(margins)
     proba = model.predict_proba(X_test)
-    errors = [calibration_error(each, Y_test) for each in (raw, calibrated, proba)]
-
+    booster = reliability(plain_booster(X, Y, seed).predict_proba(X_test), Y_test)
+    chain = reliability(proba, Y_test)
     few, truth = X_test[:MOST_REVEALED], Y_test[:MOST_REVEALED]
     before, after = [], []
     for label in np.flatnonzero(model.calibration_.constant.varied):
@@ -79,14 +123,57 @@ def measure(name: str, seed: int) -> str:
         others = np.arange(truth.shape[1]) != label
         before.append(log_loss(proba[:MOST_REVEALED], truth)[:, others].mean())
         after.append(log_loss(model.predict_proba(few, known=known), truth)[:, others].mean())
-    return (
-        f"{name}: independent {log_loss(calibrated, Y_test).sum(axis=1).mean():.3f} "
-        f"joint {-model.log_prob(X_test, Y_test).mean():.3f} "
-        f"mode {(model.predict(X_test) == Y_test).all(axis=1).mean():.3f} "
-        f"ece {' '.join(f'{error:.4f}' for error in errors)} "
-        f"others {np.mean(before):.4f} {np.mean(after):.4f} "
-        f"seconds {seconds:.1f} (iterations {len(model.losses_) - 1})"
+    line = [
+        name,
+        f"{log_loss(model.calibration_.proba(margins), Y_test).sum(axis=1).mean():.3f}",
+        f"{-model.log_prob(X_test, Y_test).mean():.3f}",
+        f"{(model.predict(X_test) == Y_test).all(axis=1).mean():.3f}",
+        f"{calibration_error(booster):.4f}",
+        f"{calibration_error(reliability(expit(margins), Y_test)):.4f}",
+        f"{calibration_error(chain):.4f}",
+        f"{np.mean(before):.4f}",
+        f"{np.mean(after):.4f}",
+        len(model.losses_) - 1,
+        f"{seconds:.1f}",
+    ]
+    return line, {"booster": booster, "chain": chain}
+
+
+def draw(of_data: dict[str, dict[str, Floats]], file: Path) -> None:
+    """Draw a reliability diagram for each data set."""
+    n_columns = min(5, len(of_data))
+    n_rows = -(-len(of_data) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(2.2 * n_columns + 0.4, 2.3 * n_rows + 0.5),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )
+    for ax, (name, models) in zip(axes.flat, of_data.items(), strict=False):
+        ax.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
+        for model, bins in models.items():
+            error = f"{model}, {calibration_error(bins):.3f}"
+            ax.plot(*bins.T[:2], color=COLOURS[model], linewidth=0.8, marker=".", label=error)
+        ax.set_title(name, fontsize=9)
+        ax.legend(fontsize=6, loc="upper left", frameon=False)
+    for ax in axes.flat[len(of_data) :]:
+        ax.set_visible(False)
+    figure.supxlabel("predicted probability", fontsize=9)
+    figure.supylabel("share of labels that are there", fontsize=9)
+    with plt.rc_context({"svg.hashsalt": file.stem, "svg.fonttype": "none"}):
+        figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def write(file: Path, head: tuple[str, ...], lines: Iterator[Any]) -> None:
+    """Write a CSV file."""
+    with file.open("w", newline="") as opened:
+        table = csv.writer(opened, lineterminator="\n")
+        table.writerow(head)
+        table.writerows(lines)
 
 
 def main() -> None:
@@ -94,9 +181,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=DATASETS, help="names, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="a folder")
     arguments = parser.parse_args()
+    matplotlib.use("Agg")
+    lines, of_data = [], {}
     for name in arguments.data.split(","):
-        print(measure(name, arguments.seed), flush=True)
+        line, of_data[name] = measure(name, arguments.seed)
+        lines.append(line)
+        print(*(f"{what} {value}" for what, value in zip(MEASURED, line, strict=True)))
+        sys.stdout.flush()
+    write(arguments.output / "order_free_likelihood.csv", MEASURED, iter(lines))
+    write(
+        arguments.output / "order_free_calibration.csv",
+        BINS,
+        (
+            (name, model, f"{predicted:.4f}", f"{observed:.4f}", int(entries))
+            for name, models in of_data.items()
+            for model, bins in models.items()
+            for predicted, observed, entries in bins
+        ),
+    )
+    draw(of_data, arguments.output / "order_free_calibration.svg")
 
 
 if __name__ == "__main__":

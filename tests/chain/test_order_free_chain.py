@@ -13,10 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
+from xdcc import MultiLabelClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
-from xdcc.decision import SizedMarginals
+from xdcc.decision import SizedMarginals, TunedDecisionClassifierCV
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.out_of_fold import mean_margins
 
@@ -299,8 +300,33 @@ def test_a_binary_target() -> None:
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
+    model = clone(MODEL).set_params(**params)
     with pytest.raises(ValueError, match=message):
-        clone(MODEL).set_params(**params).fit(X, Y)
+        model.fit(X, Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_fit_that_fails_leaves_no_model() -> None:
+    for fitted in (
+        clone(MODEL).set_params(n_estimators=2).fit(X, Y),
+        MultiLabelClassifier(cv=2, n_jobs=1).fit(X[:60], Y[:60]),
+        TunedDecisionClassifierCV(FIRST, cv=2).fit(X, Y),
+    ):
+        with pytest.raises(ValueError, match=r"folds need as many rows, but n_samples=1"):
+            fitted.fit(X[:1], Y[:1, :3])
+        with pytest.raises(NotFittedError):
+            fitted.predict(X_NEW)
+
+
+def test_subset_accuracy_needs_rows_of_which_all_is_known() -> None:
+    labels = Y.astype(float)
+    labels[::2, 0] = labels[1::2, 1] = NAN
+    model = clone(MODEL).set_params(prediction="subset_accuracy")
+    with pytest.raises(ValueError, match=r"Every row of Y has an unknown"):
+        model.fit(X, labels)
+    with pytest.raises(NotFittedError):
+        model.predict(X_NEW)
 
 
 def test_bad_rows_to_read(model) -> None:
@@ -314,6 +340,10 @@ def test_bad_rows_to_read(model) -> None:
         model.predict(X_NEW, known=np.full(Y_NEW.shape, 2))
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[100, 99\]"):
         model.log_prob(X_NEW, Y_NEW[:99])
+    with pytest.raises(ValueError, match=r"known has shape \(100,\), but in fit it had two"):
+        model.predict(X_NEW, known=Y_NEW[:, 0])
+    with pytest.raises(ValueError, match=r"known has 3 labels"):
+        model.sample(X_NEW, known=Y_NEW[:, :3])
     with pytest.raises(ValueError, match=r"n_samples=0: it has to be a whole number at least 1"):
         model.sample(X_NEW, 0)
 

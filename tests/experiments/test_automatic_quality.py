@@ -45,3 +45,23 @@ def test_the_table_of_the_page():
     assert sorted(rows) == sorted(
         re.findall(r"^\| (?!data|---).*±.*\|$|^\| mean .*\|$", text, re.M)
     )
+
+
+@pytest.mark.usefixtures("flags_data")
+def test_the_cost_on_a_small_data_set(run_script):
+    done = run_script("benchmarks/automatic_cost.py", "--data", "flags")
+    assert done.returncode == 0, done.stderr
+    head, line = csv.reader(done.stdout.splitlines())
+    assert head == ["data", "subset_accuracy", "example_f1", "chain"]
+    assert line[0] == "flags"
+    assert all(0 < float(seconds) < 100 for seconds in line[1:])
+
+
+def test_the_table_of_costs():
+    with (KEPT.parent / "automatic_cost.csv").open() as kept:
+        head, *lines = zip(*csv.reader(kept), strict=True)
+    text = (ROOT / "docs" / "decision_rules.md").read_text()
+    assert f"| {' | '.join(['CPU s', *head[1:]])} |" in text
+    names = ("told subset accuracy", "told example-based F1", "out-of-fold chain")
+    for name, (_, *cells) in zip(names, lines, strict=True):
+        assert f"| {' | '.join([name, *cells])} |" in text

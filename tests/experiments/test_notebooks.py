@@ -66,6 +66,9 @@ def test_is_executed_in_a_kernel_and_left_as_it_is():
 def test_experiment_without_results(tmp_path):
     with pytest.raises(FileNotFoundError, match="python -m experiments run xdcc-2020-quick"):
         Experiment("xdcc-2020", tmp_path)
+    # There is no smaller one of this.
+    with pytest.raises(FileNotFoundError, match="run league-example-f1-full"):
+        Experiment("league-example-f1", tmp_path)
 
 
 def test_command_leaves_notebooks_without_results(tmp_path, capsys):

@@ -126,3 +126,13 @@ def test_the_readme_shows_means_of_the_speed_benchmark():
     worst = re.search(r"synthetic-200000x100x100, \w+: ([\d.]+)×", SPEED.read_text())[1]
     assert "100 labels stock XGBoost takes about twice as long" in text
     assert round(float(worst)) == 2
+
+
+def test_the_page_of_decision_rules_shows_the_league(report):
+    shown = table_after((REPOSITORY / "docs" / "decision_rules.md").read_text(), "## The league")
+    made = {}
+    for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
+        title = measure[0].upper() + measure[1:]
+        for line, cells in table_after(report, f"## {title} on every data set").items():
+            made.setdefault(line.partition(" for ")[0], {})[measure] = cells["rank (13 data sets)"]
+    assert shown == made

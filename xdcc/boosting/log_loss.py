@@ -30,5 +30,9 @@ class LogLoss:
     def __call__(self, margins: NDArray[np.floating]) -> float:
         """Add up the loss of margins of shape (n_samples, n_labels)."""
         z = margins * self._sign
-        np.logaddexp(z, np.float32(0), out=z)
-        return float(np.multiply(z, self._weight, out=z).sum(dtype=np.float64))
+        # log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)): NumPy has vectorised exp and log, and
+        # 1 + exp(-|z|) is right to a digit in which no sum of losses is meant.
+        loss = np.abs(z)
+        np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
+        loss += np.maximum(z, 0, out=z)
+        return float(np.multiply(loss, self._weight, out=loss).sum(dtype=np.float64))

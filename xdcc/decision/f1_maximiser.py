@@ -283,13 +283,13 @@ def _best_of(
     is_taken = np.arange(n_labels) < k[:, None]
     for rows in row_blocks((n_rows, n_sizes * n_labels)):
         delta = gain @ joint[rows].transpose(0, 2, 1)  # (n_rows, n_sizes, n_labels)
-        order = np.argsort(-delta, axis=2, kind="stable")
-        best_first = np.take_along_axis(delta, order, axis=2)
+        best_first = -np.sort(-delta, axis=2)
         of_size = (best_first * is_taken).sum(axis=2)
         scores = np.column_stack((empty[rows], of_size))
         size = scores.argmax(axis=1)
         expected[rows] = scores.max(axis=1)
-        chosen = order[np.arange(len(size)), np.maximum(size, 1) - 1]
+        of_chosen = delta[np.arange(len(size)), np.maximum(size, 1) - 1]
+        chosen = np.argsort(-of_chosen, axis=1, kind="stable")
         np.put_along_axis(labels[rows], chosen, np.arange(n_labels) < size[:, None], axis=1)
     return labels, expected
 
