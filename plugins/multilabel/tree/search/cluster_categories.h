@@ -106,11 +106,12 @@ inline void SumCategories(ClusterNode const& node, CategoryBuffer* buffer) {
   keys.clear();
   for (auto& list : buffer->lists) {
     list.first_slot = keys.size();
-    for (std::uint32_t i = 0; i < list.n; ++i) {
-      if (i == 0 || (list.first[i] ^ list.first[i - 1]) >> kBinShift != 0) {
+    for (std::uint32_t begin = 0, i = 1; i <= list.n; ++i) {
+      if (i == list.n || (list.first[i] ^ list.first[i - 1]) >> kBinShift != 0) {
         keys.emplace_back();
+        keys.back().n_rows = i - begin;
+        begin = i;
       }
-      ++keys.back().n_rows;
     }
     list.n_slots = keys.size() - list.first_slot;
     if (list.HasRest(node.n_rows)) {
@@ -139,7 +140,12 @@ inline void SumCategories(ClusterNode const& node, CategoryBuffer* buffer) {
   }
 }
 
-/** @brief Compute the keys of all slots. */
+/** @brief Whether each of a list's categories is parted from all others; else they are sorted. */
+inline bool IsOneHot(ClusterParam const& param, CategoryList const& list) {
+  return common::UseOneHot(list.n_categories, param.max_cat_to_onehot);
+}
+
+/** @brief Compute the keys of all slots of categories that are to be sorted. */
 inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStats const& stats,
                     CategoryBuffer* buffer) {
   auto const& rows = node.cluster->rows;
@@ -156,11 +162,14 @@ inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStat
       auto const j = rows.Labels()[chunk.begin + k];
       weights[k] = static_cast<float>(LabelWeight(reg, stats.sums[j], stats.sums[n_labels + j]));
     }
-    for (std::size_t slot = 0; slot < buffer->n_slots; ++slot) {
-      AddChunkToKey(buffer->Sums(chunk, slot), chunk, rows.GradScale() + chunk.padded_begin,
-                    rows.HessScale() + chunk.padded_begin, weights.data(),
-                    static_cast<float>(reg.lambda), static_cast<float>(reg.alpha), max_step,
-                    &buffer->keys[slot]);
+    for (auto const& list : buffer->lists) {
+      auto const end = list.first_slot + (IsOneHot(param, list) ? 0 : list.n_slots);
+      for (auto slot = list.first_slot; slot < end; ++slot) {
+        AddChunkToKey(buffer->Sums(chunk, slot), chunk, rows.GradScale() + chunk.padded_begin,
+                      rows.HessScale() + chunk.padded_begin, weights.data(),
+                      static_cast<float>(reg.lambda), static_cast<float>(reg.alpha), max_step,
+                      &buffer->keys[slot]);
+      }
     }
   }
 }
@@ -189,7 +198,7 @@ bool PushCategoryRanges(ClusterParam const& param, ClusterNode const& node,
   auto const begin = entries.size();
   auto const n = static_cast<std::uint32_t>(list.n_slots);
   bool const misses = !list.has_default && list.n < node.n_rows;
-  if (common::UseOneHot(list.n_categories, param.max_cat_to_onehot)) {
+  if (IsOneHot(param, list)) {
     if (misses) {
       return false;
     }

@@ -36,6 +36,8 @@ struct ClusterParam {
   std::size_t max_bytes{0};
   std::uint32_t max_cat_to_onehot{0};
   std::uint32_t max_cat_threshold{0};
+  /** @brief Whether categories are sorted: coarse integers often leave open how. */
+  bool sorts_categories{false};
 
   /** @brief What scans must look out for. */
   [[nodiscard]] ScanRule Rule() const {

@@ -14,6 +14,7 @@
 
 #include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/common/categorical.h"           // for IsCat, UseOneHot
 #include "../../../../src/data/gradient_index.h"          // for GHistIndexMatrix
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
 #include "../data/bin_index.h"        // for BinIndex, FeatureBlock, MakeFeatureBlocks
@@ -40,16 +41,17 @@ class ClusterSearch : public SplitSearch {
     cuts_ = page->cut;
     auto const n_rows = data.gpair.Shape(0);
     auto const max_list_rows = rules.ml_param.MaxListRows(n_rows);
+    types_ = data.p_fmat->Info().feature_types.ConstHostSpan();
     clusters_.Reset(
         ctx,
         {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_,
-         rules.param.max_cat_to_onehot, static_cast<std::uint32_t>(rules.param.max_cat_threshold)},
+         rules.param.max_cat_to_onehot, static_cast<std::uint32_t>(rules.param.max_cat_threshold),
+         this->SortsCategories(rules.param.max_cat_to_onehot)},
         {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
     if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
     }
     kernels_ = rules.kernels;
-    types_ = data.p_fmat->Info().feature_types.ConstHostSpan();
     auto const n_labels = gradients_.NumLabels();
     scanners_.assign(n_threads_, {SplitScanner{rules.reg, n_labels},
                                   CategoryScanner{rules.param, rules.reg, kernels_, n_labels}});
@@ -114,6 +116,17 @@ class ClusterSearch : public SplitSearch {
       CHECK_LT(ptrs[f + 1] - ptrs[f], ClusterEvaluator::kMaxListRows)
           << "Feature " << f << " has too many bins. Lower max_bin, or give it fewer categories.";
     }
+  }
+
+  /** @brief Whether a feature has so many categories that they are sorted. */
+  [[nodiscard]] bool SortsCategories(std::uint32_t max_to_onehot) const {
+    auto const& ptrs = cuts_.Ptrs();
+    for (bst_feature_t f = 0; f < cuts_.NumFeatures(); ++f) {
+      if (common::IsCat(types_, f) && !common::UseOneHot(ptrs[f + 1] - ptrs[f], max_to_onehot)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** @brief Size of a task's histogram; it shares a core's second-level cache with gradients. */
