@@ -347,7 +347,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     };
     for (auto const& splits : buffer->single_blocks) {
       auto of_sums = view;
-      of_sums.rows = {node.sums[splits.block].Of(chunk), false};
+      of_sums.rows = {node.sums[splits.block].Of(chunk), false, false};
       scan({buffer->single_sums.data() + splits.begin, 1,
             static_cast<std::uint32_t>(splits.end - splits.begin), true, true},
            of_sums, output(splits.begin));
@@ -356,9 +356,9 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
       if (ranges[r].direction == Direction::kCategories) {
         auto& categories = buffer->categories;
         view.rows = {categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot),
-                     false};
+                     false, false};
       } else if (!node.histograms.empty()) {
-        view.rows = {node.histograms[ranges[r].block].sums.Sums(chunk), false};
+        view.rows = {node.histograms[ranges[r].block].sums.Sums(chunk), false, false};
       } else {
         view.rows = rows.Values(chunk);
       }

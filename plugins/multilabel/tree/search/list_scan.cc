@@ -55,18 +55,17 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   std::uint32_t n_candidates{0};
   auto const* const rows = chunk.rows.data;
   bool const is_packed = chunk.rows.is_packed;
-  std::size_t const row_size = is_packed ? kWidth : 2 * kWidth;
+  std::uint32_t const n_fetched = chunk.rows.is_far ? range.n : 0;
   auto const* it = range.first;
   ListEntry entry = *it;
   for (std::uint32_t i = 1; i <= range.n; ++i) {
-    auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * row_size);
-    auto const* ahead = rows;
-    if (i + kRowsAhead <= range.n) {
-      auto const entry_ahead = it[range.step * static_cast<std::ptrdiff_t>(kRowsAhead)];
-      ahead += (entry_ahead & kRowMask) * row_size;
-    }
+    bool const fetches = i + kRowsAhead <= n_fetched;
+    auto const ahead = static_cast<std::ptrdiff_t>(kRowsAhead) * range.step;
     if (is_packed) {
-      Prefetch(ahead, 4 * kWidth);
+      if (fetches) {
+        Prefetch(rows + (it[ahead] & kRowMask) * kWidth, kWidth * sizeof(std::int32_t));
+      }
+      auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * kWidth);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         Int8 const both = row[v];
@@ -74,7 +73,10 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         hess[v] += both & kPackedMask;
       }
     } else {
-      Prefetch(ahead, 8 * kWidth);
+      if (fetches) {
+        Prefetch(rows + (it[ahead] & kRowMask) * 2 * kWidth, 2 * kWidth * sizeof(std::int32_t));
+      }
+      auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * (2 * kWidth));
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         grad[v] += row[v];
@@ -289,9 +291,10 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
                                 std::int32_t* out) {
   Int8 grad[kVectors]{}, hess[kVectors]{};
   std::size_t const row_size = rows.is_packed ? 8 * kVectors : 16 * kVectors;
+  auto const n_fetched = rows.is_far ? n : 0;
   for (std::size_t i = 0; i < n; ++i) {
     auto const* row = reinterpret_cast<Int8 const*>(rows.data + (entries[i] & kRowMask) * row_size);
-    if (i + kRowsAhead < n) {
+    if (i + kRowsAhead < n_fetched) {
       Prefetch(rows.data + (entries[i + kRowsAhead] & kRowMask) * row_size, 4 * row_size);
     }
     if (rows.is_packed) {

@@ -83,6 +83,8 @@ struct RowValues {
   /** @brief Gradients, then Hessians. [n_rows, 2 * width]; packed, both in one. [n_rows, width] */
   std::int32_t const* data;
   bool is_packed;
+  /** @brief Whether the rows are so many that they do not lie in a near cache. */
+  bool is_far;
 };
 
 /** @brief So many rows ahead of its sum a loop fetches a row: they lie anywhere in memory. */

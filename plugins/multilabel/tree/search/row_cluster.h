@@ -64,7 +64,8 @@ class RowCluster {
   /** @brief Number of labels with paddings. */
   [[nodiscard]] std::size_t PaddedLabels() const { return n_padded_; }
   [[nodiscard]] RowValues Values(LabelChunk const& chunk) const {
-    return {values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size(), is_packed_};
+    return {values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size(), is_packed_,
+            rows_.size() >= ClusterUnits::kFewRows};
   }
   [[nodiscard]] bool IsPacked() const { return is_packed_; }
   /** @brief What an integer counts, by padded label; 0 for paddings. */
@@ -162,10 +163,11 @@ XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const*
 XDCC_TARGET_CLONES static void SumClusterRows(RowValues values, std::size_t width,
                                               std::uint32_t const* rows, std::size_t n_rows,
                                               std::int32_t* out) {
+  auto const n_fetched = values.is_far ? n_rows : 0;
   if (values.is_packed) {
     for (std::size_t i = 0; i < n_rows; ++i) {
       auto const* row = values.data + rows[i] * width;
-      if (i + kRowsAhead < n_rows) {
+      if (i + kRowsAhead < n_fetched) {
         Prefetch(values.data + rows[i + kRowsAhead] * width, 4 * width);
       }
       for (std::size_t k = 0; k < width; ++k) {
@@ -177,7 +179,7 @@ XDCC_TARGET_CLONES static void SumClusterRows(RowValues values, std::size_t widt
   }
   for (std::size_t i = 0; i < n_rows; ++i) {
     auto const* row = values.data + rows[i] * 2 * width;
-    if (i + kRowsAhead < n_rows) {
+    if (i + kRowsAhead < n_fetched) {
       Prefetch(values.data + rows[i + kRowsAhead] * 2 * width, 8 * width);
     }
     for (std::size_t k = 0; k < 2 * width; ++k) {
