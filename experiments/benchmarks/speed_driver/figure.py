@@ -45,6 +45,14 @@ def draw(summary: Summary, file: Path) -> bool:
         _panel(ax, data, [cell for cell in cells if cell.data == data], summary)
     for ax in axes.flat[len(panels) :]:
         ax.set_axis_off()
+    lines = {
+        line.get_label(): line
+        for ax in axes.flat
+        for line in ax.get_lines()
+        if line.get_label() in _COLOURS
+    }
+    # One for all panels, which leaves the curves alone.
+    figure.legend(lines.values(), lines, loc="outside lower center", ncols=len(lines))
     figure.suptitle(
         "Held-out log-loss: solid, at each candidate's best setting, until it is as good as stock "
         "per label (1 %, dotted); dashed, at rate .1, 256 bins and all columns, to the end"
@@ -75,7 +83,6 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
         ax.set_ylim(0.92 * highest[0], 1.4 * highest[0])
     ax.set(xscale="log", title=data, xlabel="CPU seconds of boosting", ylabel="held-out log-loss")
     ax.grid(alpha=0.3)
-    ax.legend(fontsize=7)
 
 
 def _shown(result: dict[str, Any]) -> Curve:
