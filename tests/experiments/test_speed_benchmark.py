@@ -860,12 +860,12 @@ def test_what_the_report_says_of_time_to_quality():
 
 
 def test_what_the_report_says_of_a_number_alone():
-    cell = Cell("many_labels", "to quality", "delicious", 2, "sketched")
+    cell = Cell("many_labels", "to quality", "delicious", 2, "deep")
     records = [record(cell, wall_seconds=5.5, rounds=300)]
     judged = verdict("Delicious to .0615", records)
     assert (judged.state, judged.measured) == ("reached", 5.5)
     assert "| ≤ 6 s | 5.50 s | reached | delicious: 5.50 s |" in tables.requirement_table([judged])
-    assert "| sketched | 2 | 300 | 1.00 (once) | 5.50 (once) |" in tables.many_labels_table(
+    assert "| deep | 2 | 300 | 1.00 (once) | 5.50 (once) |" in tables.many_labels_table(
         Summary(records)
     )
     cell = Cell("end", "to the end", "bibtex", 1, "auto")
