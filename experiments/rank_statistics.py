@@ -3,7 +3,7 @@
 Friedman's test asks whether all methods are alike; if not, Nemenyi's test says which pairs differ,
 and a critical-difference diagram shows both. Where one method is compared with each of the others,
 Wilcoxon's signed-rank test with Holm's correction says more. The tests and the diagram are those of
-SciPy and scikit-posthocs.
+SciPy, statsmodels and scikit-posthocs.
 
 J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
 Learning Research 7, 2006.
@@ -17,6 +17,7 @@ import pandas as pd
 import scikit_posthocs
 from matplotlib.axes import Axes
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 
 class Friedman(NamedTuple):
@@ -143,9 +144,7 @@ def wilcoxon_holm(scores: pd.DataFrame, method: str, *, higher_is_better: bool) 
             "p_value": pd.Series(p_values, others.columns),
         }
     )
-    ordered = table["p_value"].sort_values()
-    corrected = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1)
-    return table.assign(corrected=corrected)
+    return table.assign(corrected=multipletests(p_values, method="holm")[1])
 
 
 def plot_critical_differences(ranked: pd.DataFrame, axes: Axes, alpha: float = 0.05) -> None:

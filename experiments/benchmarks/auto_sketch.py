@@ -10,7 +10,9 @@ on which the rule was made are `DEVELOPMENT`; the others have had no part in it.
 
 With ``--race`` nothing of that is done. It prints by how many percent the race's log-loss of hidden
 labels gets better when the first size of groups is halved: for a few draws of what is hidden, of
-training parts alone, and of made data such as ``independent-6000x40x30``.
+training parts alone, and of made data such as ``independent-6000x40x30``. With ``--sizes`` it
+prints the least log-loss of a third of these rows, held out, over the rounds of trees for so many
+labels.
 
 A line of the output is a data set, a candidate and a seed, with the log-loss of validation and test
 part, the rounds, and CPU seconds: of the choice, and of the updates up to the best round. A line
@@ -71,10 +73,18 @@ def read(name: str) -> Parts:
     validation = stratified_folds(train.Y.astype(float), 4, 0) == 0
     parts = train[~validation], train[validation], test
 
-    def dense(values: Any) -> Floats:
-        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, np.float32)
-
     return Parts([dense(part.X) for part in parts], [dense(part.Y) for part in parts])
+
+
+def dense(values: Any) -> Floats:
+    """Make an array of what may be sparse."""
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, np.float32)
+
+
+def training_rows(name: str) -> tuple[Floats, Floats]:
+    """Load features of a training part, and the labels that vary there."""
+    X, Y = map(dense, load_training_rows(name, 0))
+    return X, Y[:, Y.min(axis=0) < Y.max(axis=0)]
 
 
 def boost(parts: Parts, seed: int, **params: Any) -> Iterator[Round]:
@@ -178,9 +188,7 @@ def catboost(parts: Parts, seed: int) -> Iterator[Round]:
 
 def gains_of_halving(name: str, n_draws: int) -> list[float]:
     """By how many percent of its hidden log-loss the race finds half of the first size better."""
-    X, Y = load_training_rows(name, 0)
-    X, Y = (np.asarray(z.toarray() if hasattr(z, "toarray") else z, np.float32) for z in (X, Y))
-    Y = Y[:, Y.min(axis=0) < Y.max(axis=0)]
+    X, Y = training_rows(name)
     gains = []
     for seed in range(n_draws):
         params = {
@@ -194,6 +202,18 @@ def gains_of_halving(name: str, n_draws: int) -> list[float]:
             first, half = (hidden_loss(size) for size in group_sizes(Y.shape[1])[:2])
         gains.append(100 * (1 - half / first))
     return gains
+
+
+def losses_of_sizes(name: str) -> dict[int, float]:
+    """By number of labels of a tree: its least held-out log-loss over the rounds."""
+    X, Y = training_rows(name)
+    held_out = np.arange(len(Y)) % 3 == 0
+    which = (~held_out, held_out, held_out)
+    parts = Parts([X[rows] for rows in which], [Y[rows] for rows in which])
+    return {
+        size: best_round(parts, boost(parts, 0, sketch_size=1, labels_per_tree=size))["validation"]
+        for size in dict.fromkeys((Y.shape[1], *group_sizes(Y.shape[1])))
+    }
 
 
 CANDIDATES: dict[str, Callable[[Parts, int], Iterator[Round]]] = {
@@ -210,12 +230,11 @@ CANDIDATES: dict[str, Callable[[Parts, int], Iterator[Round]]] = {
 PEERS = ("exact", "stock per label", "LightGBM", "CatBoost")
 
 
-def measure(name: str, candidate: str, seed: int) -> dict[str, Any]:
-    """Train to the best round, and read the test part."""
-    parts = read(name)
+def best_round(parts: Parts, states: Iterator[Round]) -> dict[str, Any]:
+    """Train to the round that is best on the validation part, and read the test part there."""
     losses = [LogLoss(Y, None) for Y in parts.Y[1:]]
     best: dict[str, Any] = {"validation": np.inf}
-    for i, state in enumerate(CANDIDATES[candidate](parts, seed)):
+    for i, state in enumerate(states):
         validation = losses[0](state.margins[0]) / parts.Y[1].size
         if validation < best["validation"]:
             best = {
@@ -226,6 +245,13 @@ def measure(name: str, candidate: str, seed: int) -> dict[str, Any]:
             }
         elif i + 1 - best["rounds"] >= PATIENCE:
             break
+    return best
+
+
+def measure(name: str, candidate: str, seed: int) -> dict[str, Any]:
+    """Measure a candidate."""
+    parts = read(name)
+    best = best_round(parts, CANDIDATES[candidate](parts, seed))
     return {"data": name, "candidate": candidate, "seed": seed, **best}
 
 
@@ -257,7 +283,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--output", type=Path, help="JSON lines, added to")
     parser.add_argument("--race", type=int, metavar="N", help="print what N races say, and end")
+    parser.add_argument("--sizes", action="store_true", help="print losses by size, and end")
     arguments = parser.parse_args()
+    if arguments.sizes:
+        for name in arguments.data:
+            losses = losses_of_sizes(name)
+            cells = (f"{size}: {loss:.4f}" for size, loss in losses.items())
+            print(f"| {name} | {', '.join(cells)} |", flush=True)
+        return
     if arguments.race:
         for name in arguments.data:
             gains = gains_of_halving(name, arguments.race)

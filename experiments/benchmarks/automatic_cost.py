@@ -7,43 +7,29 @@ A line of CSV for each data set: processor time of `fit` on the training part wi
 `DynamicChainClassifier` with its defaults (`chain`).
 """
 
-import argparse
-import csv
-import sys
 import time
+from collections.abc import Iterator
 
-from automatic_quality import DATASETS, MEASURES, parts
+from automatic_quality import MEASURES, parts, write_table
 from xdcc import MultiLabelClassifier
 from xdcc.chain import DynamicChainClassifier
 
 COLUMNS = ("data", *MEASURES, "chain")
 
 
-def main() -> None:
-    """Measure what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=DATASETS, help="names, separated by commas")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for name in arguments.data.split(","):
-        train, _ = parts(name)
-        models = [
-            *(
-                MultiLabelClassifier(each, random_state=arguments.seed, n_jobs=1)
-                for each in MEASURES
-            ),
-            DynamicChainClassifier(random_state=arguments.seed, n_jobs=1),
-        ]
-        seconds = []
-        for model in models:
-            begin = time.process_time()
-            model.fit(train.X, train.Y)
-            seconds.append(f"{time.process_time() - begin:.1f}")
-        table.writerow([name, *seconds])
-        sys.stdout.flush()
+def costs(name: str, seed: int) -> Iterator[list[str]]:
+    """Fit each model on a data set's training part; yield its line."""
+    train, _ = parts(name)
+    seconds = []
+    for model in (
+        *(MultiLabelClassifier(each, random_state=seed, n_jobs=1) for each in MEASURES),
+        DynamicChainClassifier(random_state=seed, n_jobs=1),
+    ):
+        begin = time.process_time()
+        model.fit(train.X, train.Y)
+        seconds.append(f"{time.process_time() - begin:.1f}")
+    yield [name, *seconds]
 
 
 if __name__ == "__main__":
-    main()
+    write_table(__doc__, COLUMNS, costs)

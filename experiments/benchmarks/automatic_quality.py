@@ -17,7 +17,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,21 +53,20 @@ def parts(name: str) -> tuple[MultiLabelDataset, MultiLabelDataset]:
     return data[np.arange(n)], data[np.arange(n, len(data))]
 
 
-def plain_booster(train: MultiLabelDataset, seed: int) -> Any:
+def plain_booster(X: Any, Y: Any, seed: int) -> MultiLabelXGBClassifier:
     """Train a booster with as many iterations as are best on folds."""
     booster = MultiLabelXGBClassifier(
         n_estimators=200, learning_rate=0.1, max_bin=64, random_state=seed, n_jobs=1
     )
-    folds = stratified_folds(np.asarray(train.Y, dtype=np.float32), 5, seed)
-    found = booster.out_of_fold(train.X, train.Y, folds)
-    return found.unfitted.fit(train.X, train.Y)
+    found = booster.out_of_fold(X, Y, stratified_folds(np.asarray(Y, np.float32), 5, seed))
+    return found.unfitted.fit(X, Y)
 
 
 def lines(name: str, seed: int) -> Iterator[tuple[Any, ...]]:
     """Measure on a data set."""
     train, test = parts(name)
     begin = time.process_time()
-    labels_at_half = plain_booster(train, seed).predict(test.X)
+    labels_at_half = plain_booster(train.X, train.Y, seed).predict(test.X)
     booster_seconds = time.process_time() - begin
     for measure in MEASURES:
         begin = time.process_time()
@@ -91,19 +90,30 @@ def lines(name: str, seed: int) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def main() -> None:
-    """Measure what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def write_table(
+    about: str, columns: Sequence[str], lines_of: Callable[[str, int], Iterable[Sequence[Any]]]
+) -> None:
+    """Print lines of CSV for the data sets that the command line names.
+
+    Parameters
+    ----------
+    about : str
+        The program's docstring.
+    columns : sequence of str
+    lines_of : callable
+        From a data set's name and a seed to its lines.
+    """
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--data", default=DATASETS, help="names, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(COLUMNS)
+    table.writerow(columns)
     for name in arguments.data.split(","):
-        for line in lines(name, arguments.seed):
+        for line in lines_of(name, arguments.seed):
             table.writerow(line)
             sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    write_table(__doc__, COLUMNS, lines)

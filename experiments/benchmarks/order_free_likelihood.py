@@ -35,8 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.calibration import calibration_curve
 
-from xdcc.base.folds import stratified_folds
-from xdcc.boosting import MultiLabelXGBClassifier
+from automatic_quality import plain_booster
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision.out_of_fold import mean_margins
@@ -92,15 +91,6 @@ def load(name: str) -> tuple[Any, Floats, Any, Floats]:
         return data.X[:n], np.asarray(data.Y[:n]), data.X[n:], np.asarray(data.Y[n:])
     train, test = load_dataset(name, "train"), load_dataset(name, "test")
     return train.X, np.asarray(train.Y), test.X, np.asarray(test.Y)
-
-
-def plain_booster(X: Any, Y: Floats, seed: int) -> MultiLabelXGBClassifier:
-    """Train a booster with as many iterations as are best on folds."""
-    booster = MultiLabelXGBClassifier(
-        n_estimators=200, learning_rate=0.1, max_bin=64, random_state=seed, n_jobs=1
-    )
-    found = booster.out_of_fold(X, Y, stratified_folds(Y.astype(np.float32), 5, seed))
-    return found.unfitted.fit(X, Y)
 
 
 def measure(name: str, seed: int) -> tuple[list[Any], dict[str, Floats]]:

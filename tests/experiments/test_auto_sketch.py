@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.usefixtures("flags_data")
@@ -33,6 +34,15 @@ def test_race(run_script):
     assert [len(each) for each in gains] == [2, 2]
     assert min(gains[1]) > 5
     assert run_script(*run[:-1], 0).returncode == 2  # without races, an output is needed
+
+
+def test_losses_of_sizes(run_script):
+    done = run_script("benchmarks/auto_sketch.py", "independent-300x8x4", "--sizes")
+    assert done.returncode == 0, done.stderr
+    name, cell = done.stdout.strip("| \n").split(" | ")
+    losses = {int(size): float(loss) for size, loss in (x.split(": ") for x in cell.split(", "))}
+    assert (name, list(losses)) == ("independent-300x8x4", [4, 2])
+    assert all(0 < loss < np.log(2) for loss in losses.values())
 
 
 def test_sketch_hessians(run_script):

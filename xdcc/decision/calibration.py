@@ -5,15 +5,15 @@ of rows that the model has not seen is least. Two numbers for all labels can har
 gets two of its own if that is better by more than chance on folds that these were not fitted to.
 Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and 1 / (N- + 2) for one that is
 not, so that perfect margins stay finite. Source: Platt: "Probabilistic Outputs for Support Vector
-Machines" (Advances in Large Margin Classifiers, 1999). The loss is convex, and Newton's method
-needs few passes over the rows; a step is halved while it leads up (Lin, Lin, Weng: "A Note on
-Platt's Probabilistic Outputs for Support Vector Machines", Machine Learning 68, 2007).
+Machines" (Advances in Large Margin Classifiers, 1999). The minimum is found by SciPy's
+trust-region Newton method, which needs few passes over the rows.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 type Floats = NDArray[np.float64]
@@ -21,15 +21,6 @@ type Bools = NDArray[np.bool_]
 
 _SMALLEST = 1e-6
 """Probabilities are kept this far from 0 and 1, so that margins are finite."""
-
-_FLAT = 1e-8
-"""Newton's method ends where no derivative of the mean loss is larger."""
-
-_RIDGE = 1e-12
-"""Is added to the curvature, which vanishes where all margins are alike or far from 0."""
-
-_MOST_STEPS = 100
-_MOST_HALVINGS = 20
 
 _LEAST_OF_BOTH = 10
 """A label needs so many rows with it and without it for two numbers of its own."""
@@ -181,33 +172,23 @@ def fit_platt(
     w = w / (n_with + n_without)
     sum_z, sum_1 = (w * target * z).sum(), (w * target).sum()
 
-    def loss(a: float, b: float) -> tuple[float, Floats]:
-        margin = a * z + b
-        absent = expit(-margin)
-        # log(1 + exp(m)) is -log(sigmoid(-m)), and infinite after a step that was much too far.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return float(-(w @ np.log(absent)) - a * sum_z - b * sum_1), absent
+    def loss(ab: Floats) -> tuple[float, Floats]:
+        absent = expit(-(ab[0] * z + ab[1]))
+        error = w * (1 - absent)
+        # log(1 + exp(m)) is -log(sigmoid(-m)), which does not vanish for margins of this size.
+        value = -(w @ np.log(absent)) - ab[0] * sum_z - ab[1] * sum_1
+        return float(value), np.array([error @ z - sum_z, error.sum() - sum_1])
 
-    a, b = start
-    value, absent = loss(a, b)
-    for _ in range(_MOST_STEPS):
-        error, h = w * (1 - absent), w * absent * (1 - absent)
-        slope_a, slope_b = error @ z - sum_z, error.sum() - sum_1
-        if max(abs(slope_a), abs(slope_b)) < _FLAT:
-            break
-        hz = h * z
-        aa, ab, bb = hz @ z + _RIDGE, hz.sum(), h.sum() + _RIDGE
-        determinant = aa * bb - ab * ab
-        step_a = (ab * slope_b - bb * slope_a) / determinant
-        step_b = (ab * slope_a - aa * slope_b) / determinant
-        for _ in range(_MOST_HALVINGS):
-            there, absent_there = loss(a + step_a, b + step_b)
-            if there <= value:
-                break
-            step_a, step_b = step_a / 2, step_b / 2
-        else:
-            break  # as low as rounding lets it be
-        a, b, value, absent = a + step_a, b + step_b, there, absent_there
+    def curvature(ab: Floats) -> Floats:
+        proba = expit(ab[0] * z + ab[1])
+        h = w * proba * (1 - proba)
+        mixed = h @ z
+        return np.array([[(h * z) @ z, mixed], [mixed, h.sum()]])
+
+    found = minimize(
+        loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8}
+    )
+    a, b = found.x
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
     return (float(a), float(b)) if a >= 0 else (0.0, float(logit(sum_1)))
 
