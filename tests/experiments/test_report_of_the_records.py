@@ -14,7 +14,9 @@ from experiments.__main__ import main
 from experiments.configuration import CONFIGS, load_configuration
 from experiments.packs import ENDING, read_pack
 from experiments.plan import records_of_studies
+from experiments.rank_statistics import ranks
 from experiments.records import RESULTS, RecordStore
+from experiments.report.tables import section_scores
 from experiments.results import load_finished
 
 SPEED = REPOSITORY / "experiments" / "benchmarks" / "RESULTS.md"
@@ -136,3 +138,18 @@ def test_the_page_of_decision_rules_shows_the_league(report):
         for line, cells in table_after(report, f"## {title} on every data set").items():
             made.setdefault(line.partition(" for ")[0], {})[measure] = cells["rank (13 data sets)"]
     assert shown == made
+
+
+def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
+    seen = ["emotions", "enron", "flags", "birds", "medical"]
+    store = RecordStore(RESULTS / "records")
+    found = []
+    for measure in ("subset-accuracy", "example-f1", "hamming-accuracy"):
+        config, results = load_finished(f"league-{measure}", store)
+        section = config.report[0]
+        scores = section_scores(results, section, section.measures[0]).dropna()
+        ranked = ranks(scores.drop(index=seen), higher_is_better=True).mean()
+        assert ranked.idxmin() == ranked.index[0]
+        found.append(f"{ranked.iloc[0]:.2f}")
+    text = (REPOSITORY / "docs" / "decision_rules.md").read_text()
+    assert f"({', '.join(found)} on eight)" in text
