@@ -2,10 +2,10 @@
 
 A chain asks for P(y_j | x, y_S): a label, given those that were decided before it. Here a single
 multi-label booster learns it for every set S at once. Each row is repeated with another random set
-of its labels *revealed*, as label features; the revealed ones have no gradient
-(``label_feature_begin``, separate-and-conquer), the others are to be predicted. (Compare the
-order-agnostic training of NADE: Uria, Murray, Larochelle, "A Deep and Tractable Density Estimator",
-ICML 2014, and the label masks of C-Tran: Lanchantin et al., CVPR 2021.)
+of its labels *revealed*, as features; these are unknown as labels, so that they have no gradient
+(separate-and-conquer), and the others are to be predicted. (Compare the order-agnostic training of
+NADE: Uria, Murray, Larochelle, "A Deep and Tractable Density Estimator", ICML 2014, and the label
+masks of C-Tran: Lanchantin et al., CVPR 2021.)
 
 The other features, and the margins that the trees add to, are margins of a first classifier that
 has not seen the row. On X itself repeated rows would be learned by heart.
@@ -148,6 +148,7 @@ def train_order_free(
     every = np.ones(n_rows, np.float32) if weight is None else weight
     every, fold = np.tile(every, n_masks), np.tile(folds, n_masks)
     label_features = np.where(revealed, truth, np.float32(np.nan))
+    truth[revealed] = np.nan
     matrix = xgb.QuantileDMatrix(
         np.concatenate((start, label_features), axis=1),
         label=truth,
@@ -156,13 +157,13 @@ def train_order_free(
         max_bin=params["max_bin"],
         nthread=params.get("nthread"),
     )
-    params = {**params, "label_feature_begin": n_labels, "base_score": 0.5}
+    params = {**params, "base_score": 0.5}
     held_out = [fold == number for number in range(folds_to_leave_out(folds))]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
     final = xgb.Booster(params, [matrix])
 
-    # What is not left out, or revealed, has no part in the loss.
-    truth[revealed | ~np.any(held_out, axis=0)[:, np.newaxis]] = np.nan
+    # What is not left out has no part in the loss.
+    truth[~np.any(held_out, axis=0)] = np.nan
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
     losses, n_best, now = [loss(start) / total], 0, start.copy()

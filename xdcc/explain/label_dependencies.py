@@ -27,7 +27,7 @@ from scipy.special import expit
 
 from xdcc.base.weights import check_weight
 from xdcc.explain.booster_model import BoosterModel, Tree, read_model
-from xdcc.explain.rounds import ChainWalk, Round, round_matrix
+from xdcc.explain.rounds import ChainWalk, round_matrix
 from xdcc.explain.truth import check_truth
 from xdcc.explain.walks import Model, chain_walk_of
 
@@ -100,7 +100,10 @@ def label_dependencies(chain: Model, X: Any, Y: Any, sample_weight: Any = None) 
         gains = np.zeros((len(walk.feature_names) + len(names), len(names)))
         for booster in round_.boosters:
             model = read_model(booster)
-            factor = _gradient_factor(model, round_, truth, weight)
+            silent = np.isnan(truth) | round_.ended[:, np.newaxis]
+            if model.masks_labels or walk.known_are_silent:
+                silent |= ~round_.open
+            factor = _gradient_factor(model, silent, truth, weight)
             matrix = round_matrix(round_, chain.n_jobs)
             start = np.zeros(truth.shape) if round_.start is None else round_.start
             gains += _gains(
@@ -122,12 +125,9 @@ def _unique_names(walk: ChainWalk) -> list[str]:
 
 
 def _gradient_factor(
-    model: BoosterModel, round_: Round, truth: NDArray[np.float32], weight: Any
+    model: BoosterModel, silent: NDArray[np.bool_], truth: NDArray[np.float32], weight: Any
 ) -> _Array:
     """Factor of gradients and Hessians of every entry, (n_samples, n_labels)."""
-    silent = np.isnan(truth) | round_.ended[:, np.newaxis]
-    if model.masks_labels:
-        silent |= ~round_.open
     n_labels = truth.shape[1]  # an end label comes after them
     factor = model.label_weight[:n_labels] * np.where(
         truth == 1, model.scale_pos_weight[:n_labels], 1.0

@@ -115,10 +115,14 @@ class ChainWalk(Walk):
 
     Attributes
     ----------
+    known_are_silent : bool
+        Whether labels of training rows were unknown where they were features. A mask of the
+        boosters' own is told by :func:`~xdcc.explain.booster_model.read_model`.
     penalties : pair of float
         `reg_lambda` and `reg_alpha` of the boosters.
     """
 
+    known_are_silent = False
     penalties: tuple[float, float]
 
 

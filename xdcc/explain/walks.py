@@ -236,6 +236,8 @@ class OrderFreeWalk(ChainWalk):
         labels that vary, (n_samples, n_varied).
     """
 
+    known_are_silent = True
+
     def __init__(
         self,
         booster: xgb.Booster | None,

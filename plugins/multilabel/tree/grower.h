@@ -69,7 +69,8 @@ struct Workspace {
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, of_leaves;
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
-  AlignedArray<float> probabilities;
+  std::vector<AlignedArray<float>> probabilities;  // signed ones, by group of labels
+  std::vector<float> row_weights;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,

@@ -36,7 +36,7 @@ struct GradientBounds {
 struct LabelGradients {
   /** @brief Null if they are derived. [n_rows, n_labels] */
   GradientPair const* pairs{nullptr};
-  /** @brief Signed probabilities of a loss; see `logistic_loss.h`. */
+  /** @brief Signed probabilities of a loss; see `logistic_loss.h`. [n_rows, n_labels] */
   float const* probabilities{nullptr};
   LogisticLoss const* loss{nullptr};
   std::size_t n_rows{0}, n_labels{0};
@@ -47,11 +47,12 @@ struct LabelGradients {
         n_rows{gpair.Shape(0)},
         n_labels{gpair.Shape(1)},
         bounds{bounds} {}
-  LabelGradients(LogisticLoss const& loss, float const* probabilities, GradientBounds bounds)
+  LabelGradients(LogisticLoss const& loss, std::size_t n_labels, float const* probabilities,
+                 GradientBounds bounds)
       : probabilities{probabilities},
         loss{&loss},
         n_rows{loss.n_rows},
-        n_labels{loss.n_labels},
+        n_labels{n_labels},
         bounds{bounds} {}
 };
 

@@ -335,20 +335,16 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   return OnAllWorkers(ctx, largest, std::isfinite(largest.grad) && std::isfinite(largest.hess));
 }
 
-GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
-                               linalg::MatrixView<float const> margins,
-                               AlignedArray<float>* probabilities,
-                               linalg::Matrix<GradientPair>* out) const {
+template <typename Derive>
+GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& loss,
+                                      AlignedArray<float>* probabilities,
+                                      linalg::Matrix<GradientPair>* out, Derive&& derive) const {
   // Combined while they are in cache; a thread takes several such runs at a time.
   constexpr std::size_t kTogether = 4096, kRuns = 16;
-  std::size_t const n_rows = loss.n_rows, n = loss.n_labels, k = n_directions_;
-  CHECK(margins.CContiguous());
-  loss.CheckSize(margins.Size());
-  CHECK_EQ(labels_.size(), n);
+  std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_directions_;
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
   auto* combined = out->Data()->HostPointer();
-  probabilities->Resize(n_rows * n + kLabels);
   std::vector<float> columns(2 * k * n_padded_);  // C and its squares, apart
   for (std::size_t c = 0; c < coefficients_.size(); ++c) {
     auto const d = c / (2 * n_padded_), j = c % (2 * n_padded_);
@@ -370,7 +366,7 @@ GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
     for (auto i = begin; i < end; i += n_together) {
       auto const n_here = std::min(n_together, end - i);
       auto* rows = probabilities->Data() + i * n;
-      loss.Probabilities(margins.Values().data(), i, i + n_here, rows);
+      derive(i, i + n_here);
       combine(rows, i, n_here - 1);
       // What stands behind the last row is perhaps being written.
       std::copy_n(rows + (n_here - 1) * n, n, last.begin());
@@ -388,5 +384,53 @@ GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
   bool const all_finite =
       std::all_of(is_finite.cbegin(), is_finite.cend(), [](auto here) { return here != 0; });
   return OnAllWorkers(ctx, {weight, 0.25f * weight}, all_finite);
+}
+
+GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
+                               AlignedArray<float>* probabilities,
+                               linalg::Matrix<GradientPair>* out) const {
+  CHECK_GE(probabilities->Size(), loss.n_rows * labels_.size() + kLabels);
+  return this->ProjectDerived(ctx, loss, probabilities, out, [](auto, auto) {});
+}
+
+GradientBounds Sketch::DeriveAndProject(Context const* ctx, LogisticLoss const& loss,
+                                        linalg::MatrixView<float const> margins,
+                                        AlignedArray<float>* probabilities,
+                                        linalg::Matrix<GradientPair>* out) const {
+  CHECK(margins.CContiguous());
+  loss.CheckSize(margins.Size());
+  CHECK_EQ(labels_.size(), loss.n_labels);
+  probabilities->Resize(loss.n_rows * loss.n_labels + kLabels);
+  return this->ProjectDerived(ctx, loss, probabilities, out, [&](auto begin, auto end) {
+    loss.Probabilities(margins.Values().data(), begin, end,
+                       probabilities->Data() + begin * loss.n_labels);
+  });
+}
+
+void Sketch::DeriveGroups(Context const* ctx, LogisticLoss const& loss,
+                          linalg::MatrixView<float const> margins,
+                          std::vector<Labels> const& groups,
+                          std::vector<AlignedArray<float>>* probabilities) {
+  CHECK(margins.CContiguous());
+  loss.CheckSize(margins.Size());
+  std::size_t const n_rows = loss.n_rows, width = loss.n_labels;
+  probabilities->resize(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    (*probabilities)[g].Resize(n_rows * groups[g].size() + kLabels);
+  }
+  auto const n_together = std::max<std::size_t>(1, 4096 / width);  // they stay in cache
+  common::ParallelFor((n_rows + n_together - 1) / n_together, ctx->Threads(), [&](auto r) {
+    auto const begin = r * n_together, end = std::min(n_rows, begin + n_together);
+    std::vector<float> of_all((end - begin) * width);
+    loss.Probabilities(margins.Values().data(), begin, end, of_all.data());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      auto* to = (*probabilities)[g].Data() + begin * groups[g].size();
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        for (auto label : groups[g]) {
+          *to++ = of_all[i * width + label];
+        }
+      }
+    }
+  });
 }
 }  // namespace xgboost::multilabel

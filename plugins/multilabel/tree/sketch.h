@@ -80,19 +80,36 @@ class Sketch {
   GradientBounds Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
                          linalg::Matrix<GradientPair>* out) const;
   /**
-   * @brief Derive gradients and combine them, of all labels.
+   * @brief Combine gradients that are derived from signed probabilities, of the sketch's labels.
    *
-   * @param margins       [n_rows, n_labels]
-   * @param probabilities Set to signed ones, and paddings behind; see `logistic_loss.h`.
+   * @param probabilities [n_rows, n_labels], and paddings behind; see `logistic_loss.h`.
    */
   GradientBounds Project(Context const* ctx, LogisticLoss const& loss,
-                         linalg::MatrixView<float const> margins,
                          AlignedArray<float>* probabilities,
                          linalg::Matrix<GradientPair>* out) const;
+  /**
+   * @brief The same, and make the probabilities first, a run of rows at a time, of all labels.
+   *
+   * @param margins [n_rows, n_labels]
+   */
+  GradientBounds DeriveAndProject(Context const* ctx, LogisticLoss const& loss,
+                                  linalg::MatrixView<float const> margins,
+                                  AlignedArray<float>* probabilities,
+                                  linalg::Matrix<GradientPair>* out) const;
+  /** @brief Make signed probabilities, group by group: [n_rows, n_labels], and paddings behind. */
+  static void DeriveGroups(Context const* ctx, LogisticLoss const& loss,
+                           linalg::MatrixView<float const> margins,
+                           std::vector<Labels> const& groups,
+                           std::vector<AlignedArray<float>>* probabilities);
 
  private:
   /** @brief Lay out columns of C and of its squares as `Project` reads them. */
   void SetCoefficients(std::vector<double> const& coefficients);
+  /** @param derive Makes the probabilities of rows [begin, end) before they are read. */
+  template <typename Derive>
+  GradientBounds ProjectDerived(Context const* ctx, LogisticLoss const& loss,
+                                AlignedArray<float>* probabilities,
+                                linalg::Matrix<GradientPair>* out, Derive&& derive) const;
 
   std::vector<std::uint32_t> labels_;
   std::size_t n_directions_;

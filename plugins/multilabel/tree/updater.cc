@@ -15,7 +15,7 @@
 #include <vector>     // for vector
 
 #include "../../../src/collective/communicator-inl.h"  // for IsDistributed
-#include "../../../src/common/linalg_op.h"             // for begin, cbegin, cend
+#include "../../../src/common/optional_weight.h"       // for OptionalWeights
 #include "../../../src/common/random.h"                // for ColumnSampler
 #include "../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../../src/tree/hist/sampler.h"            // for Sampler
@@ -69,7 +69,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     std::vector<GrownTree> grown(trees.size());
     if (in_gpair->loss) {
       CHECK(margins);
-      this->GrowOnMargins(*param, *in_gpair, *margins, p_fmat, out_position, trees);
+      this->GrowOnMargins(*param, *in_gpair, *margins, p_fmat, out_position, trees, &grown);
     } else {
       this->GrowOnGradients(*param, *in_gpair, p_fmat, out_position, trees, &grown);
     }
@@ -87,10 +87,12 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   [[nodiscard]] std::shared_ptr<LogisticLoss const> LossToDerive(
       TrainParam const& param, ObjFunction const* obj, MetaInfo const& info) const override {
     auto const* offers = dynamic_cast<OffersLogisticLoss const*>(obj);
-    auto const n_labels = offers ? obj->Targets(info) : 0;
-    bool const serves = ctx_->IsCPU() && param.subsample == 1.0f && this->HasSketch(n_labels) &&
-                        ml_param_.NumGroups(n_labels) == 1 &&
-                        ml_param_.sketch_method == kProjection;
+    std::size_t const n_labels = offers ? obj->Targets(info) : 0;
+    std::size_t const k = ml_param_.sketch_size, n_groups = ml_param_.NumGroups(n_labels);
+    bool const is_uniform =
+        param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
+    bool const serves = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
+                        k > 0 && k < n_labels / n_groups;
     return offers && serves ? offers->LossOn(info) : nullptr;
   }
   void UseMargins(linalg::MatrixView<float> margins) override { margins_ = margins; }
@@ -172,24 +174,67 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     return columns;
   }
 
-  /** @brief Grow trees on sketches of all labels, whose gradients are derived on the way. */
+  /** @brief Weights of the rows that a tree draws; 0 for the others. */
+  void DrawRows(TrainParam const& param, common::OptionalWeights const& weights,
+                std::size_t n_rows) {
+    auto& drawn = workspace_.sampled;  // as gradients, which is what rows are drawn from
+    drawn.Reshape(n_rows, 1);
+    auto rows = drawn.HostView();
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      rows(i, 0) = GradientPair{weights[i], 0.0f};
+    }
+    tree::cpu_impl::Sampler{param}.Sample(ctx_, rows);
+    workspace_.row_weights.resize(n_rows);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      workspace_.row_weights[i] = rows(i, 0).GetGrad();
+    }
+  }
+
+  /**
+   * @brief Grow trees on sketches whose gradients are derived on the way.
+   *
+   * @param grown Their labels are set where trees are for groups.
+   */
   void GrowOnMargins(TrainParam const& param, GradientContainer const& in_gpair,
                      linalg::MatrixView<float const> margins, DMatrix* p_fmat,
                      common::Span<HostDeviceVector<bst_node_t>> out_position,
-                     std::vector<RegTree*> const& trees) {
-    auto const& loss = *in_gpair.loss;
+                     std::vector<RegTree*> const& trees, std::vector<GrownTree>* grown) {
+    auto loss = *in_gpair.loss;
+    bool const own_rows = param.subsample < 1.0f;  // by tree
+    std::uint64_t const n_groups = this->NumTargetGroups(loss.n_labels);
+    auto groups = Sketch::DrawGroups({}, loss.n_labels, 1);  // of labels
     auto& probabilities = workspace_.probabilities;
-    workspace_.combined.resize(1);
+    probabilities.resize(n_groups);
+    workspace_.combined.resize(own_rows ? 1 : n_groups);
+    std::vector<PlannedTree> planned;
     for (std::size_t i = 0; i < trees.size(); ++i) {
-      auto const key = this->KeyOf(in_gpair, i, 1);
-      auto const labels = Sketch::DrawGroups(key, loss.n_labels, 1).front();
+      if (own_rows) {
+        this->DrawRows(param, in_gpair.loss->weights, loss.n_rows);
+        loss.weights = common::OptionalWeights{common::Span<float const>{workspace_.row_weights}};
+      }
+      auto const key = this->KeyOf(in_gpair, i, n_groups);
+      if (n_groups > 1) {
+        if (key.group == 0) {
+          groups = Sketch::DrawGroups(key, loss.n_labels, n_groups);
+          Sketch::DeriveGroups(ctx_, loss, margins, groups, &probabilities);
+        }
+        (*grown)[i].labels = groups[key.group];
+      }
+      auto const& labels = groups[key.group];
       Sketch const sketch{ctx_, ml_param_, key, labels, std::nullopt};
+      auto* combined = &workspace_.combined[own_rows ? 0 : key.group];
       auto const bounds =
-          sketch.Project(ctx_, loss, margins, &probabilities, &workspace_.combined.front());
-      std::vector<PlannedTree> planned;
-      planned.push_back(
-          {i, labels, {loss, probabilities.Data(), bounds}, this->DrawColumns(param, p_fmat)});
-      this->Grow(param, p_fmat, &planned, out_position, trees);
+          n_groups > 1
+              ? sketch.Project(ctx_, loss, &probabilities[key.group], combined)
+              : sketch.DeriveAndProject(ctx_, loss, margins, &probabilities.front(), combined);
+      planned.push_back({i,
+                         labels,
+                         {loss, labels.size(), probabilities[key.group].Data(), bounds},
+                         this->DrawColumns(param, p_fmat)});
+      if (own_rows || key.group + 1 == n_groups) {
+        this->Grow(param, p_fmat, &planned, out_position, trees);
+        planned.clear();
+      }
     }
   }
 
@@ -203,9 +248,10 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     };
     tree::cpu_impl::Sampler sampler{param};
     auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
+      CHECK(from.CContiguous());
       to->Reshape(from.Shape());
-      auto out = to->HostView();
-      std::copy(linalg::cbegin(from), linalg::cend(from), linalg::begin(out));
+      auto const values = from.Values();
+      std::copy(values.cbegin(), values.cend(), to->Data()->HostVector().begin());
     };
     std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
     bool const own_rows = param.subsample < 1.0f;             // by tree
