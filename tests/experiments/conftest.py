@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,8 @@ def run_script(tmp_path, monkeypatch, run_python):
 
     def run(script, *args, apart=False):
         is_file = script.endswith(".py")
-        command = [str(EXPERIMENTS / script) if is_file else script, *map(str, args)]
+        file = EXPERIMENTS / script if is_file else find_spec(script).origin
+        command = [str(file), *map(str, args)]
         if apart:
             return run_python(*command)
         output, errors, returncode = io.StringIO(), io.StringIO(), 0
@@ -46,8 +48,7 @@ def run_script(tmp_path, monkeypatch, run_python):
             patch.setattr(os, "environ", os.environ.copy())
             with redirect_stdout(output), redirect_stderr(errors):
                 try:
-                    start = runpy.run_path if is_file else runpy.run_module
-                    start(command[0], run_name="__main__")
+                    runpy.run_path(command[0], run_name="__main__")
                 except SystemExit as end:
                     returncode = end.code if isinstance(end.code, int) else int(bool(end.code))
                     if isinstance(end.code, str):

@@ -11,6 +11,7 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.engine import configuration
+from experiments.engine.records import PACK
 from experiments.engine.registry import datasets, methods
 
 
@@ -52,13 +53,14 @@ def test_pack(tmp_path, write_config, capsys):
     capsys.readouterr()
     assert call("--results", results, "pack") == 0
     printed = capsys.readouterr().err
-    number = len(gzip.decompress((results / "records" / "tiny.jsonl.gz").read_bytes()).splitlines())
-    assert f"written: {results / 'records' / 'tiny.jsonl.gz'} ({number} records)" in printed
+    packed = results / "records" / "tiny" / PACK
+    number = len(gzip.decompress(packed.read_bytes()).splitlines())
+    assert f"written: {packed} ({number} records)" in printed
     left = len(list((results / "records").glob("*/*.json")))
     assert f"{left} loose records stay" in printed, "those of the other configuration"
     assert call("--results", results, "pack", other) == 0
     printed = capsys.readouterr().err
-    assert "other.jsonl.gz" in printed
+    assert f"other/{PACK}" in printed
     assert "stay" not in printed
     assert call("--results", results, "run", "tiny-quick", other) == 0
     assert capsys.readouterr().err.count(": 0 tasks to do") == 2
@@ -70,8 +72,8 @@ def test_pack(tmp_path, write_config, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["pack", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
-        (["run", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
+        (["pack", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
+        (["run", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
         (["run", "no.yaml"], "There is no file no.yaml"),
         (["report", "no.yaml"], "There is no file no.yaml"),
     ],
