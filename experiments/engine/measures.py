@@ -44,6 +44,9 @@ MEASURES: dict[str, Measure] = {
 } | {
     "log_loss": Measure("log-loss", higher_is_better=False),
     "cll_loss": Measure("CLL-loss", higher_is_better=False, digits=1),
+    "example_f1_zero": Measure("example-based F1, 0/0 = 0"),
+    "rounds": Measure("rounds", higher_is_better=False, digits=1),
+    "rounds_of_a_row": Measure("rounds of a row", higher_is_better=False, digits=1),
     "train_time": Measure("training time (CPU s)", higher_is_better=False, digits=2),
     "predict_time": Measure("prediction time (CPU s)", higher_is_better=False, digits=2),
     "peak_memory": Measure("peak memory (MiB)", higher_is_better=False, digits=0),

@@ -110,7 +110,7 @@ def read_pack(path: Path) -> Pack:
     """Read a packed file.
 
     Of a file that was cut off, the records before the cut count. Of one that fails its checksum
-    none does, because any number in it may be a wrong one.
+    none does, because any number in it may be a wrong one; nor do records of another format.
 
     Parameters
     ----------
@@ -122,15 +122,18 @@ def read_pack(path: Path) -> Pack:
     """
     lines: dict[str, bytes] = {}
     broken: list[int] = []
+    other_formats = 0
     try:
         with gzip.open(path) as file:
             for number, line in enumerate(file, start=1):
                 parsed = parse_record(line)
                 if parsed is None:
                     broken.append(number)
+                elif parsed[1]["key"].get("format") != FORMAT:
+                    other_formats += 1
                 else:
                     lines[parsed[0]] = line
-        cut = not lines and not broken  # an empty file is no error to gzip
+        cut = not lines and not broken and not other_formats  # an empty file is no error to gzip
     except EOFError:
         cut = True
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -141,6 +144,12 @@ def read_pack(path: Path) -> Pack:
     if broken:
         numbers = ", ".join(map(str, broken))
         fault = f"{path} holds no whole record in line {numbers}; what was there counts as missing."
+        return Pack(lines, fault)
+    if other_formats:
+        fault = (
+            f"{path} holds records of another format than {FORMAT} ({other_formats}); they count as "
+            "missing."
+        )
         return Pack(lines, fault)
     return Pack(lines)
 

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from experiments.engine.registry import Labels, Reading, Split
 from xdcc.chain import DynamicChainClassifier
+from xdcc.chain.propagation import NO_LABEL
 from xdcc.data import MultiLabelDataset
 from xdcc.explain import round_statistics
 
@@ -53,3 +56,14 @@ def positives_per_round(chain: DynamicChainClassifier, X: Any, Y: Any) -> dict[s
     """Return how many labels each round decides as positive and as negative."""
     rounds = round_statistics(chain, X).by_round()
     return {name: rounds[name].tolist() for name in ("positive", "negative")}
+
+
+def rounds(chain: DynamicChainClassifier, split: Split, Y: Any) -> float:
+    """Return the number of rounds of a chain."""
+    return chain.n_rounds_
+
+
+def rounds_of_a_row(chain: DynamicChainClassifier, split: Split, Y: Any) -> float:
+    """Return the mean number of rounds that a row goes through, with that in which it ends."""
+    propagated = (chain.chain_order(split.X).labels != NO_LABEL).sum(axis=1)
+    return float(np.minimum(propagated + 1, chain.n_rounds_).mean())

@@ -33,7 +33,7 @@ def pcut_reading(model: Any, split: Split) -> Labels:
     It is chosen on the probabilities of the rows to predict, all at once (PCut).
     """
     Y_proba = model.predict_proba(split.X)
-    return apply_thresholds(Y_proba, pcut(Y_proba, np.mean(split.train.Y)))
+    return apply_thresholds(Y_proba, pcut(Y_proba, float(np.mean(split.train.Y))))
 
 
 def _at_threshold(model: Any, split: Split, threshold: float) -> Labels:

@@ -24,7 +24,12 @@ def log_loss(model: Any, split: Split, Y: Any) -> float:
     -------
     float
     """
-    Y_proba = np.clip(np.asarray(model.predict_proba(split.X), dtype=np.float64), 0, 1)
+    return log_loss_of(model.predict_proba(split.X), Y)
+
+
+def log_loss_of(Y_proba: Any, Y: Any) -> float:
+    """As `log_loss`, of probabilities of shape (n_samples, n_labels)."""
+    Y_proba = np.clip(np.asarray(Y_proba, dtype=np.float64), 0, 1)
     limit = 1 / max(len(Y), 2)
     of_truth = np.where(np.asarray(Y) == 1, Y_proba, 1 - Y_proba)
     return float(-np.log(np.maximum(of_truth, limit)).mean())

@@ -7,6 +7,8 @@ from experiments.method_parts.chains import (
     chain_readings,
     fit_chain,
     positives_per_round,
+    rounds,
+    rounds_of_a_row,
 )
 from experiments.method_parts.readings import probability_readings
 from xdcc.base.booster_parameters import SPLIT_METHODS
@@ -24,5 +26,6 @@ METHOD = Method(
     },
     readings=chain_readings() | probability_readings(),
     fit=fit_chain,
+    scores={"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},
     details=positives_per_round,
 )

@@ -26,7 +26,7 @@ EXPERIMENTS = ROOT / "experiments"
 
 @pytest.fixture
 def run_script(tmp_path, monkeypatch, run_python):
-    """Run a script of the folder `experiments`, or a module, in an empty folder.
+    """Run a script or a module of the folder `experiments` in an empty folder.
 
     Return what it did. In this process, which has imported everything already, or `apart`, in one
     of its own.
@@ -34,7 +34,7 @@ def run_script(tmp_path, monkeypatch, run_python):
 
     def run(script, *args, apart=False):
         is_file = script.endswith(".py")
-        file = EXPERIMENTS / script if is_file else find_spec(script).origin
+        file = EXPERIMENTS / script if is_file else find_spec(f"experiments.{script}").origin
         command = [str(file), *map(str, args)]
         if apart:
             return run_python(*command)

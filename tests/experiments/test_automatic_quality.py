@@ -13,7 +13,7 @@ KEPT = STUDIES / "automatic" / "qualities.csv"
 
 @pytest.mark.usefixtures("flags_data")
 def test_a_small_data_set(run_script):
-    done = run_script("experiments.benchmarks.automatic_quality", "--data", "flags")
+    done = run_script("studies.automatic.qualities", "--data", "flags")
     assert done.returncode == 0, done.stderr
     head, *lines = csv.reader(done.stdout.splitlines())
     with KEPT.open() as kept:
@@ -49,7 +49,7 @@ def test_the_table_of_the_page():
 
 @pytest.mark.usefixtures("flags_data")
 def test_the_cost_on_a_small_data_set(run_script):
-    done = run_script("experiments.benchmarks.automatic_cost", "--data", "flags")
+    done = run_script("studies.automatic.costs", "--data", "flags")
     assert done.returncode == 0, done.stderr
     head, line = csv.reader(done.stdout.splitlines())
     assert head == ["data", "subset_accuracy", "example_f1", "chain"]

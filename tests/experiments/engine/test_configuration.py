@@ -37,7 +37,7 @@ def _method(**keys):
 @pytest.mark.parametrize(
     ("keys", "place", "what"),
     [
-        ({"datasets": ["emotion"]}, "datasets.0", "Did you mean emotions?"),
+        ({"datasets": ["emotion"]}, "datasets.0", "Did you mean emotions or"),
         ({"datasets": ["zzz"]}, "datasets.0", "There are: bibtex, birds"),
         ({"datasets": []}, "datasets", "at least 1 item"),
         ({"measures": ["x"]}, "measures", "no such key. There are: about, datasets"),
@@ -61,7 +61,7 @@ def _method(**keys):
         (
             {"tuning": {"measure": "f1", "draws": 2, "split": 0.5}},
             "tuning.measure",
-            "unknown measure 'f1'. Did you mean example_f1 or macro_f1",
+            "unknown measure 'f1'. Did you mean example_f1 or",
         ),
         ({"tuning": {"measure": "example_f1", "draws": 2}}, "tuning", "one of split and folds"),
         (

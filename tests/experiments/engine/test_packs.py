@@ -2,6 +2,7 @@
 
 import errno
 import gzip
+import json
 import os
 
 import pytest
@@ -173,6 +174,28 @@ def test_broken_line(store, tasks, messages, broken):
     assert set(messages) == {
         f"{file} holds no whole record in line 6; what was there counts as missing."
     }
+
+
+def test_record_of_another_format(store, tasks, messages):
+    """It counts as missing, and stays in the file's second copy when that is written again."""
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    first, *rest = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    old = json.loads(first)
+    old["key"]["format"] = 0
+    kept = gzip.compress(b"".join([json.dumps(old).encode() + b"\n", *rest]))
+    file.write_bytes(kept)
+    left = contents(store, tasks)
+    assert left.count("None") == 1
+    assert all(record in (was, "None") for was, record in zip(before, left, strict=True))
+    assert set(messages) == {
+        f"{file} holds records of another format than 1 (1); they count as missing."
+    }
+    again = write(store, tasks, value=2.0)
+    store.pack({"study": names(*tasks)})
+    assert contents(store, tasks) == again
+    assert file.with_name(f"{file.name}.broken").read_bytes() == kept
 
 
 @pytest.mark.parametrize("place", [-8, 2, 200])

@@ -80,7 +80,7 @@ def verdict(text, records):
 def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
     args = ("run", "--suite", "dense", "--data", TINY, "--candidates", "ours,multi_output_tree")
     args += ("--threads", "1", "--rounds", "2", "--repeats", "1", "--output", str(tmp_path / "out"))
-    done = run_script("experiments.speed.__main__", *args)
+    done = run_script("speed.__main__", *args)
     assert done.returncode == 0, done.stderr
     file = tmp_path / "out" / "results.json"
     first = json.loads(file.read_text())
@@ -112,7 +112,7 @@ def test_run_goes_on_where_it_was_and_report_reads_it(run_script, tmp_path):
 
 def test_a_mistake_ends_with_one_message(run_script, tmp_path):
     (tmp_path / "results.json").write_text('{"format": 1')
-    done = run_script("experiments.speed.__main__", "report", tmp_path)
+    done = run_script("speed.__main__", "report", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("experiments.speed: ")
     assert "results.json is not what a run writes (JSONDecodeError" in done.stderr

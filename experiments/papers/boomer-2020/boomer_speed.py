@@ -1,7 +1,7 @@
 """BOOMER against its authors' C++, `mlrl-boomer`: training time and accuracy.
 
-    python -m experiments.benchmarks.boomer_speed --output FILE.jsonl [--data emotions,scene]
-        [--rules 1000] [--threads 1,2] [--repeats 3]
+    python -m experiments.papers.boomer-2020.boomer_speed --output FILE.jsonl
+        [--data emotions,scene] [--rules 1000] [--threads 1,2] [--repeats 3]
 
 Needs mlrl-boomer (the extra `bench`). Both train on the training part of each data set, one after
 the other in the same process, once per repeat, with another seed each time: label-wise logistic
@@ -16,7 +16,6 @@ Besides the seconds that pass, those of the processor are recorded, of all threa
 other work on the machine they are the better measure of one thread's work.
 
 Each training makes one line of the output file; what is there is not done again.
-`boomer_report.py` makes the tables.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from experiments.benchmarks.boomer_variants import VARIANTS, fit
+from experiments.method_parts.boomer_variants import VARIANTS, fit
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.metrics import hamming_loss, subset_loss
 

@@ -1,6 +1,6 @@
 """Log-loss on test parts: ``sketch_size="auto"``, exact trees, one booster per label.
 
-    python -m experiments.benchmarks.auto_sketch birds image --output auto_sketch.jsonl
+    python -m experiments.studies.sketched-trees.auto_sketch birds image --output auto_sketch.jsonl
 
 Everyone has the same settings: learning rate 0.1, depth 6, 64 bins, one thread. A quarter of the
 training part tells the number of rounds (the log-loss of all its entries has not fallen for 40

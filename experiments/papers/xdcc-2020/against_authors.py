@@ -1,7 +1,7 @@
 """XDCC here against the paper's own code (keelm/XDCC), on its settings.
 
-    python -m experiments.benchmarks.against_authors                    # all: twenty minutes
-    python -m experiments.benchmarks.against_authors emotions flags
+    python -m experiments.papers.xdcc-2020.against_authors                    # all: twenty minutes
+    python -m experiments.papers.xdcc-2020.against_authors emotions flags
 
 `authors.csv` holds what the authors' code reached, measured once with these settings: eta 0.1, 50
 trees, depth 10, Mulan's train/test split (cal500: the first 334 rows train), chains of min(N, 10)

@@ -1,16 +1,15 @@
 """Mixtures of conditional trees against Tables 2 to 5 and Figure 3 of the paper.
 
-    python -m experiments.benchmarks.ctbn_against_paper run --output FOLDER [--data emotions,scene]
-    python -m experiments.benchmarks.ctbn_against_paper components --output FOLDER
-    python -m experiments.benchmarks.ctbn_against_paper report FOLDER --published FILE.csv
+    python -m experiments.papers.mc-2014.against_paper run --output FOLDER [--data emotions,scene]
+    python -m experiments.papers.mc-2014.against_paper components --output FOLDER
+    python -m experiments.papers.mc-2014.against_paper report FOLDER
 
 `run` does the paper's ten-fold cross-validation with shuffled folds for BR, CC, SC (one tree) and
 MC (the mixture), every one with L2-penalised logistic regression on the features as they are and
 one strength, chosen by cross-validation in the fold's training part. SC and MC are run in both
 readings of a parent's effect. A line of JSON is written for each data set, method and fold;
 what is there already is not run again. `components` fixes the number of trees (Figure 3). `report`
-writes `CTBN.md` from the lines, with the notes in `ctbn_notes.md`; the published numbers are a CSV
-file with the columns table, measure, dataset, method and value.
+prints the tables beside the numbers of `published.csv`, and draws `ctbn_components.png`.
 """
 
 import argparse
@@ -28,6 +27,7 @@ from scipy import sparse, stats
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
+from experiments.report.published import read_published
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.annealing import anneal
 from xdcc.ctbn.design import Design
@@ -43,7 +43,6 @@ DATASETS = ("emotions", "image", "scene", "yeast", "rcv1-subset1", "enron")
 METHODS = ("BR", "CC", "SC", "MC", "SC feature", "MC feature")
 N_FOLDS = 10
 N_FREQUENT = 10
-NOTES = Path(__file__).with_name("ctbn_notes.md")
 
 type Result = tuple[NDArray[np.int64], float, dict[str, Any]]
 """Predicted labels, CLL-loss, and what else is worth keeping."""
@@ -294,12 +293,12 @@ def draw_components(folder: Path, to: Path) -> bool:
     return True
 
 
-def report(folder: Path, published: Path, to: Path) -> None:
-    """Write the report."""
+def report(folder: Path, figures: Path) -> str:
+    """Make the tables; draw the figure into a folder."""
     files = [file for file in folder.glob("*.jsonl") if not file.name.startswith("components")]
     rows = pd.DataFrame([row for file in sorted(files) for row in read(file)])
-    numbers = pd.read_csv(published)
-    parts = [NOTES.read_text().rstrip()]
+    numbers = read_published("mc-2014").copy()
+    parts = []
     titles = {
         "subset_accuracy": ("Exact match accuracy", 3),
         "cll_loss": ("CLL-loss", 1),
@@ -318,10 +317,10 @@ def report(folder: Path, published: Path, to: Path) -> None:
         + chain.reset_index().to_markdown(index=False, floatfmt=".1f")
     )
     parts.append(f"## The mixtures\n\n{checks(rows)}")
-    figure = to.with_name("ctbn_components.png")
+    figure = figures / "ctbn_components.png"
     if draw_components(folder, figure):
         parts.append(f"![Measures by the number of trees]({figure.name})")
-    to.write_text("\n\n".join(parts) + "\n")
+    return "\n\n".join(parts)
 
 
 def main() -> None:
@@ -340,8 +339,7 @@ def main() -> None:
     part.add_argument("--folds", type=int, default=N_FOLDS)
     part = commands.add_parser("report")
     part.add_argument("folder", type=Path)
-    part.add_argument("--published", type=Path, required=True)
-    part.add_argument("--to", type=Path, default=Path(__file__).with_name("CTBN.md"))
+    part.add_argument("--figures", type=Path, default=Path(__file__).parent, metavar="DIR")
     options = parser.parse_args()
     with threadpool_limits(1):
         if options.command == "run":
@@ -350,7 +348,7 @@ def main() -> None:
         elif options.command == "components":
             components(options.data.split(","), options.most, options.folds, options.output)
         else:
-            report(options.folder, options.published, options.to)
+            print(report(options.folder, options.figures))
 
 
 if __name__ == "__main__":

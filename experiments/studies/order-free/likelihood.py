@@ -1,6 +1,6 @@
 """What an order-free chain knows of the joint distribution of labels, and what it costs.
 
-    python -m experiments.benchmarks.order_free_likelihood [--data emotions,scene] [--seed 0]
+    python -m experiments.studies.order-free.likelihood [--data emotions,scene] [--seed 0]
 
 Trained with its defaults on the training part of each data set (slashdot: the first two thirds),
 measured on the test part. Three files are written to `--output`, by default beside this one.
@@ -36,7 +36,7 @@ from scipy.special import expit
 from sklearn.calibration import calibration_curve
 
 from experiments import STUDIES
-from experiments.benchmarks.automatic_quality import plain_booster
+from experiments.studies.automatic.qualities import plain_booster
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision.out_of_fold import mean_margins

@@ -1,1 +1,0 @@
-"""Comparisons that are not configurations yet."""
