@@ -457,9 +457,11 @@ class Configuration(_Part):
 
     @property
     def study(self) -> str:
-        """Name of what it belongs to: that of the file without `-figures` and the size."""
+        """Name of what it belongs to: its folder's, of an own file its name without the size."""
         if self.shares_records_with is not None:
             return self.shares_records_with
+        if self.name in configuration_files():
+            return configuration_files()[self.name].parent.name
         name = self.name.removesuffix("-full").removesuffix("-quick")
         return name.removesuffix("-figures")
 

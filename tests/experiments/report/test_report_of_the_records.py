@@ -16,6 +16,7 @@ from experiments.engine.configuration import configuration_files, load_configura
 from experiments.engine.plan import records_of_studies
 from experiments.engine.records import PACK, open_store, read_pack
 from experiments.engine.results import load_finished
+from experiments.report.published import published_scores
 from experiments.report.rank_statistics import ranks
 from experiments.report.tables import section_scores
 
@@ -157,3 +158,16 @@ def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
         found.append(f"{ranked.iloc[0]:.2f}")
     text = (REPOSITORY / "docs" / "decision_rules.md").read_text()
     assert f"({', '.join(found)} on eight)" in text
+
+
+def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
+    config, results = load_finished("lacovac-2016-as-published", open_store())
+    near = [
+        round(abs(results.scores(measure).loc[dataset, line] - value), 3) <= 0.04
+        for section in config.report
+        for measure in section.measures
+        if measure != "log_loss"
+        for (dataset, line), value in published_scores(config, section.published, measure).items()
+    ]
+    text = (REPOSITORY / "docs" / "results.md").read_text()
+    assert f"| {sum(near)} of {len(near)} within .04 | [report]" in text
