@@ -147,8 +147,8 @@ def read_pack(path: Path) -> Pack:
         return Pack(lines, fault)
     if other_formats:
         fault = (
-            f"{path} holds records of another format than {FORMAT} ({other_formats}); they count as "
-            "missing."
+            f"{path} holds records of another format than {FORMAT} ({other_formats}); they count "
+            "as missing."
         )
         return Pack(lines, fault)
     return Pack(lines)
