@@ -18,7 +18,8 @@ from markdown_it import MarkdownIt
 from xdcc import data
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAPERS = ROOT / "experiments" / "papers" / "README.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), PAPERS]
 ROOMS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
 
 
