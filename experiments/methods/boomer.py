@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from experiments.base_learners import nominal_features
-from experiments.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.engine.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.method_parts.base_learners import nominal_features
 from xdcc.boomer import BoomerClassifier
 from xdcc.data import MultiLabelDataset
 
-COUNTS = (50, 100, 200, 500)
+COUNTS = (50, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000)
 STAGES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 
 

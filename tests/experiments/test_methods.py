@@ -1,21 +1,20 @@
 """Contracts that every file in `experiments/methods` and `experiments/datasets` keeps."""
 
-import inspect
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments import registry
-from experiments.configuration import Entry
+from experiments import ROOT
 from experiments.datasets.frequent_labels import N_LABELS
-from experiments.evaluation import Evaluation
-from experiments.measures import MEASURES
-from experiments.plan import draws
-from experiments.registry import Split, dataset, datasets, method, methods
-from experiments.task import Task, execute
+from experiments.engine import registry
+from experiments.engine.configuration import Entry
+from experiments.engine.evaluation import Evaluation
+from experiments.engine.measures import MEASURES
+from experiments.engine.plan import draws
+from experiments.engine.registry import Split, dataset, datasets, method, methods
+from experiments.engine.task import Task, execute
 from xdcc.data import MultiLabelDataset
 from xdcc.data.registry import DATASETS
 
@@ -40,7 +39,7 @@ def name(request):
 
 
 def test_file_is_short_and_documented(name):
-    module = Path(inspect.getfile(registry)).with_name("methods") / f"{name}.py"
+    module = ROOT / "experiments" / "methods" / f"{name}.py"
     assert len(module.read_text().splitlines()) <= MAX_LINES
     assert method(name).title
     assert method(name).reference
@@ -104,7 +103,7 @@ def _with_labels(data, Y):
 
 
 def _with_data_mark(name):
-    files = name.removesuffix(f"-top{N_LABELS}")
+    files = name.removesuffix(f"-top{N_LABELS}").removesuffix("-whole-file")
     return pytest.param(name, marks=pytest.mark.data(files) if files in DATASETS else ())
 
 
