@@ -37,7 +37,7 @@ def content_digest(dataset: MultiLabelDataset) -> str:
     names = [dataset.feature_names, dataset.categories, dataset.label_names]
     arrays: list[NDArray[np.generic]] = [dataset.Y]
     X = dataset.X
-    if sparse.issparse(X):
+    if isinstance(X, sparse.csr_array):
         rows = X.sorted_indices()
         arrays += [rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data]
     else:
