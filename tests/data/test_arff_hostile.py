@@ -103,7 +103,19 @@ def test_mekas_option_with_leading_zeros(load):
 
 @pytest.mark.parametrize(
     "encoding",
-    ["big5", "utf-7", "utf-32", "x-none", "hex", "idna", "undefined", "punycode", "cp037", "mbcs"],
+    [
+        "big5",
+        "utf-7",
+        "utf-32",
+        "x-none",
+        "hex",
+        "idna",
+        "undefined",
+        "punycode",
+        "cp037",
+        "mbcs",
+        "unicode_escape",
+    ],
 )
 def test_encodings_of_the_xml(load, tmp_path, encoding):
     declared = f'<?xml version="1.0" encoding="{encoding}"?>\n'
