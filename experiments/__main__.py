@@ -7,21 +7,24 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from experiments import plan, registry
-from experiments.configuration import (
-    CONFIGS,
+from experiments import RESULTS
+from experiments.engine import plan, registry
+from experiments.engine.configuration import (
     Configuration,
     ConfigurationError,
-    configuration_names,
+    configuration_files,
     experiment_names,
     find_configuration,
     load_configuration,
 )
-from experiments.progress import Display
-from experiments.records import RESULTS, RecordStore
-from experiments.runner import RunInterruptedError, Runner
-from experiments.storage import StorageError
-from experiments.task import check_loads
+from experiments.engine.progress import Display
+from experiments.engine.records import RecordStore, open_store
+from experiments.engine.runner import RunInterruptedError, Runner
+from experiments.engine.storage import StorageError
+from experiments.engine.task import check_loads
+
+KEPT = RESULTS.parent
+"""Folder whose papers and studies keep their reports."""
 
 
 class DataMissingError(RuntimeError):
@@ -29,7 +32,7 @@ class DataMissingError(RuntimeError):
 
 
 class NoResultsError(RuntimeError):
-    """No experiment is finished, so there is nothing to report."""
+    """There is nothing to report: no experiment is finished, or none was named."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -82,11 +85,13 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
 
     report = commands.add_parser("report", help="make the tables and figures of an experiment")
-    report.add_argument("config", nargs="*",
-        help="name of a configuration, or a YAML file (default: each experiment of the package "
-        "that is finished, in the larger size)")  # fmt: skip
+    report.add_argument("config", nargs="*", help="name of a configuration, or a YAML file")
+    report.add_argument("--all", action="store_true",
+        help="each experiment of the package that is finished, in the larger size: a report in "
+        "every paper's and study's folder, and one of all claims")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
-        help="where the report goes (default: reports in the results' folder)")  # fmt: skip
+        help="where the report goes (default: reports in the results' folder; with --all and the "
+        "results that are kept: the folder experiments)")  # fmt: skip
     report.add_argument("--name",
         help="of the files (default: the configuration's; of several: REPORT)")  # fmt: skip
     report.set_defaults(command=_report)
@@ -114,9 +119,9 @@ def _positive(text: str) -> int:
 def _list(options: argparse.Namespace, console: Console) -> None:
     output = Console(soft_wrap=True, highlight=False)
     output.print("[bold]Configurations[/bold]")
-    for name in configuration_names():
+    for name, file in configuration_files().items():
         try:
-            title = escape(load_configuration(CONFIGS / f"{name}.yaml").title)
+            title = escape(load_configuration(file).title)
         except ConfigurationError as error:
             title = f"[red]{escape(str(error))}[/red]"
         output.print(f"  {name:24} {title}")
@@ -174,22 +179,25 @@ def _check_data(config: Configuration) -> None:
 
 
 def _report(options: argparse.Namespace, console: Console) -> None:
-    from experiments.report.document import write_report
+    from experiments.report.document import write_report, write_reports
 
+    if options.all == bool(options.config):
+        raise NoResultsError("Name configurations to report on, or give --all.")
     store = _store(options, console)
-    if options.config:
-        configs = [load_configuration(find_configuration(name)) for name in options.config]
-    else:
-        configs = _finished(store, console)
     output = options.output or options.results / "reports"
-    default = configs[0].name if len(configs) == 1 else "REPORT"
-    files = write_report(configs, store, output, options.name or default)
+    if options.all:
+        kept = options.output is None and options.results == RESULTS
+        files = write_reports(_finished(store, console), store, KEPT if kept else output)
+    else:
+        configs = [load_configuration(find_configuration(name)) for name in options.config]
+        default = configs[0].name if len(configs) == 1 else "REPORT"
+        files = write_report(configs, store, output, options.name or default)
     for file in files:
         console.print(f"written: {file}", highlight=False)
 
 
 def _finished(store: RecordStore, console: Console) -> list[Configuration]:
-    from experiments.results import load_finished
+    from experiments.engine.results import load_finished
 
     configs = []
     for name in experiment_names():
@@ -203,8 +211,8 @@ def _finished(store: RecordStore, console: Console) -> list[Configuration]:
 
 
 def _notebooks(options: argparse.Namespace, console: Console) -> None:
-    from experiments.execute import NOTEBOOKS, execute_in_place, experiments_of
-    from experiments.notebook import Experiment
+    from experiments.report.execute import NOTEBOOKS, execute_in_place, experiments_of
+    from experiments.report.notebook import Experiment
 
     for file in sorted(NOTEBOOKS.glob("*.ipynb")):
         try:
@@ -218,7 +226,7 @@ def _notebooks(options: argparse.Namespace, console: Console) -> None:
 
 
 def _pack(options: argparse.Namespace, console: Console) -> None:
-    names = options.config or configuration_names()
+    names = options.config or configuration_files()
     configs = [load_configuration(find_configuration(name)) for name in names]
     store = _store(options, console)
     for file, number in store.pack(plan.records_of_studies(configs)).items():
@@ -236,7 +244,7 @@ def _store(options: argparse.Namespace, console: Console) -> RecordStore:
             console.print(f"[yellow]{escape(message)}[/yellow]", highlight=False)
         said.add(message)
 
-    return RecordStore(options.results / "records", report_broken)
+    return open_store(options.results, report_broken)
 
 
 if __name__ == "__main__":

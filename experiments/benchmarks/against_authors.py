@@ -1,7 +1,7 @@
 """XDCC here against the paper's own code (keelm/XDCC), on its settings.
 
-    python experiments/benchmarks/against_authors.py                    # all: twenty minutes
-    python experiments/benchmarks/against_authors.py emotions flags
+    python -m experiments.benchmarks.against_authors                    # all: twenty minutes
+    python -m experiments.benchmarks.against_authors emotions flags
 
 `authors.csv` holds what the authors' code reached, measured once with these settings: eta 0.1, 50
 trees, depth 10, Mulan's train/test split (cal500: the first 334 rows train), chains of min(N, 10)
@@ -17,11 +17,11 @@ rounds, enron's cut to 3 and 5. Beside it stand
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from experiments import PAPERS
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.chain import DynamicChainClassifier
 from xdcc.data import MultiLabelDataset, load_dataset
@@ -49,7 +49,7 @@ CAL500_TRAIN_ROWS = 334
 
 def authors_results() -> pd.DataFrame:
     """Return what the authors' code reached, a row per data set and split method."""
-    return pd.read_csv(Path(__file__).with_name("authors.csv"), comment="#")
+    return pd.read_csv(PAPERS / "xdcc-2020" / "authors.csv", comment="#")
 
 
 def load_parts(name: str) -> tuple[MultiLabelDataset, MultiLabelDataset]:

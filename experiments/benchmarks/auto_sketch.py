@@ -1,6 +1,6 @@
 """Log-loss on test parts: ``sketch_size="auto"``, exact trees, one booster per label.
 
-    python experiments/benchmarks/auto_sketch.py birds image --output auto_sketch.jsonl
+    python -m experiments.benchmarks.auto_sketch birds image --output auto_sketch.jsonl
 
 Everyone has the same settings: learning rate 0.1, depth 6, 64 bins, one thread. A quarter of the
 training part tells the number of rounds (the log-loss of all its entries has not fallen for 40
@@ -34,7 +34,7 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from speed_driver.data import load_training_rows
+from experiments.speed.data import load_training_rows
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.boosting.log_loss import LogLoss

@@ -1,6 +1,6 @@
 """What `MultiLabelClassifier` costs, beside the out-of-fold chain with its defaults.
 
-    python experiments/benchmarks/automatic_cost.py [--data emotions,scene] [--seed 0]
+    python -m experiments.benchmarks.automatic_cost [--data emotions,scene] [--seed 0]
 
 A line of CSV for each data set: processor time of `fit` on the training part with one thread, of
 `MultiLabelClassifier` told the measure (`subset_accuracy`, `example_f1`), and of
@@ -10,7 +10,7 @@ A line of CSV for each data set: processor time of `fit` on the training part wi
 import time
 from collections.abc import Iterator
 
-from automatic_quality import MEASURES, parts, write_table
+from experiments.benchmarks.automatic_quality import MEASURES, parts, write_table
 from xdcc import MultiLabelClassifier
 from xdcc.chain import DynamicChainClassifier
 

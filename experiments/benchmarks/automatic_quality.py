@@ -1,6 +1,6 @@
 """What `MultiLabelClassifier` predicts, told the measure, beside a booster read at 0.5.
 
-    python experiments/benchmarks/automatic_quality.py [--data emotions,scene] [--seed 0]
+    python -m experiments.benchmarks.automatic_quality [--data emotions,scene] [--seed 0]
 
 A line of CSV for each data set and measure, trained on the training part with one thread and
 measured on the test part (of cal500, published in one file, on the last third):

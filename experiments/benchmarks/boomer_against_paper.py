@@ -1,9 +1,9 @@
 """BOOMER against Table 1 of its paper: four variants, tuned by cross-validation (BBC-CV).
 
-    python experiments/benchmarks/boomer_against_paper.py run --output FILE.jsonl
+    python -m experiments.benchmarks.boomer_against_paper run --output FILE.jsonl
         [--data birds,emotions] [--variants "ex.w.-log multi,ex.w.-log single"] [--splits 5]
         [--folds 10] [--validated 10] [--rates .1,.3,.5] [--l2 0,.25,1,4,16,64] [--rules 10000]
-    python experiments/benchmarks/boomer_against_paper.py report FILE.jsonl ...
+    python -m experiments.benchmarks.boomer_against_paper report FILE.jsonl ...
         --published FILE.csv [--synthetic FILE.json] [--speed FILE.jsonl]
 
 `run` repeats the paper's experiment on random splits of each data set, two thirds of it for
@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import ShuffleSplit
 from tqdm import tqdm
 
-from boomer_report import write_report
-from boomer_variants import VARIANTS, fit, staged_labels
+from experiments.benchmarks.boomer_report import write_report
+from experiments.benchmarks.boomer_variants import VARIANTS, fit, staged_labels
 from xdcc.base.folds import stratified_folds
 from xdcc.data import load_dataset
 from xdcc.decision.bbc_cv import bbc_cv

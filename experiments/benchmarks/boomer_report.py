@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from boomer_synthetic import BAYES
-from boomer_variants import VARIANTS
+from experiments.benchmarks.boomer_synthetic import BAYES
+from experiments.benchmarks.boomer_variants import VARIANTS
 from xdcc.data.registry import DATASETS
 
 NOTES = Path(__file__).with_name("boomer_notes.md")

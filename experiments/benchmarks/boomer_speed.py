@@ -1,6 +1,6 @@
 """BOOMER against its authors' C++, `mlrl-boomer`: training time and accuracy.
 
-    python experiments/benchmarks/boomer_speed.py --output FILE.jsonl [--data emotions,scene]
+    python -m experiments.benchmarks.boomer_speed --output FILE.jsonl [--data emotions,scene]
         [--rules 1000] [--threads 1,2] [--repeats 3]
 
 Needs mlrl-boomer (the extra `bench`). Both train on the training part of each data set, one after
@@ -33,7 +33,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from boomer_variants import VARIANTS, fit
+from experiments.benchmarks.boomer_variants import VARIANTS, fit
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.metrics import hamming_loss, subset_loss
 

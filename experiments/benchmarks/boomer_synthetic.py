@@ -1,9 +1,9 @@
 """Figure 1 of the BOOMER paper: losses while rules are added, on three synthetic data sets.
 
-    python experiments/benchmarks/boomer_synthetic.py run --output FILE.json
+    python -m experiments.benchmarks.boomer_synthetic run --output FILE.json
         [--samples 10000] [--rules 1000] [--rates .1,.3] [--l2 1] [--lines axes|random]
         [--data "strong marginal dependence"] [--seeds 0,1,2] [--features log2|all]
-    python experiments/benchmarks/boomer_synthetic.py figure FILE.json --output FIGURE.png
+    python -m experiments.benchmarks.boomer_synthetic figure FILE.json --output FIGURE.png
 
 `run` trains the four variants on each data set (section 5.1) and measures Hamming and subset 0/1
 loss on as many further samples after 1, 2, 4, ... rules. The paper does not say which directions
@@ -27,7 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from tqdm import tqdm
 
-from boomer_variants import VARIANTS, fit, staged_labels
+from experiments.benchmarks.boomer_variants import VARIANTS, fit, staged_labels
 from xdcc.data import (
     MultiLabelDataset,
     make_conditionally_dependent,

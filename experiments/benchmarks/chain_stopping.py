@@ -1,7 +1,7 @@
 """What it saves and costs to end a chain early.
 
-    python experiments/benchmarks/chain_stopping.py run --output FILE.json [--data emotions,flags]
-    python experiments/benchmarks/chain_stopping.py report FILE.json
+    python -m experiments.benchmarks.chain_stopping run --output FILE.json [--data emotions,flags]
+    python -m experiments.benchmarks.chain_stopping report FILE.json
 
 On each data set of the XDCC paper's Table 2 the out-of-fold chain (three folds, 50 trees, depth 6,
 learning rate 0.3, sumGain) is trained in full (min(N, 20) rounds), with the end label, and with
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from against_authors import load_parts
 from tqdm import tqdm
 
-from against_authors import load_parts
-from chain_variants import DATASETS
+from experiments.benchmarks.chain_variants import DATASETS
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy

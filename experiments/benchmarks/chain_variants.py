@@ -1,7 +1,7 @@
 """The chain as published, its new variants, and the paper's baselines, tuned alike.
 
-    python experiments/benchmarks/chain_variants.py run --output DIR [--data emotions,flags]
-    python experiments/benchmarks/chain_variants.py report DIR
+    python -m experiments.benchmarks.chain_variants run --output DIR [--data emotions,flags]
+    python -m experiments.benchmarks.chain_variants report DIR
 
 For each of the eleven data sets of the XDCC paper's Table 2 every method is trained with eight
 configurations (four on the data sets that take longest) on two thirds of the training part, dealt
@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from against_authors import load_parts
 from scipy import stats
 from tqdm import tqdm
 
-from against_authors import load_parts
 from xdcc import metrics
 from xdcc.base.folds import stratified_folds
 from xdcc.baselines import BinaryRelevance, ClassifierChain

@@ -1,8 +1,8 @@
 """Mixtures of conditional trees against Tables 2 to 5 and Figure 3 of the paper.
 
-    python experiments/benchmarks/ctbn_against_paper.py run --output FOLDER [--data emotions,scene]
-    python experiments/benchmarks/ctbn_against_paper.py components --output FOLDER
-    python experiments/benchmarks/ctbn_against_paper.py report FOLDER --published FILE.csv
+    python -m experiments.benchmarks.ctbn_against_paper run --output FOLDER [--data emotions,scene]
+    python -m experiments.benchmarks.ctbn_against_paper components --output FOLDER
+    python -m experiments.benchmarks.ctbn_against_paper report FOLDER --published FILE.csv
 
 `run` does the paper's ten-fold cross-validation with shuffled folds for BR, CC, SC (one tree) and
 MC (the mixture), every one with L2-penalised logistic regression on the features as they are and

@@ -1,6 +1,6 @@
 """Speed of the trees of labels: the batched solver against one fit after the other.
 
-    python experiments/benchmarks/ctbn_speed.py [--data emotions,yeast] [--mixture enron]
+    python -m experiments.benchmarks.ctbn_speed [--data emotions,yeast] [--mixture enron]
 
 For each data set it trains the models that score the edges, of every label given every other one
 as a feature (C=1), on two thirds of the rows: all in one batch as the classifier does it, with the

@@ -1,7 +1,7 @@
 """LaCovaC against Tables 3 to 6 of its paper, and its forest against random forests.
 
-    python experiments/benchmarks/lacovac_against_paper.py run --output DIR [--data flags,yeast]
-    python experiments/benchmarks/lacovac_against_paper.py report DIR --published FILE.csv
+    python -m experiments.benchmarks.lacovac_against_paper run --output DIR [--data flags,yeast]
+    python -m experiments.benchmarks.lacovac_against_paper report DIR --published FILE.csv
 
 `run` does ten-fold cross-validation (corel5k and bibtex: Mulan's split) with PCut for the methods
 of the paper, for the readings of LaCovaC that were tried (`lacovac_methods.py`) and, on one split,
@@ -14,7 +14,6 @@ tables comes from `lacovac_notes.md`.
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,22 @@ import pandas as pd
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-sys.path.append(str(Path(__file__).parents[2]))  # where the package `experiments` is
-
-from experiments.rank_statistics import (
+from experiments.benchmarks.lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
+from experiments.benchmarks.lacovac_methods import (
+    FORESTS,
+    LEAVES,
+    PAPER,
+    PRUNED,
+    READINGS,
+    TIES,
+    Method,
+)
+from experiments.report.rank_statistics import (
     critical_difference,
     friedman_test,
     plot_critical_differences,
     ranks,
 )
-from lacovac_data import DATASETS, N_FOLDS, SPLIT, Fold, folds
-from lacovac_methods import FORESTS, LEAVES, PAPER, PRUNED, READINGS, TIES, Method
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
 from xdcc.decision import apply_thresholds, pcut

@@ -10,7 +10,6 @@ of birds; its rows are put in the order of the recording stations in the files' 
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.model_selection import KFold
 
+from experiments import PAPERS
 from xdcc.base.features import Features
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
@@ -45,7 +45,7 @@ DATASETS = (
 
 _SPARSE_BELOW = 0.1
 
-_ROW_ORDER = Path(__file__).with_name("lacovac_row_order.json")
+_ROW_ORDER = PAPERS / "lacovac-2016" / "row_order.json"
 
 
 class Fold(NamedTuple):

@@ -1,6 +1,6 @@
 """How the defaults of `LaCovaCForestClassifier` were chosen: cross-validation on training parts.
 
-    python experiments/benchmarks/lacovac_forest_defaults.py [--data flags,yeast] [--trees 25]
+    python -m experiments.benchmarks.lacovac_forest_defaults [--data flags,yeast] [--trees 25]
 
 Prints the mean subset accuracy over three shuffled folds of the training part of each data set,
 and its mean over the data sets. Test parts are not read.

@@ -1,9 +1,9 @@
 """The methods of the LaCovaC paper's tables, as it ran them, and the readings that were tried.
 
 A :class:`Method` takes a part for training and one for testing and returns probabilities and
-labels. The paper's J48 is :class:`experiments.j48_tree.J48TreeClassifier` here, not pruned and with
-Laplace estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities (`certain`),
-which is what their published log-losses say.
+labels. The paper's J48 is `experiments.method_parts.j48_tree.J48TreeClassifier` here, not pruned
+and with Laplace estimates. MEKA's chains and label powersets hand on 0 and 1, not probabilities
+(`certain`), which is what their published log-losses say.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from experiments.j48_tree import J48TreeClassifier
-from lacovac_data import dense, two_values
+from experiments.benchmarks.lacovac_data import dense, two_values
+from experiments.method_parts.j48_tree import J48TreeClassifier
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier

@@ -1,10 +1,10 @@
 """What an order-free chain knows of the joint distribution of labels, and what it costs.
 
-    python experiments/benchmarks/order_free_likelihood.py [--data emotions,scene] [--seed 0]
+    python -m experiments.benchmarks.order_free_likelihood [--data emotions,scene] [--seed 0]
 
 Trained with its defaults on the training part of each data set (slashdot: the first two thirds),
 measured on the test part. Three files are written to `--output`, by default beside this one.
-`order_free_likelihood.csv` has a line for each data set:
+`likelihood.csv` has a line for each data set:
 
 * `independent`, `joint`: mean negative log-likelihood of a row's labelset by the calibrated first
   classifier alone and by the chain;
@@ -17,7 +17,7 @@ measured on the test part. Three files are written to `--output`, by default bes
 * `iterations`; `seconds`: processor time of `fit` with one thread.
 
 Of tmc2007-500 the first 800 test rows count, as in the measurements that it is compared with.
-`order_free_calibration.csv` has the bins of these errors, `order_free_calibration.svg` shows them.
+`calibration.csv` has the bins of these errors, `calibration.svg` shows them.
 """
 
 import argparse
@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.calibration import calibration_curve
 
-from automatic_quality import plain_booster
+from experiments import STUDIES
+from experiments.benchmarks.automatic_quality import plain_booster
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision.out_of_fold import mean_margins
@@ -171,7 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=DATASETS, help="names, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="a folder")
+    parser.add_argument("--output", type=Path, default=STUDIES / "order-free", help="a folder")
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     lines, of_data = [], {}
@@ -180,9 +181,9 @@ def main() -> None:
         lines.append(line)
         print(*(f"{what} {value}" for what, value in zip(MEASURED, line, strict=True)))
         sys.stdout.flush()
-    write(arguments.output / "order_free_likelihood.csv", MEASURED, iter(lines))
+    write(arguments.output / "likelihood.csv", MEASURED, iter(lines))
     write(
-        arguments.output / "order_free_calibration.csv",
+        arguments.output / "calibration.csv",
         BINS,
         (
             (name, model, f"{predicted:.4f}", f"{observed:.4f}", int(entries))
@@ -191,7 +192,7 @@ def main() -> None:
             for predicted, observed, entries in bins
         ),
     )
-    draw(of_data, arguments.output / "order_free_calibration.svg")
+    draw(of_data, arguments.output / "calibration.svg")
 
 
 if __name__ == "__main__":

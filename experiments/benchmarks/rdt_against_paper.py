@@ -1,8 +1,8 @@
 """Random decision trees against Tables 2 to 5 of the RDT-DCC paper, and its Figures 3 and 4.
 
-    python experiments/benchmarks/rdt_against_paper.py run --output FILE.json [--data flags,yeast]
-    python experiments/benchmarks/rdt_against_paper.py figures --output FOLDER
-    python experiments/benchmarks/rdt_against_paper.py report FILE.json --published FILE.csv
+    python -m experiments.benchmarks.rdt_against_paper run --output FILE.json [--data flags,yeast]
+    python -m experiments.benchmarks.rdt_against_paper figures --output FOLDER
+    python -m experiments.benchmarks.rdt_against_paper report FILE.json --published FILE.csv
 
 `run` does the paper's ten-fold cross-validation: 300 trees, depth 30, at least four instances for
 a test, 20 % label tests for the chains and none for binary relevance (BR) and label powerset (LP);

@@ -1,6 +1,6 @@
 """How long random decision trees take, and what shrinking leaf sets save.
 
-    python experiments/benchmarks/rdt_speed.py [--data yeast] [--trees 300] [--threads 2]
+    python -m experiments.benchmarks.rdt_speed [--data yeast] [--trees 300] [--threads 2]
 
 Trains on the training part and predicts the test part with the dynamic chain (probability
 method): once with the leaves that each instance reaches kept and shrunk, once with every tree

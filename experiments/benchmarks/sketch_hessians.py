@@ -1,6 +1,6 @@
 """Which Hessian a random combination of gradients is searched with: on folds of training parts.
 
-    python experiments/benchmarks/sketch_hessians.py emotions medical --seeds 5
+    python -m experiments.benchmarks.sketch_hessians emotions medical --seeds 5
 
 Row i of a tree is searched on g_i = sum_j c_j g_ij, with the labels' Hessians h_ij and normal c_j.
 The rules for its Hessian:

@@ -1,1 +1,1 @@
-"""Data sets: each module holds `DATASETS`, names → `experiments.registry.DataSet`."""
+"""Data sets: each module holds `DATASETS`, names → `experiments.engine.registry.DataSet`."""

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from experiments.registry import DataSet
+from experiments.engine.registry import DataSet
 from xdcc.data import load_dataset
 from xdcc.data.registry import DATASETS as KNOWN
 

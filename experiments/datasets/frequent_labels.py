@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.registry import DataSet
+from experiments.engine.registry import DataSet
 from xdcc.data import MultiLabelDataset, load_dataset
 from xdcc.data.dataset import as_labels
 

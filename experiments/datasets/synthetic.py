@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from experiments.registry import DataSet
+from experiments.engine.registry import DataSet
 from xdcc.data import MultiLabelDataset
 from xdcc.data.synthetic import (
     make_conditionally_dependent,

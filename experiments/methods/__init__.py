@@ -1,1 +1,1 @@
-"""Methods: each module holds one `METHOD`, an `experiments.registry.Method`."""
+"""Methods: each module holds one `METHOD`, an `experiments.engine.registry.Method`."""

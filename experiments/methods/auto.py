@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from experiments.registry import Method
+from experiments.engine.registry import Method
 from xdcc import MultiLabelClassifier
 from xdcc.data import MultiLabelDataset
 

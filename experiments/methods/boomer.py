@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from experiments.base_learners import nominal_features
-from experiments.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.engine.registry import Labels, Method, Reading, Split, predicted_labels
+from experiments.method_parts.base_learners import nominal_features
 from xdcc.boomer import BoomerClassifier
 from xdcc.data import MultiLabelDataset
 

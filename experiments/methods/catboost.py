@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.registry import Labels, Method, Split
+from experiments.engine.registry import Labels, Method, Split
 from xdcc.data import MultiLabelDataset
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from experiments.registry import Method
+from experiments.engine.registry import Method
 from xdcc.baselines import ClassifierChain
 from xdcc.data import MultiLabelDataset
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from experiments.registry import Method
-from experiments.scores import cll_loss
+from experiments.engine.registry import Method
+from experiments.method_parts.scores import cll_loss
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.data import MultiLabelDataset
 

@@ -5,7 +5,7 @@ from typing import Any
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.multioutput import ClassifierChain
 
-from experiments.registry import Method
+from experiments.engine.registry import Method
 from xdcc.data import MultiLabelDataset
 
 

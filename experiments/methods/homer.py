@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from experiments.base_learners import base_learner
-from experiments.readings import pcut_reading
-from experiments.registry import Method, predicted_labels
-from experiments.scores import log_loss
+from experiments.engine.registry import Method, predicted_labels
+from experiments.method_parts.base_learners import base_learner
+from experiments.method_parts.readings import pcut_reading
+from experiments.method_parts.scores import log_loss
 from xdcc.baselines import HOMER
 from xdcc.data import MultiLabelDataset
 

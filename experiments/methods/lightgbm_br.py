@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.multioutput import MultiOutputClassifier
 
-from experiments.registry import Method
+from experiments.engine.registry import Method
 from xdcc.data import MultiLabelDataset
 
 

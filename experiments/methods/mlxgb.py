@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from experiments.readings import probability_readings
-from experiments.registry import Method
+from experiments.engine.registry import Method
+from experiments.method_parts.readings import probability_readings
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset

@@ -3,7 +3,7 @@
 from math import ceil
 from typing import Any
 
-from experiments.registry import Method
+from experiments.engine.registry import Method
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import TunedDecisionClassifierCV

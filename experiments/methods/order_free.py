@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from experiments.registry import Labels, Method, Split
+from experiments.engine.registry import Labels, Method, Split
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.chain.order_free import LABELSET_PREDICTIONS
 from xdcc.data import MultiLabelDataset

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.registry import Method
-from experiments.sequences import sequences
+from experiments.engine.registry import Method
+from experiments.method_parts.sequences import sequences
 from xdcc.data import MultiLabelDataset
 from xdcc.rdt import RandomDecisionTreeClassifier
 

@@ -1,13 +1,13 @@
 """XDCC: the dynamic chain of multi-label boosters, as published (in-sample propagation)."""
 
-from experiments.chains import (
+from experiments.engine.registry import Method
+from experiments.method_parts.chains import (
     MAX_ROUNDS,
     build_chain,
     chain_readings,
     fit_chain,
     positives_per_round,
 )
-from experiments.registry import Method
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(

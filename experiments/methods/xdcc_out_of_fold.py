@@ -1,14 +1,14 @@
 """The dynamic chain with out-of-fold propagation and an end label: this project's default."""
 
-from experiments.chains import (
+from experiments.engine.registry import Method
+from experiments.method_parts.chains import (
     MAX_ROUNDS,
     build_chain,
     chain_readings,
     fit_chain,
     positives_per_round,
 )
-from experiments.readings import probability_readings
-from experiments.registry import Method
+from experiments.method_parts.readings import probability_readings
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from experiments.configuration import Claim
-from experiments.measures import MEASURES
+from experiments.engine.configuration import Claim
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
 from experiments.report.tables import average_ranks, count_datasets
-from experiments.results import Results
 
 
 @dataclass(frozen=True)

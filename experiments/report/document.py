@@ -12,17 +12,17 @@ from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from experiments import plan
-from experiments.configuration import Claim, Configuration, Section
-from experiments.measures import MEASURES
-from experiments.records import RecordStore
+from experiments.engine import plan
+from experiments.engine.configuration import Claim, Configuration, Section, find_configuration
+from experiments.engine.measures import MEASURES
+from experiments.engine.records import RecordStore
+from experiments.engine.results import Results, load_results
 from experiments.report.claims import judge
 from experiments.report.figures import FIGURES
 from experiments.report.plots import curves, pareto, style
 from experiments.report.save import save
 from experiments.report.significance import against_first, critical_difference
 from experiments.report.tables import BETTER, WORSE, ranks_table, scores_table
-from experiments.results import Results, load_results
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -58,7 +58,6 @@ def write_report(
     Parameters
     ----------
     configs : list of Configuration
-        Several have a table of all claims before them.
     store : RecordStore
     output : Path
         Folder; made if it is missing. Figures go to its subfolder `figures`.
@@ -70,34 +69,70 @@ def write_report(
     list of Path
         `<name>.md` and `<name>.html`.
     """
+    return _write(configs, store, output, name)[0]
+
+
+def write_reports(configs: list[Configuration], store: RecordStore, output: Path) -> list[Path]:
+    """Write a report for each folder of configurations, and one of all claims.
+
+    Parameters
+    ----------
+    configs : list of Configuration
+        Of the package.
+    store : RecordStore
+    output : Path
+        `REPORT.md` and `REPORT.html` go there, and those of the paper `xdcc-2020` to its
+        subfolder `papers/xdcc-2020`.
+
+    Returns
+    -------
+    list of Path
+    """
+    by_folder: dict[str, list[Configuration]] = {}
+    for config in configs:
+        place = find_configuration(config.name).parent
+        by_folder.setdefault(f"{place.parent.name}/{place.name}", []).append(config)
+    files, claims = [], []
+    for folder, members in by_folder.items():
+        (output / folder).mkdir(parents=True, exist_ok=True)
+        written, of_folder = _write(members, store, output / folder, "REPORT")
+        files += written
+        claims += [[f"[{title}]({folder}/REPORT.md)", *rest] for title, *rest in of_folder]
+    table = tabulate(claims, ["experiment", "claim", "measure", "here"], tablefmt="github")
+    text = f"# {len(configs)} experiments\n\nClaims, and what became of them:\n\n{table}\n"
+    return files + _write_text(text, output, "REPORT")
+
+
+def _write(
+    configs: list[Configuration], store: RecordStore, output: Path, name: str
+) -> tuple[list[Path], list[list[str]]]:
+    """Return the files, and the claims with what became of them."""
     (output / "figures").mkdir(parents=True, exist_ok=True)
     loaded = [(config, load_results(config, store)) for config in configs]
     parts = [_experiment(config, results, output) for config, results in loaded]
-    if len(loaded) > 1:
-        parts.insert(0, _overview(loaded))
-    text = "\n\n".join(parts) + "\n"
+    claims = [row for config, results in loaded for row in _claims(config, results)]
+    return _write_text("\n\n".join(parts) + "\n", output, name), claims
+
+
+def _write_text(text: str, output: Path, name: str) -> list[Path]:
     markdown, page = output / f"{name}.md", output / f"{name}.html"
     markdown.write_text(text, encoding="utf-8")
     page.write_text(_page(text, output), encoding="utf-8")
     return [markdown, page]
 
 
-def _overview(loaded: list[tuple[Configuration, Results]]) -> str:
-    """List the claims of several experiments, and what became of them."""
+def _claims(config: Configuration, results: Results) -> list[list[str]]:
     words = {True: "confirmed", False: "refuted", None: "open"}
-    rows = [
+    return [
         [
             config.title.partition(":")[0],
             claim.text,
             _measures(claim),
             words[judge(claim, results).holds],
         ]
-        for config, results in loaded
         for section in config.report
         for claim in section.claims
     ]
-    table = tabulate(rows, ["experiment", "claim", "measure", "here"], tablefmt="github")
-    return f"# {len(loaded)} experiments\n\nClaims, and what became of them:\n\n{table}"
 
 
 def _measures(claim: Claim) -> str:

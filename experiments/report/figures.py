@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments.configuration import Section
-from experiments.measures import MEASURES
+from experiments.engine.configuration import Section
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
 from experiments.report.plots import MARKERS, common_legend, panels, plain_logarithmic, stage_values
 from experiments.report.tables import section_datasets, section_scores
-from experiments.results import Results
 
 
 def xdcc_heat_maps(results: Results, section: Section) -> Figure:

@@ -17,10 +17,10 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
 
-from experiments.configuration import Section
-from experiments.measures import MEASURES
+from experiments.engine.configuration import Section
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
 from experiments.report.tables import section_datasets, section_scores
-from experiments.results import Results
 
 MARKERS = "os^Dv*PX<>"
 

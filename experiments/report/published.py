@@ -1,10 +1,11 @@
-"""The numbers that the papers print, from `experiments/published`."""
+"""The numbers that the papers print, from the folders of `experiments/papers`."""
 
 from functools import cache
 
 import pandas as pd
 
-from experiments.configuration import PUBLISHED, Configuration, PublishedTable
+from experiments import PAPERS
+from experiments.engine.configuration import Configuration, PublishedTable
 
 
 @cache
@@ -14,14 +15,14 @@ def read_published(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        Of a file in `experiments/published`, without its ending.
+        Of the paper: its folder's.
 
     Returns
     -------
     DataFrame
         Columns `table` (str), `measure`, `dataset`, `method`, `value`.
     """
-    return pd.read_csv(PUBLISHED / f"{name}.csv", dtype={"table": str})
+    return pd.read_csv(PAPERS / name / "published.csv", dtype={"table": str})
 
 
 def published_scores(

@@ -6,18 +6,18 @@ correction.
 
 from pathlib import Path
 
-from experiments.configuration import Section
-from experiments.measures import MEASURES
-from experiments.rank_statistics import (
+from experiments.engine.configuration import Section
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
+from experiments.report.plots import MANY, panels, style
+from experiments.report.rank_statistics import (
     friedman_test,
     plot_critical_differences,
     ranks,
     wilcoxon_holm,
 )
-from experiments.report.plots import MANY, panels, style
 from experiments.report.save import save
 from experiments.report.tables import markdown_table, section_scores
-from experiments.results import Results
 
 LEVEL = 0.05
 """Significance level."""

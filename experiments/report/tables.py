@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from experiments.configuration import Configuration, Section
-from experiments.measures import MEASURES
+from experiments.engine.configuration import Configuration, Section
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
 from experiments.report.published import published_ranks, published_scores
-from experiments.results import Results
 
 BETTER, WORSE = "▲", "▼"
 """Marks of differences from the published number that are larger than the tolerance."""

@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,18 +22,20 @@ from xdcc.data.registry import DATASETS
 
 ROOT = Path(__file__).parents[2]
 EXPERIMENTS = ROOT / "experiments"
-sys.path.append(str(EXPERIMENTS / "benchmarks"))
 
 
 @pytest.fixture
 def run_script(tmp_path, monkeypatch, run_python):
-    """Run a script of the folder `experiments` in an empty folder; return what it did.
+    """Run a script of the folder `experiments`, or a module, in an empty folder.
 
-    In this process, which has imported everything already, or `apart`, in one of its own.
+    Return what it did. In this process, which has imported everything already, or `apart`, in one
+    of its own.
     """
 
     def run(script, *args, apart=False):
-        command = [str(EXPERIMENTS / script), *map(str, args)]
+        is_file = script.endswith(".py")
+        file = EXPERIMENTS / script if is_file else find_spec(script).origin
+        command = [str(file), *map(str, args)]
         if apart:
             return run_python(*command)
         output, errors, returncode = io.StringIO(), io.StringIO(), 0
@@ -40,7 +43,8 @@ def run_script(tmp_path, monkeypatch, run_python):
             warnings.resetwarnings()
             patch.chdir(tmp_path)
             patch.setattr(sys, "argv", command)
-            patch.setattr(sys, "path", [str(Path(command[0]).parent), *sys.path])
+            if is_file:
+                patch.setattr(sys, "path", [str(Path(command[0]).parent), *sys.path])
             patch.setattr(os, "environ", os.environ.copy())
             with redirect_stdout(output), redirect_stderr(errors):
                 try:
@@ -102,14 +106,15 @@ def flags_data(write_benchmark, monkeypatch):
 def write_config(tmp_path):
     """Write a configuration like `tiny`, with some keys replaced; return its file."""
 
-    def write(name="small", **keys):
-        content = yaml.safe_load((EXPERIMENTS / "configs" / "tiny.yaml").read_text())
+    def write(name="small", folder=tmp_path, **keys):
+        content = yaml.safe_load((EXPERIMENTS / "studies" / "tiny" / "quick.yaml").read_text())
         for key, value in keys.items():
             if value is None:
                 del content[key]
             else:
                 content[key] = value
-        file = tmp_path / f"{name}.yaml"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(content, sort_keys=False))
         return file
 

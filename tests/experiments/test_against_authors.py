@@ -1,14 +1,8 @@
 """XDCC reaches what the authors' own code reaches on the same data with the same parameters."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-_FILE = Path(__file__).parents[2] / "experiments" / "benchmarks" / "against_authors.py"
-_SPEC = importlib.util.spec_from_file_location("against_authors", _FILE)
-benchmark = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(benchmark)
+from experiments.benchmarks import against_authors as benchmark
 
 TABLE = benchmark.authors_results()
 MEASURES = ["cumulated_sa", "cumulated_f1"]

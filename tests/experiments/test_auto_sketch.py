@@ -10,7 +10,7 @@ pytestmark = pytest.mark.usefixtures("flags_data")
 
 def test_auto_sketch(run_script, tmp_path):
     candidates = ["auto", "exact", "stock per label"]
-    run = ("benchmarks/auto_sketch.py", "flags", "--output", "auto.jsonl", "--candidates")
+    run = ("experiments.benchmarks.auto_sketch", "flags", "--output", "auto.jsonl", "--candidates")
     done = run_script(*run, *candidates)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "auto.jsonl").read_text()
@@ -25,7 +25,7 @@ def test_auto_sketch(run_script, tmp_path):
 
 
 def test_race(run_script):
-    run = ("benchmarks/auto_sketch.py", "flags", "independent-1500x40x8", "--race", 2)
+    run = ("experiments.benchmarks.auto_sketch", "flags", "independent-1500x40x8", "--race", 2)
     done = run_script(*run)
     assert done.returncode == 0, done.stderr
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
@@ -37,7 +37,7 @@ def test_race(run_script):
 
 
 def test_losses_of_sizes(run_script):
-    done = run_script("benchmarks/auto_sketch.py", "independent-300x8x4", "--sizes")
+    done = run_script("experiments.benchmarks.auto_sketch", "independent-300x8x4", "--sizes")
     assert done.returncode == 0, done.stderr
     name, cell = done.stdout.strip("| \n").split(" | ")
     losses = {int(size): float(loss) for size, loss in (x.split(": ") for x in cell.split(", "))}
@@ -46,7 +46,7 @@ def test_losses_of_sizes(run_script):
 
 
 def test_sketch_hessians(run_script):
-    run = ("benchmarks/sketch_hessians.py", "flags", "--seeds", 2)
+    run = ("experiments.benchmarks.sketch_hessians", "flags", "--seeds", 2)
     done = run_script(*run, "--rules", "squared", "constant")
     assert done.returncode == 0, done.stderr
     header, _, row = done.stdout.splitlines()

@@ -2,18 +2,18 @@
 
 import csv
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "experiments" / "benchmarks" / "automatic_quality.csv"
+from experiments import ROOT, STUDIES
+
+KEPT = STUDIES / "automatic" / "qualities.csv"
 
 
 @pytest.mark.usefixtures("flags_data")
 def test_a_small_data_set(run_script):
-    done = run_script("benchmarks/automatic_quality.py", "--data", "flags")
+    done = run_script("experiments.benchmarks.automatic_quality", "--data", "flags")
     assert done.returncode == 0, done.stderr
     head, *lines = csv.reader(done.stdout.splitlines())
     with KEPT.open() as kept:
@@ -49,7 +49,7 @@ def test_the_table_of_the_page():
 
 @pytest.mark.usefixtures("flags_data")
 def test_the_cost_on_a_small_data_set(run_script):
-    done = run_script("benchmarks/automatic_cost.py", "--data", "flags")
+    done = run_script("experiments.benchmarks.automatic_cost", "--data", "flags")
     assert done.returncode == 0, done.stderr
     head, line = csv.reader(done.stdout.splitlines())
     assert head == ["data", "subset_accuracy", "example_f1", "chain"]
@@ -58,7 +58,7 @@ def test_the_cost_on_a_small_data_set(run_script):
 
 
 def test_the_table_of_costs():
-    with (KEPT.parent / "automatic_cost.csv").open() as kept:
+    with (KEPT.parent / "costs.csv").open() as kept:
         head, *lines = zip(*csv.reader(kept), strict=True)
     text = (ROOT / "docs" / "decision_rules.md").read_text()
     assert f"| {' | '.join(['CPU s', *head[1:]])} |" in text

@@ -7,7 +7,7 @@ import pytest
 
 MEASURES = ("subset_zero_one_loss", "hamming_loss", "example_f1")
 VARIANTS = ("l.w.-log single", "l.w.-log multi", "ex.w.-log single", "ex.w.-log multi")
-AGAINST_PAPER = "benchmarks/boomer_against_paper.py"
+AGAINST_PAPER = "experiments.benchmarks.boomer_against_paper"
 SMALL = ("--splits", 2, "--folds", 3, "--validated", 2, "--rates", ".3", "--l2", "1,4")
 
 
@@ -64,7 +64,7 @@ def test_table_one_is_resumable_and_reported(run_script, tmp_path):
 
 
 def test_synthetic_data(run_script, tmp_path):
-    run = ("benchmarks/boomer_synthetic.py", "run", "--output", "synthetic.json")
+    run = ("experiments.benchmarks.boomer_synthetic", "run", "--output", "synthetic.json")
     done = run_script(*run, "--samples", 300, "--rules", 20, "--l2", "1,4")
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "synthetic.json").read_text())
@@ -75,7 +75,11 @@ def test_synthetic_data(run_script, tmp_path):
         assert row["l2"] in (1, 4)
         assert row["subset_loss"][-1] < row["subset_loss"][0]
     done = run_script(
-        "benchmarks/boomer_synthetic.py", "figure", "synthetic.json", "--output", "figure.png"
+        "experiments.benchmarks.boomer_synthetic",
+        "figure",
+        "synthetic.json",
+        "--output",
+        "figure.png",
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
@@ -84,7 +88,7 @@ def test_synthetic_data(run_script, tmp_path):
 @pytest.mark.usefixtures("flags_data")
 def test_speed(run_script, tmp_path):
     pytest.importorskip("mlrl.boosting", reason="mlrl-boomer comes with the extra `bench`")
-    run = ("benchmarks/boomer_speed.py", "--output", "speed.jsonl", "--data", "flags")
+    run = ("experiments.benchmarks.boomer_speed", "--output", "speed.jsonl", "--data", "flags")
     options = ("--rules", 20, "--threads", 1, "--repeats", 1)
     done = run_script(*run, *options)
     assert done.returncode == 0, done.stderr

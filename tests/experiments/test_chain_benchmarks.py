@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("flags_data")
 
 def test_chain_variants(run_script, tmp_path):
     pytest.importorskip("tabulate", reason="tabulate comes with the extra `bench`")
-    run = ("benchmarks/chain_variants.py", "run", "--output", "out", "--data", "flags")
+    run = ("experiments.benchmarks.chain_variants", "run", "--output", "out", "--data", "flags")
     done = run_script(*run, "--families", "ml-xgb,out-of-fold", "--n_jobs", 1, apart=True)
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out" / "flags.out-of-fold.json").read_text())
@@ -26,7 +26,7 @@ def test_chain_variants(run_script, tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "flags.ml-xgb.json").stat().st_mtime_ns == before
 
-    done = run_script("benchmarks/chain_variants.py", "report", "out", "--to", ".")
+    done = run_script("experiments.benchmarks.chain_variants", "report", "out", "--to", ".")
     assert done.returncode == 0, done.stderr
     report = (tmp_path / "CHAIN_VARIANTS.md").read_text()
     assert "| out-of-fold, reading tuned |" in report
@@ -35,7 +35,7 @@ def test_chain_variants(run_script, tmp_path):
 
 def test_report_without_results(run_script, tmp_path):
     (tmp_path / "empty").mkdir()
-    done = run_script("benchmarks/chain_variants.py", "report", "empty", "--to", ".")
+    done = run_script("experiments.benchmarks.chain_variants", "report", "empty", "--to", ".")
     assert done.returncode == 1
     assert "There is no result in empty; run first." in done.stderr
 
@@ -43,13 +43,13 @@ def test_report_without_results(run_script, tmp_path):
 def test_chain_stopping(run_script, tmp_path):
     pytest.importorskip("tabulate", reason="tabulate comes with the extra `bench`")
     done = run_script(
-        "benchmarks/chain_stopping.py", "run", "--output", "stop.json", "--data", "flags"
+        "experiments.benchmarks.chain_stopping", "run", "--output", "stop.json", "--data", "flags"
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "stop.json").read_text())
     assert [row["variant"] for row in rows] == ["full", "end label", "auto"]
     assert rows[0]["rounds"] == rows[0]["rounds of a row"] == 7
     assert all(row["rounds of a row"] <= row["rounds"] for row in rows)
-    done = run_script("benchmarks/chain_stopping.py", "report", "stop.json", "--to", ".")
+    done = run_script("experiments.benchmarks.chain_stopping", "report", "stop.json", "--to", ".")
     assert done.returncode == 0, done.stderr
     assert "| end label |" in (tmp_path / "CHAIN_STOPPING.md").read_text()

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from experiments import configuration
 from experiments.__main__ import main
-from experiments.registry import datasets, methods
+from experiments.engine import configuration
+from experiments.engine.records import PACK
+from experiments.engine.registry import datasets, methods
 
 
 def call(*args):
@@ -21,46 +22,49 @@ def call(*args):
 def test_list(capsys):
     assert call("list") == 0
     printed = capsys.readouterr().out
-    for name in ("tiny", *methods(), *datasets()):
+    for name in ("tiny-quick", *methods(), *datasets()):
         assert name in printed
 
 
 def test_run_and_report(tmp_path, capsys):
     results = tmp_path / "results"
-    assert call("--results", results, "run", "tiny", "--dry-run") == 0
+    assert call("--results", results, "run", "tiny-quick", "--dry-run") == 0
     assert "20 tasks to do" in capsys.readouterr().err
     assert not results.exists()
-    assert call("--results", results, "run", "tiny", "-p", "1") == 0
+    assert call("--results", results, "run", "tiny-quick", "-p", "1") == 0
     printed = capsys.readouterr().err
     assert "digits-tiny, BR, fold 0: example_f1 0." in printed
     assert "left)" in printed
-    assert call("--results", results, "run", "tiny") == 0
+    assert call("--results", results, "run", "tiny-quick") == 0
     assert ": 0 tasks to do" in capsys.readouterr().err
-    assert call("--results", results, "report", "tiny") == 0
-    assert (results / "reports" / "tiny.html").is_file()
-    assert call("--results", results, "report", "tiny", "--output", tmp_path, "--name", "R") == 0
+    assert call("--results", results, "report", "tiny-quick") == 0
+    assert (results / "reports" / "tiny-quick.html").is_file()
+    assert (
+        call("--results", results, "report", "tiny-quick", "--output", tmp_path, "--name", "R") == 0
+    )
     assert (tmp_path / "R.md").is_file()
 
 
 def test_pack(tmp_path, write_config, capsys):
     results, other = tmp_path / "results", write_config("other", seeds=[5])
-    assert call("--results", results, "run", "tiny", other) == 0
-    assert call("--results", results, "report", "tiny") == 0
+    assert call("--results", results, "run", "tiny-quick", other) == 0
+    assert call("--results", results, "report", "tiny-quick") == 0
     loose = {file.name: file.read_bytes() for file in (results / "reports").rglob("*.*")}
     capsys.readouterr()
     assert call("--results", results, "pack") == 0
     printed = capsys.readouterr().err
-    number = len(gzip.decompress((results / "records" / "tiny.jsonl.gz").read_bytes()).splitlines())
-    assert f"written: {results / 'records' / 'tiny.jsonl.gz'} ({number} records)" in printed
+    packed = results / "records" / "tiny" / PACK
+    number = len(gzip.decompress(packed.read_bytes()).splitlines())
+    assert f"written: {packed} ({number} records)" in printed
     left = len(list((results / "records").glob("*/*.json")))
     assert f"{left} loose records stay" in printed, "those of the other configuration"
     assert call("--results", results, "pack", other) == 0
     printed = capsys.readouterr().err
-    assert "other.jsonl.gz" in printed
+    assert f"other/{PACK}" in printed
     assert "stay" not in printed
-    assert call("--results", results, "run", "tiny", other) == 0
+    assert call("--results", results, "run", "tiny-quick", other) == 0
     assert capsys.readouterr().err.count(": 0 tasks to do") == 2
-    assert call("--results", results, "report", "tiny") == 0
+    assert call("--results", results, "report", "tiny-quick") == 0
     packed = {file.name: file.read_bytes() for file in (results / "reports").rglob("*.*")}
     assert packed == loose
 
@@ -68,8 +72,8 @@ def test_pack(tmp_path, write_config, capsys):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["pack", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
-        (["run", "tyny"], "Unknown configuration 'tyny'. Did you mean tiny?"),
+        (["pack", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
+        (["run", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
         (["run", "no.yaml"], "There is no file no.yaml"),
         (["report", "no.yaml"], "There is no file no.yaml"),
     ],
@@ -107,25 +111,28 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch,
             "claims": [{"text": "BR wins", "measure": "example_f1", "order": ["BR", "ML-XGB"]}],
         }
     ]
-    for name in ("one-full", "two-full"):
-        write_config(name, title=f"{name}: a title", report=report)
-    write_config("three-full", datasets=["digits"])
-    for name in ("one-quick", "two-quick", "three-quick"):
-        write_config(name, seeds=[5])
-    monkeypatch.setattr(configuration, "CONFIGS", tmp_path)
+    for study in ("one", "two"):
+        title = f"{study}-full: a title"
+        write_config("full", tmp_path / "studies" / study, title=title, report=report)
+    write_config("full", tmp_path / "studies" / "three", datasets=["digits"])
+    for study in ("one", "two", "three"):
+        write_config("quick", tmp_path / "studies" / study, seeds=[5])
+    monkeypatch.setattr(configuration, "FOLDERS", (tmp_path / "studies",))
     results = tmp_path / "results"
-    assert call("--results", results, "report") == 1
+    assert call("--results", results, "report", "--all") == 1
     assert "has no results of an experiment" in capsys.readouterr().err
     assert call("--results", results, "run", "one-full", "two-full") == 0
     capsys.readouterr()
-    assert call("--results", results, "report") == 0
+    assert call("--results", results, "report", "--all") == 0
     assert "There are no results of three" in capsys.readouterr().err
     text = (results / "reports" / "REPORT.md").read_text()
     assert text.startswith("# 2 experiments")
-    assert re.search(
-        r"\| one-full +\| BR wins +\| example-based F1 +\| (confirmed|refuted) +\|", text
-    )
-    assert "# two-full: a title" in text
+    row = r"\| \[one-full\]\(studies/one/REPORT.md\) +\| BR wins +\| example-based F1 +\| "
+    assert re.search(row + r"(confirmed|refuted) +\|", text)
+    of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()
+    assert of_two.startswith("# two-full: a title")
+    assert call("--results", results, "report") == 1
+    assert "Name configurations to report on, or give --all." in capsys.readouterr().err
 
 
 def test_broken_record_is_named_once_and_redone(tmp_path, write_config, capsys):
@@ -142,14 +149,14 @@ def test_broken_record_is_named_once_and_redone(tmp_path, write_config, capsys):
 
 def test_folder_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert call("--results", tmp_path / "file", "run", "tiny") == 1
+    assert call("--results", tmp_path / "file", "run", "tiny-quick") == 1
     assert "cannot write to" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["0", "x"])
 def test_number_of_processes(number, capsys):
     with pytest.raises(SystemExit):
-        call("run", "tiny", "-p", number)
+        call("run", "tiny-quick", "-p", number)
     assert "-p/--processes" in capsys.readouterr().err
 
 

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("flags_data")
 
 
 def test_against_paper(run_script, tmp_path):
-    script = "benchmarks/ctbn_against_paper.py"
+    script = "experiments.benchmarks.ctbn_against_paper"
     run = (script, "run", "--output", "lines", "--data", "flags")
     done = run_script(*run, "--methods", "BR,CC,SC,MC", "--folds", "0,1")
     assert done.returncode == 0, done.stderr
@@ -40,7 +40,7 @@ def test_against_paper(run_script, tmp_path):
 
 def test_components(run_script, tmp_path):
     done = run_script(
-        "benchmarks/ctbn_against_paper.py",
+        "experiments.benchmarks.ctbn_against_paper",
         *("components", "--output", "lines", "--data", "flags", "--most", 2, "--folds", 1),
     )
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,15 @@ def test_components(run_script, tmp_path):
 
 def test_speed(run_script):
     done = run_script(
-        *("benchmarks/ctbn_speed.py", "--data", "flags", "--alone", 2, "--mixture", "flags")
+        *(
+            "experiments.benchmarks.ctbn_speed",
+            "--data",
+            "flags",
+            "--alone",
+            2,
+            "--mixture",
+            "flags",
+        )
     )
     assert done.returncode == 0, done.stderr
     assert "flags: 42 models in a batch" in done.stdout

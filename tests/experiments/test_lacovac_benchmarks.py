@@ -1,24 +1,31 @@
 """LaCovaC's experiment: how data are divided, and the script on a small data set."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lacovac_against_paper import MEASURES, RANKED_FIRST, log_loss, report, run, tied_pcut
-from lacovac_data import folds, two_values, whole_file_order
-from lacovac_methods import FORESTS, LEAVES, PAPER, TIES
+from experiments import PAPERS
+from experiments.benchmarks.lacovac_against_paper import (
+    MEASURES,
+    RANKED_FIRST,
+    log_loss,
+    report,
+    run,
+    tied_pcut,
+)
+from experiments.benchmarks.lacovac_data import folds, two_values, whole_file_order
+from experiments.benchmarks.lacovac_methods import FORESTS, LEAVES, PAPER, TIES
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 
-BENCHMARKS = Path(__file__).parents[2] / "experiments" / "benchmarks"
+ROW_ORDER = PAPERS / "lacovac-2016" / "row_order.json"
 METHODS = [*RANKED_FIRST, "leaves of 5", *LEAVES, *TIES, *FORESTS]
 
 
 def test_row_orders_are_permutations() -> None:
-    orders = json.loads((BENCHMARKS / "lacovac_row_order.json").read_text())
+    orders = json.loads(ROW_ORDER.read_text())
     sizes = {"enron": 1702, "flags": 194, "genbase": 662, "medical": 978, "yeast": 2417}
     assert {name: len(order) for name, order in orders.items()} == sizes
     for order in orders.values():
@@ -29,7 +36,7 @@ def test_row_orders_are_permutations() -> None:
 def test_folds_are_blocks_of_the_whole_file() -> None:
     parts = list(folds("flags"))
     whole = load_dataset("flags")
-    order = json.loads((BENCHMARKS / "lacovac_row_order.json").read_text())["flags"]
+    order = json.loads(ROW_ORDER.read_text())["flags"]
     np.testing.assert_array_equal(np.vstack([part.test.Y for part in parts]), whole.Y[order])
     assert [len(part.test) for part in parts] == [20, 20, 20, 20, 19, 19, 19, 19, 19, 19]
     assert all(len(part.train) + len(part.test) == 194 for part in parts)
@@ -128,6 +135,6 @@ def test_run_and_report(tmp_path) -> None:
 
 
 def test_command_line(run_script) -> None:
-    done = run_script("benchmarks/lacovac_against_paper.py", "run", "--help")
+    done = run_script("experiments.benchmarks.lacovac_against_paper", "run", "--help")
     assert done.returncode == 0, done.stderr
     assert "--methods" in done.stdout

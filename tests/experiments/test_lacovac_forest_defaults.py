@@ -5,7 +5,9 @@ import pytest
 
 @pytest.mark.usefixtures("flags_data")
 def test_prints_a_row_per_variant(run_script):
-    done = run_script("benchmarks/lacovac_forest_defaults.py", "--data", "flags", "--trees", 3)
+    done = run_script(
+        "experiments.benchmarks.lacovac_forest_defaults", "--data", "flags", "--trees", 3
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["flags", "mean"]

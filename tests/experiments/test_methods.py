@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments import registry
-from experiments.configuration import Entry
 from experiments.datasets.frequent_labels import N_LABELS
-from experiments.evaluation import Evaluation
-from experiments.measures import MEASURES
-from experiments.plan import draws
-from experiments.registry import Split, dataset, datasets, method, methods
-from experiments.task import Task, execute
+from experiments.engine import registry
+from experiments.engine.configuration import Entry
+from experiments.engine.evaluation import Evaluation
+from experiments.engine.measures import MEASURES
+from experiments.engine.plan import draws
+from experiments.engine.registry import Split, dataset, datasets, method, methods
+from experiments.engine.task import Task, execute
 from xdcc.data import MultiLabelDataset
 from xdcc.data.registry import DATASETS
 

@@ -2,15 +2,14 @@
 
 import csv
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from order_free_likelihood import calibration_error, reliability
+from experiments import ROOT, STUDIES
+from experiments.benchmarks.order_free_likelihood import calibration_error, reliability
 
-ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "experiments" / "benchmarks"
+KEPT = STUDIES / "order-free"
 
 
 def test_calibration_error_by_hand():
@@ -23,23 +22,25 @@ def test_calibration_error_by_hand():
 
 @pytest.mark.usefixtures("flags_data")
 def test_a_small_data_set(run_script, tmp_path):
-    done = run_script("benchmarks/order_free_likelihood.py", "--data", "flags", "--output", ".")
+    done = run_script(
+        "experiments.benchmarks.order_free_likelihood", "--data", "flags", "--output", "."
+    )
     assert done.returncode == 0, done.stderr
-    for name in ("order_free_likelihood.csv", "order_free_calibration.csv"):
+    for name in ("likelihood.csv", "calibration.csv"):
         made = list(csv.reader((tmp_path / name).read_text().splitlines()))
         with (KEPT / name).open() as kept:
             assert made[0] == next(csv.reader(kept))
         assert {line[0] for line in made[1:]} == {"flags"}
-    text = (tmp_path / "order_free_calibration.csv").read_text()
+    text = (tmp_path / "calibration.csv").read_text()
     bins = list(csv.DictReader(text.splitlines()))
     for model in ("booster", "chain"):
         entries = [int(line["entries"]) for line in bins if line["model"] == model]
         assert sum(entries) % 7 == 0
-    assert (tmp_path / "order_free_calibration.svg").read_text().count("<svg") == 1
+    assert (tmp_path / "calibration.svg").read_text().count("<svg") == 1
 
 
 def test_the_table_of_the_page():
-    with (KEPT / "order_free_likelihood.csv").open() as kept:
+    with (KEPT / "likelihood.csv").open() as kept:
         lines = list(csv.DictReader(kept))
     rows = [
         f"| {line['data']} | {line['independent']} | {line['joint']} | "
@@ -52,9 +53,9 @@ def test_the_table_of_the_page():
 
 
 def test_the_bins_are_those_of_the_errors():
-    with (KEPT / "order_free_calibration.csv").open() as kept:
+    with (KEPT / "calibration.csv").open() as kept:
         lines = list(csv.DictReader(kept))
-    with (KEPT / "order_free_likelihood.csv").open() as kept:
+    with (KEPT / "likelihood.csv").open() as kept:
         for line in csv.DictReader(kept):
             for model in ("booster", "chain"):
                 bins = np.array(

@@ -9,7 +9,14 @@ pytestmark = pytest.mark.usefixtures("flags_data")
 
 
 def test_against_paper(run_script, tmp_path):
-    run = ("benchmarks/rdt_against_paper.py", "run", "--output", "rdt.json", "--data", "flags")
+    run = (
+        "experiments.benchmarks.rdt_against_paper",
+        "run",
+        "--output",
+        "rdt.json",
+        "--data",
+        "flags",
+    )
     done = run_script(*run, "--trees", 5)
     assert done.returncode == 0, done.stderr
     rows = pd.DataFrame(json.loads((tmp_path / "rdt.json").read_text()))
@@ -28,7 +35,7 @@ def test_against_paper(run_script, tmp_path):
     ]
     pd.DataFrame(published).to_csv(tmp_path / "published.csv", index=False)
     done = run_script(
-        "benchmarks/rdt_against_paper.py",
+        "experiments.benchmarks.rdt_against_paper",
         *("report", "rdt.json", "--published", "published.csv", "--to", "RDT.md"),
     )
     assert done.returncode == 0, done.stderr
@@ -38,6 +45,8 @@ def test_against_paper(run_script, tmp_path):
 
 
 def test_speed(run_script):
-    done = run_script("benchmarks/rdt_speed.py", "--data", "flags", "--trees", 5, "--threads", 1)
+    done = run_script(
+        "experiments.benchmarks.rdt_speed", "--data", "flags", "--trees", 5, "--threads", 1
+    )
     assert done.returncode == 0, done.stderr
     assert "trees walked again" in done.stdout

@@ -60,7 +60,7 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     The paper says that leaves have at least 5 instances and nodes with clusters more than 5, which
     are the defaults. Its tables are reproduced better by ``min_samples_leaf=1`` together with
-    ``min_samples_split=6``, the m of Algorithm 1 (`experiments/benchmarks/LACOVAC.md`).
+    ``min_samples_split=6``, the m of Algorithm 1 (`experiments/papers/lacovac-2016/NOTES.md`).
 
     Examples
     --------

@@ -1,0 +1,1 @@
+"""The engine: from a configuration to records, and back to numbers."""

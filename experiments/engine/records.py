@@ -1,0 +1,384 @@
+"""Records: what a task left, how it is named and made, and the store of them.
+
+A record is named by its content's key, and whole or not there. Records are loose while a run goes
+on: a JSON file for each, `<data set>/<name>.json`. They are packed to be kept: one compressed file
+`records.jsonl.gz` per study, a line of JSON for each, in the order of their names; the file does
+not say when or by whom it was written, so the same records give the same bytes. A loose record is
+the newer one, so it counts where there is a packed one, too. What is found broken (cut off by a
+full disk or a copy) is named and counts as missing: it is made again.
+"""
+
+import gzip
+import hashlib
+import json
+import os
+import platform
+import resource
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from experiments import PAPERS, RESULTS, STUDIES
+from experiments.engine.storage import StorageError, atomic, flush_folder, only_writer
+
+if TYPE_CHECKING:
+    from experiments.engine.task import Task
+
+PACK = "records.jsonl.gz"
+"""Name of a packed file."""
+
+FORMAT = 1
+"""Version of the records' layout; it is part of the key."""
+
+PACKAGES = ("xdcc", "xgboost", "numpy", "scipy", "scikit-learn")
+
+type Record = dict[str, Any]
+type Arrays = dict[str, np.ndarray]
+
+
+def record_name(key: dict[str, Any]) -> str:
+    """Return `<data set>/<method>-<hash of the key>`."""
+    text = json.dumps(key, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{key['dataset']}/{key['method']}-{digest}"
+
+
+def parse_record(text: bytes) -> tuple[str, Record] | None:
+    """Return the name of a record and the record; None if the text is not a whole one."""
+    try:
+        record = json.loads(text)
+        return record_name(record["key"]), record
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def failure_of(kind: str, message: str, trace: str | None = None) -> dict[str, Any]:
+    """Return what a record says of a failure."""
+    return {"type": kind, "message": message, "traceback": trace}
+
+
+def make_record(
+    task: "Task",
+    result: dict[str, Any] | None,
+    error: dict[str, Any] | None,
+    run: dict[str, Any],
+) -> Record:
+    """Return a record, with what is known of this process and machine."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run |= {
+        "peak_memory": peak / 2**10 if platform.system() == "Linux" else peak / 2**20,
+        "versions": versions(PACKAGES),
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return {"key": task.key(), "result": result, "error": error, "run": run}
+
+
+def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
+    """Return the versions of Python and of packages; None for one that is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+class Pack(NamedTuple):
+    """What a packed file holds.
+
+    Attributes
+    ----------
+    lines : dict
+        The line of each whole record, by the record's name.
+    fault : str or None
+        A sentence that says what is broken in the file.
+    """
+
+    lines: dict[str, bytes]
+    fault: str | None = None
+
+
+def read_pack(path: Path) -> Pack:
+    """Read a packed file.
+
+    Of a file that was cut off, the records before the cut count. Of one that fails its checksum
+    none does, because any number in it may be a wrong one.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    Pack
+    """
+    lines: dict[str, bytes] = {}
+    broken: list[int] = []
+    try:
+        with gzip.open(path) as file:
+            for number, line in enumerate(file, start=1):
+                parsed = parse_record(line)
+                if parsed is None:
+                    broken.append(number)
+                else:
+                    lines[parsed[0]] = line
+        cut = not lines and not broken  # an empty file is no error to gzip
+    except EOFError:
+        cut = True
+    except (gzip.BadGzipFile, zlib.error) as error:
+        return Pack({}, f"{path} is damaged ({error}); all of its records count as missing.")
+    if cut:
+        fault = f"{path} is cut off after {len(lines)} whole records; the rest counts as missing."
+        return Pack(lines, fault)
+    if broken:
+        numbers = ", ".join(map(str, broken))
+        fault = f"{path} holds no whole record in line {numbers}; what was there counts as missing."
+        return Pack(lines, fault)
+    return Pack(lines)
+
+
+def write_pack(path: Path, lines: Mapping[str, bytes]) -> None:
+    """Write a packed file in the place of the one that is there.
+
+    Parameters
+    ----------
+    path : Path
+    lines : dict
+        Lines by the records' names, in any order.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written; what was there before stays.
+    """
+    with atomic(path) as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        packed.writelines(lines[name] for name in sorted(lines))
+
+
+class RecordStore:
+    """Records in a folder.
+
+    Packed files are read when a record is not found elsewhere, and again when they have changed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the loose ones are; made when something is written.
+    report_broken : callable
+        Called with a sentence about each file that is not whole.
+    studies : sequence of Path or None
+        Folders of folders that hold a packed file each; None: `folder` is the only one.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        report_broken: Callable[[str], None] = print,
+        studies: Sequence[Path] | None = None,
+    ) -> None:
+        self.folder = folder
+        self._studies = [folder] if studies is None else list(studies)
+        self._report_broken = report_broken
+        self._packs: dict[Path, Pack] = {}
+        self._versions: dict[Path, tuple[int, ...]] = {}
+
+    def path(self, task: "Task") -> Path:
+        """Return where the loose record of a task is, or would be."""
+        return self._loose_path(task.name)
+
+    def arrays_path(self, task: "Task") -> Path:
+        """Return where the predictions of a task are, or would be."""
+        return self.folder / f"{task.name}.npz"
+
+    def pack_path(self, study: str) -> Path:
+        """Return where the packed records of a study are, or would be."""
+        there = [folder / study for folder in self._studies if (folder / study).is_dir()]
+        return [*there, self._studies[-1] / study][0] / PACK
+
+    def read(self, task: "Task") -> Record | None:
+        """Return the record of a task, or None if there is none, or none that is whole."""
+        return self._read(task.name)
+
+    def read_all(self) -> Iterator[Record]:
+        """Read every whole record of the folder, in the order of their names."""
+        self._read_packs()
+        for name in sorted({*self.loose_names(), *self._packed()}):
+            record = self._read(name)
+            if record is not None:
+                yield record
+
+    def loose_names(self) -> list[str]:
+        """Return the names of the loose records, sorted."""
+        found = self.folder.glob("*/*.json")
+        return sorted(f"{path.parent.name}/{path.stem}" for path in found)
+
+    def write(self, task: "Task", record: Record, arrays: Arrays | None = None) -> None:
+        """Write a loose record, and before it the predictions if there are some to keep.
+
+        Raises
+        ------
+        StorageError
+            If the disk is full or the folder cannot be written to. Nothing that was there before
+            is lost.
+        """
+        if arrays is not None:
+            with atomic(self.arrays_path(task)) as file:
+                np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+        with atomic(self.path(task)) as file:
+            file.write(_line(record))
+
+    def pack(self, studies: Mapping[str, Collection[str]]) -> dict[Path, int]:
+        """Move loose records into the packed files of the studies that ask for them.
+
+        A record that several studies ask for stands in the file of each, so that a file is all
+        that its study needs. What a file holds already stays in it, asked for or not; a loose
+        record takes the place of a packed one in every file. Loose records are deleted at the
+        end, when the packed ones are on the disk. A packed file that is not whole is kept with
+        the ending `.broken` before it is written again.
+
+        Parameters
+        ----------
+        studies : dict
+            For each study the names of the records that it asks for.
+
+        Returns
+        -------
+        dict
+            The files that have changed, with their numbers of records.
+
+        Raises
+        ------
+        StorageError
+            If the disk is full, the folder cannot be written to, or a run is writing to it.
+            Nothing that was there before is lost.
+        """
+        with only_writer(self.folder):
+            self._packs.clear()
+            self._versions.clear()
+            self._read_packs()
+            loose = self._loose_lines()
+            there = self._packed() | loose
+            asked = {self.pack_path(study): set(names) for study, names in studies.items()}
+            changed: dict[Path, int] = {}
+            for path in sorted({*asked, *self._packs}):
+                before = self._packs.get(path, Pack({}))
+                names = {*before.lines, *asked.get(path, ())}
+                after = {name: there[name] for name in names if name in there}
+                if after == before.lines:
+                    continue
+                if before.fault is not None:
+                    _keep_broken(path)
+                write_pack(path, after)
+                changed[path] = len(after)
+                self._packs[path] = Pack(after)
+            for path in changed:
+                flush_folder(path.parent)
+            for name in loose.keys() & self._packed().keys():
+                path = self._loose_path(name)
+                path.unlink()
+                with suppress(OSError):  # it holds other records, or predictions
+                    path.parent.rmdir()
+            return changed
+
+    def _loose_path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _read(self, name: str) -> Record | None:
+        loose = self._read_loose(name)
+        if loose is not None:
+            return loose
+        line = self._packed_line(name)
+        if line is None:
+            self._read_packs()
+            line = self._packed_line(name)
+        return None if line is None else json.loads(line)
+
+    def _packed_line(self, name: str) -> bytes | None:
+        return next((p.lines[name] for p in self._packs.values() if name in p.lines), None)
+
+    def _read_loose(self, name: str) -> Record | None:
+        path = self._loose_path(name)
+        try:
+            parsed = parse_record(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if parsed is None or parsed[0] != name:
+            self._report_broken(f"{path} is not a whole record; it counts as missing.")
+            return None
+        return parsed[1]
+
+    def _loose_lines(self) -> dict[str, bytes]:
+        read = ((name, self._read_loose(name)) for name in self.loose_names())
+        return {name: _line(record) for name, record in read if record is not None}
+
+    def _packed(self) -> dict[str, bytes]:
+        """Return all packed lines by their records' names; of several the one that is read."""
+        packed: dict[str, bytes] = {}
+        for pack in self._packs.values():
+            packed = pack.lines | packed
+        return packed
+
+    def _read_packs(self) -> None:
+        """Read the packed files that are new or have changed."""
+        for path in sorted(p for folder in self._studies for p in folder.glob(f"*/{PACK}")):
+            status = path.stat()
+            version = status.st_mtime_ns, status.st_size, status.st_ino
+            if self._versions.get(path) == version:
+                continue
+            pack = read_pack(path)
+            if pack.fault is not None:
+                self._report_broken(pack.fault)
+            self._packs[path] = pack
+            self._versions[path] = version
+
+
+def _keep_broken(path: Path) -> None:
+    """Give a packed file a second name, under which it stays when it is written again."""
+    kept = path.with_name(f"{path.name}.broken")
+    if kept.exists() and kept.samefile(path):
+        return  # an interrupted packing did so
+    try:
+        os.link(path, kept)
+    except OSError as error:
+        raise StorageError(
+            error.errno, f"cannot keep {path} as {kept}: {error.strerror}"
+        ) from error
+
+
+def _line(record: Record) -> bytes:
+    return (json.dumps(record, default=_plain) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Return NumPy's values as JSON knows them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"a record holds {value!r}, which is no JSON")
+
+
+def open_store(
+    results: Path = RESULTS, report_broken: Callable[[str], None] = print
+) -> RecordStore:
+    """Return the store of a folder of results: of the usual one with what papers and studies keep.
+
+    Parameters
+    ----------
+    results : Path
+        Its folder `records` holds the loose records.
+    report_broken : callable
+        As `RecordStore` takes it.
+
+    Returns
+    -------
+    RecordStore
+    """
+    studies = (PAPERS, STUDIES) if results == RESULTS else None
+    return RecordStore(results / "records", report_broken, studies)

@@ -1,0 +1,174 @@
+"""Reads the records of a configuration as a table: what was chosen and what it reached."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.engine.configuration import (
+    SIZES,
+    Configuration,
+    configuration_files,
+    find_configuration,
+    load_configuration,
+)
+from experiments.engine.measures import LABEL_MEASURES
+from experiments.engine.plan import Choice, Group, groups, missing_methods
+from experiments.engine.records import Record, RecordStore
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a configuration brought so far.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
+        `data`, `line`, `fold`, `seed`, `params`, `reading`, `validation` (the score of the
+        choice), a column per measure, `train_time`, `predict_time` (CPU seconds), `peak_memory`
+        (MiB).
+    records : list of Record
+        The record of each row, in the same order.
+    failures : DataFrame
+        `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every
+        trial failed.
+    n_missing : int
+        Groups that are not finished; those of methods that are not installed do not count.
+    tried : DataFrame
+        A row per group with its number of trials, failed trials, and their CPU seconds.
+    """
+
+    table: pd.DataFrame
+    records: list[Record]
+    failures: pd.DataFrame
+    n_missing: int
+    tried: pd.DataFrame
+
+    def scores(self, measure: str) -> pd.DataFrame:
+        """Return the mean of a measure per data set (rows) and line (columns).
+
+        Folds and seeds, and what is not tuned, are averaged. Data sets and lines stand in the
+        order of the configuration; NaN where nothing is finished.
+        """
+        table = self.table
+        rows = table["data"].unique()
+        columns = table["line"].unique()
+        means = table.pivot_table(index="data", columns="line", values=measure, dropna=False)
+        return means.reindex(index=rows, columns=columns)
+
+
+def load_results(config: Configuration, store: RecordStore) -> Results:
+    """Read the records of a configuration.
+
+    Parameters
+    ----------
+    config : Configuration
+    store : RecordStore
+
+    Returns
+    -------
+    Results
+    """
+    rows: list[dict[str, Any]] = []
+    records: list[Record] = []
+    failures: list[dict[str, Any]] = []
+    tried: list[dict[str, Any]] = []
+    n_missing = 0
+    absent = missing_methods(config)
+    for group in groups(config):
+        choices = group.choices(store)
+        if group.tuning_tasks():
+            tried.append(_tried(group, store))
+        if choices is None:
+            n_missing += group.line not in absent
+            continue
+        if not choices:
+            error = "every trial failed"
+            failures.append(_place(group, group.finals[0].fold) | {"params": {}, "error": error})
+        for choice in choices:
+            record = store.read(choice.task)
+            if record is None:
+                n_missing += group.line not in absent
+            elif record["result"] is None:
+                error = f"{record['error']['type']}: {record['error']['message']}"
+                failures.append(
+                    _place(group, choice.task.fold) | {"params": choice.task.params, "error": error}
+                )
+            else:
+                rows.append(_row(group, choice, record))
+                records.append(record)
+    return Results(
+        pd.DataFrame(rows, columns=None if rows else ["data", "line", *LABEL_MEASURES]),
+        records,
+        pd.DataFrame(failures, columns=["data", "line", "fold", "params", "error"]),
+        n_missing,
+        pd.DataFrame(tried),
+    )
+
+
+def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
+    """Read the results of an experiment in the larger size that is finished.
+
+    Parameters
+    ----------
+    name : str
+        Of a configuration, without the size: `xdcc-2020`. Not all have a smaller one.
+    store : RecordStore
+
+    Returns
+    -------
+    Configuration
+    Results
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither size is finished; the message says which command makes the results.
+    """
+    sizes = [f"{name}-{size}" for size in SIZES]
+    sizes = [size for size in sizes if size in configuration_files()] or sizes
+    for size in sizes:
+        config = load_configuration(find_configuration(size))
+        results = load_results(config, store)
+        if not results.n_missing and not results.table.empty:
+            return config, results
+    raise FileNotFoundError(
+        f"There are no results of {name}; make them with `python -m experiments run {sizes[-1]}`."
+    )
+
+
+def _place(group: Group, fold: int) -> dict[str, Any]:
+    return {"data": group.dataset, "line": group.line, "fold": fold}
+
+
+def _row(group: Group, choice: Choice, record: Record) -> dict[str, Any]:
+    measured = record["result"]["readings"][choice.reading]
+    run = record["run"]
+    return (
+        _place(group, choice.task.fold)
+        | {
+            "seed": choice.task.seed,
+            "params": choice.task.params,
+            "reading": choice.reading,
+            "validation": choice.score,
+        }
+        | {name: measured[name] for name in LABEL_MEASURES}
+        | record["result"]["scores"]
+        | {
+            "train_time": run["train_time"],
+            "predict_time": run["predict_time"][choice.reading],
+            "peak_memory": run["peak_memory"],
+        }
+    )
+
+
+def _tried(group: Group, store: RecordStore) -> dict[str, Any]:
+    records = [record for task in group.tuning_tasks() if (record := store.read(task)) is not None]
+    seconds = [record["run"].get("train_time", np.nan) for record in records]
+    return _place(group, group.finals[0].fold) | {
+        "trials": len(records),
+        "failed": sum(record["error"] is not None for record in records),
+        "train_time": float(np.nansum(seconds)),
+    }

@@ -1,0 +1,173 @@
+"""A task: train one method with one set of parameters on one part of the data, and measure it.
+
+`Task.key` is everything that its outcome depends on; the name of its record follows from the key,
+so that the same task is done once whichever configurations ask for it. `execute` does the task in
+this process and returns the record.
+"""
+
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from experiments.engine import registry
+from experiments.engine.evaluation import Evaluation, Inner
+from experiments.engine.records import FORMAT, Arrays, Record, failure_of, make_record, record_name
+from xdcc import metrics
+from xdcc.data import MultiLabelDataset
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to do.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names in the registry.
+    evaluation : Evaluation
+    fold : int
+        Which pair of parts of the evaluation.
+    inner : Inner or None
+        A part of the training part to tune on; None for the final training and the test part.
+    params : dict
+        All parameters, those of the method's file included.
+    seed : int
+        Of the method.
+    """
+
+    dataset: str
+    evaluation: Evaluation
+    fold: int
+    inner: Inner | None
+    method: str
+    params: dict[str, Any] = field(hash=False)
+    seed: int
+
+    def key(self) -> dict[str, Any]:
+        """Return everything that the outcome depends on, as JSON knows it."""
+        return {
+            "format": FORMAT,
+            "dataset": self.dataset,
+            "evaluation": self.evaluation.key(),
+            "fold": self.fold,
+            "inner": None if self.inner is None else asdict(self.inner),
+            "method": self.method,
+            "revision": registry.method(self.method).revision,
+            "params": self.params,
+            "seed": self.seed,
+        }
+
+    @cached_property
+    def name(self) -> str:
+        """Name of the record, without its ending: it follows from the key alone."""
+        return record_name(self.key())
+
+    def __str__(self) -> str:
+        """For messages."""
+        inner = "" if self.inner is None else f", inner fold {self.inner.fold}"
+        return f"{self.dataset}, {self.method}, fold {self.fold}{inner}, {self.params}"
+
+
+def execute(task: Task) -> tuple[Record, Arrays]:
+    """Do a task.
+
+    Parameters
+    ----------
+    task : Task
+        What to do.
+
+    Returns
+    -------
+    record : dict
+        `key`; `result` (measures of every reading, of a final model stage by stage where it has
+        stages; further scores; details) or None; `error` or None; `run`, which holds what differs
+        from run to run: times in seconds, memory in MiB, versions, machine.
+    arrays : dict
+        The true labels `Y` and the predictions of every reading, as int8.
+    """
+    run: dict[str, Any] = {}
+    arrays: Arrays = {}
+    result, error = None, None
+    begin, cpu_begin = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = _train_and_measure(task, run, arrays)
+        except Exception as failure:  # whatever a method does wrong: the others go on
+            error = failure_of(type(failure).__name__, str(failure), traceback.format_exc())
+    run["wall_time"] = time.perf_counter() - begin
+    run["cpu_time"] = time.process_time() - cpu_begin
+    run["warnings"] = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    return make_record(task, result, error, run), arrays
+
+
+def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    method = registry.method(task.method)
+    train, test = task.evaluation.parts(registry.dataset(task.dataset), task.fold)
+    if task.inner is not None:
+        train, test = task.inner.parts(train)
+    model = method.build(train, task.seed, **task.params)
+    run["training"] = {}
+
+    def fit() -> None:
+        if method.fit is None:
+            model.fit(train.X, train.Y)
+        else:
+            run["training"] = method.fit(model, train)
+
+    run["train_time"], run["train_wall_time"] = _clocked(fit)
+    split = registry.Split(train, test.X)
+    Y = np.asarray(test.Y)
+    arrays["Y"] = Y.astype(np.int8)
+    readings: dict[str, Any] = {}
+    run["predict_time"] = {}
+    for name, read in method.readings.items():
+        stages: list[np.ndarray] = []
+
+        def predict(read: registry.Reading = read, stages: list[np.ndarray] = stages) -> None:
+            predicted = read(model, split)
+            several = not isinstance(predicted, np.ndarray) and not sp.issparse(predicted)
+            stages.extend(map(_dense, predicted) if several else [_dense(predicted)])
+
+        run["predict_time"][name], _ = _clocked(predict)
+        readings[name] = metrics.evaluate(Y, stages[-1])
+        if task.inner is None and len(stages) > 1:
+            readings[name]["stages"] = [metrics.evaluate(Y, Y_pred) for Y_pred in stages]
+        arrays[name] = stages[-1].astype(np.int8)
+    result = {
+        "rows": {"train": len(train), "test": len(test)},
+        "readings": readings,
+        "scores": {name: float(score(model, split, Y)) for name, score in method.scores.items()},
+    }
+    if task.inner is None and method.details is not None:
+        result["details"] = method.details(model, test.X, Y)
+    return result
+
+
+def _dense(Y: Any) -> np.ndarray:
+    return Y.toarray() if sp.issparse(Y) else np.asarray(Y)
+
+
+def _clocked(call: Callable[[], None]) -> tuple[float, float]:
+    """Return the CPU and the wall time of a call in seconds."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    call()
+    return time.process_time() - cpu, time.perf_counter() - wall
+
+
+def check_loads(dataset: str, evaluation: Evaluation) -> MultiLabelDataset:
+    """Load the first training part of a data set, to know that it is there.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError, ArffError
+        As `xdcc.data.load_dataset`.
+    """
+    return evaluation.parts(registry.dataset(dataset), 0)[0]

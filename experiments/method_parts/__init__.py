@@ -1,0 +1,1 @@
+"""What the files of several methods share: base learners, readings, scores, chains."""

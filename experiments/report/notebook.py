@@ -1,0 +1,74 @@
+"""Shows the parts of a report in a notebook: tables, figures, and what became of the claims."""
+
+import io
+from pathlib import Path
+
+from IPython.display import Image, Markdown
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from experiments import RESULTS
+from experiments.engine.configuration import Section
+from experiments.engine.records import open_store
+from experiments.engine.results import load_finished
+from experiments.report.claims import judge
+from experiments.report.document import draw_section
+from experiments.report.tables import ranks_table, scores_table
+
+
+class Experiment:
+    """The results of a configuration, in its full or its quick size.
+
+    Parameters
+    ----------
+    name : str
+        Without the size: `xdcc-2020`.
+    folder : Path
+        Of the results.
+
+    Attributes
+    ----------
+    config : Configuration
+    results : Results
+
+    Raises
+    ------
+    FileNotFoundError
+        If neither size is finished; the message says which command makes the results.
+    """
+
+    def __init__(self, name: str, folder: Path = RESULTS) -> None:
+        self.config, self.results = load_finished(name, open_store(folder))
+
+    def table(self, title: str, measure: str | None = None) -> Markdown:
+        """Return the table of a section, found by the beginning of its title."""
+        section = self._section(title)
+        if section.kind == "ranks":
+            return Markdown(ranks_table(self.config, self.results, section))
+        chosen = measure or section.measures[0]
+        return Markdown(scores_table(self.config, self.results, section, chosen))
+
+    def figure(self, title: str) -> Image:
+        """Return the figure of a section, found by the beginning of its title."""
+        section = self._section(title)
+        return show(draw_section(self.results, section))
+
+    def claims(self, title: str) -> Markdown:
+        """Return what became of the paper's claims in a section."""
+        verdicts = [judge(claim, self.results).sentence for claim in self._section(title).claims]
+        return Markdown("\n".join(f"- {sentence}" for sentence in verdicts))
+
+    def _section(self, title: str) -> Section:
+        for section in self.config.report:
+            if section.title.startswith(title):
+                return section
+        there = ", ".join(section.title for section in self.config.report)
+        raise ValueError(f"There is no section {title}; there are: {there}")
+
+
+def show(figure: Figure) -> Image:
+    """Return a figure as a picture, and close it."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=80)
+    plt.close(figure)
+    return Image(buffer.getvalue())

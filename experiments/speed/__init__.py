@@ -1,0 +1,1 @@
+"""The speed benchmark: what is measured, how, and the report."""

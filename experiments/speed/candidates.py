@@ -1,0 +1,482 @@
+"""The candidates of the comparison of boosters, all with the same setting.
+
+A candidate builds its library's matrix from arrays, can bin it ahead of the training, trains and
+predicts. Where a library cannot be given exactly the common settings, its class says what it gets.
+"""
+
+import importlib.util
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+from experiments.speed.data import Features, Labels, synthetic_shape
+from experiments.speed.job import Job
+from experiments.speed.setting import Setting
+from experiments.speed.stopwatch import Clock
+from experiments.speed.suites import STOCK
+from experiments.speed.variants import VARIANTS, build_variant, levels, overlapping_groups
+from xdcc.base.booster_parameters import SPLIT_METHODS
+from xdcc.base.fit_data import FitData
+from xdcc.base.plugin import require_plugin
+from xdcc.boosting.sketch_choice import AUTO, choose_sketch
+
+DEPTH = 6
+REG_LAMBDA = 1.0
+
+_COMMON_XGBOOST: dict[str, Any] = {
+    "tree_method": "hist",
+    "max_depth": DEPTH,
+    "reg_lambda": REG_LAMBDA,
+    "min_child_weight": 0,
+}
+"""What all XGBoost boosters share; ours needs no `tree_method` but takes it."""
+
+_DEEP = {"max_depth": 10, "learning_rate": 0.15, "sketch_size": 2}
+"""For many labels, where a pass over all of them is most of a round: the fastest to low held-out
+log-loss on two thirds of Delicious's training part, of some depths, rates and sketches."""
+
+_FEWEST_ROUNDS = 16  # of CatBoost, whose trainings cannot go on: each has four times as many
+
+_EXTRA_PACKAGES = ("lightgbm", "catboost")
+_BYTES_PER_BIN = 16  # of stock XGBoost's histograms: a gradient and a Hessian in double precision
+
+
+@dataclass(frozen=True)
+class Step:
+    """A moment of a training.
+
+    Attributes
+    ----------
+    rounds : int
+    cpu_seconds, wall_seconds : float
+        Of the training so far.
+    predictions : sequence of array of shape (n_samples, n_labels)
+        Probabilities of the rows that were asked for.
+    """
+
+    rounds: int
+    cpu_seconds: float
+    wall_seconds: float
+    predictions: Sequence[NDArray[np.floating]]
+
+
+class Candidate(ABC):
+    """One way of training a multi-label booster.
+
+    Attributes
+    ----------
+    parameters : dict
+        What the library is given.
+    """
+
+    parameters: dict[str, Any]
+
+    @abstractmethod
+    def build(self, X: Features, Y: Labels) -> Any:
+        """Return the library's own matrix."""
+
+    @abstractmethod
+    def quantise(self, matrix: Any) -> None:
+        """Bin the matrix, as far as the library keeps the bins for the trainings that follow."""
+
+    @abstractmethod
+    def train(self, matrix: Any) -> Any:
+        """Return a trained model."""
+
+    @abstractmethod
+    def predict(self, model: Any, X: Features) -> NDArray[np.floating]:
+        """Return probabilities of shape (n_samples, n_labels)."""
+
+    @abstractmethod
+    def steps(
+        self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Train on, with the clock stopped while somebody looks.
+
+        Parameters
+        ----------
+        matrix : object
+            What `build` returned, quantised.
+        held : sequence of array or CSR matrix of shape (n_samples, n_features)
+            What to predict.
+        evaluated : iterable of int
+            Rounds after which to predict.
+        limit : float
+            CPU seconds of training after which no further step is needed.
+
+        Yields
+        ------
+        Step
+        """
+
+
+class XGBoost(Candidate):
+    """A training of the installed XGBoost: ours, or one of its own two strategies."""
+
+    def __init__(self, parameters: dict[str, Any], rounds: int) -> None:
+        self.parameters = parameters
+        self.rounds = rounds
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`."""
+        return xgb.DMatrix(X, Y, nthread=self.parameters["nthread"])
+
+    def quantise(self, matrix: xgb.DMatrix) -> None:
+        """Train one round: the matrix keeps its bins."""
+        xgb.train(self.parameters, matrix, 1)
+
+    def train(self, matrix: xgb.DMatrix) -> xgb.Booster:
+        """Return a booster."""
+        return xgb.train(self.parameters, matrix, self.rounds)
+
+    def predict(self, model: xgb.Booster, X: Features) -> NDArray[np.float32]:
+        """Return probabilities of shape (n_samples, n_labels)."""
+        return model.inplace_predict(X, strict_shape=True)
+
+    def steps(
+        self, matrix: xgb.DMatrix, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Update a booster, which remembers its predictions; see `Candidate.steps`."""
+        others = [xgb.DMatrix(X, nthread=self.parameters["nthread"]) for X in held]
+        clock = Clock()
+        with clock:
+            booster = xgb.Booster(self.parameters, [matrix, *others])
+        for before, rounds in pairwise(chain((0,), evaluated)):
+            with clock:
+                for number in range(before, rounds):
+                    booster.update(matrix, number)
+            predictions = [booster.predict(other, strict_shape=True) for other in others]
+            yield Step(rounds, clock.cpu_seconds, clock.wall_seconds, predictions)
+
+
+class Grouped(XGBoost):
+    """Ours with a tree for each of four groups of labels."""
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`; note how many labels are a quarter."""
+        self.parameters["labels_per_tree"] = max(2, -(-Y.shape[1] // 4))
+        return super().build(X, Y)
+
+
+class Auto(XGBoost):
+    """Ours with `sketch_size="auto"`, as estimators have it: to choose is part of a training."""
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return a `DMatrix`; keep the arrays, which the choice is made on."""
+        self._data = FitData(X, Y, None)
+        return super().build(X, Y)
+
+    def train(self, matrix: xgb.DMatrix) -> xgb.Booster:
+        """Return a booster."""
+        self._choose(matrix)
+        return super().train(matrix)
+
+    def steps(
+        self, matrix: xgb.DMatrix, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Choose, and update a booster; see `Candidate.steps`."""
+        clock = Clock()
+        with clock:
+            self._choose(matrix)
+        for step in super().steps(matrix, held, evaluated, limit):
+            yield replace(
+                step,
+                cpu_seconds=clock.cpu_seconds + step.cpu_seconds,
+                wall_seconds=clock.wall_seconds + step.wall_seconds,
+            )
+
+    def _choose(self, matrix: xgb.DMatrix) -> None:
+        asked = self.parameters | {"sketch_size": AUTO}
+        self.parameters |= choose_sketch(asked, self._data, matrix)
+
+
+class Variant(XGBoost):
+    """Ours with something that the plain case lacks."""
+
+    def __init__(self, parameters: dict[str, Any], rounds: int, name: str) -> None:
+        super().__init__(parameters | VARIANTS[name], rounds)
+        self.name = name
+
+    def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
+        """Return the variant's matrix; note its constraints, which depend on the features."""
+        if self.name == "interaction_constraints":
+            self.parameters["interaction_constraints"] = overlapping_groups(X.shape[1])
+        return build_variant(self.name, X, Y, self.parameters)
+
+    def predict(self, model: xgb.Booster, X: Features) -> NDArray[np.float32]:
+        """Return probabilities of shape (n_samples, n_labels)."""
+        return super().predict(model, levels(X))
+
+
+class LightGBM(Candidate):
+    """LightGBM, one model per label, all on one binned data set.
+
+    It has at most 255 bins. Its smallest sum of Hessians in a leaf stays at its default: with 0 it
+    stops with a failed check, since it reckons the rows of a leaf from their Hessians. Histograms
+    are filled by rows: else it tries, anew for every label, what is faster, and on the data sets
+    here rows are.
+    """
+
+    def __init__(self, job: Job, setting: Setting) -> None:
+        self.rounds = job.rounds
+        self.parameters = {
+            "objective": "binary",
+            "num_leaves": 2**DEPTH,
+            "max_depth": DEPTH,
+            "max_bin": setting.max_bin - 1,
+            "learning_rate": setting.learning_rate,
+            "feature_fraction": setting.columns,
+            "lambda_l2": REG_LAMBDA,
+            "min_data_in_leaf": 1,
+            "min_sum_hessian_in_leaf": 1e-3,
+            "force_row_wise": True,
+            "num_threads": job.threads,
+            "seed": job.seed,
+            "verbosity": -1,
+        }
+
+    def build(self, X: Features, Y: Labels) -> Any:
+        """Return a binned `Dataset` and the labels."""
+        import lightgbm
+
+        dataset = lightgbm.Dataset(X, label=Y[:, 0].copy(), params=self.parameters)
+        return dataset.construct(), Y
+
+    def quantise(self, matrix: Any) -> None:
+        """Do nothing: `build` has binned the data."""
+
+    def train(self, matrix: Any) -> Any:
+        """Return a booster per label."""
+        import lightgbm
+
+        dataset, Y = matrix
+        boosters = []
+        for y in Y.T:
+            dataset.set_label(y.copy())
+            boosters.append(lightgbm.train(self.parameters, dataset, self.rounds))
+        return boosters
+
+    def predict(self, model: Any, X: Features) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_samples, n_labels)."""
+        threads = self.parameters["num_threads"]
+        return np.column_stack([booster.predict(X, num_threads=threads) for booster in model])
+
+    def steps(
+        self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Update all labels' boosters, which share the data set; see `Candidate.steps`.
+
+        The labels that stand in the data set when a booster is updated are the ones it fits.
+        """
+        import lightgbm
+
+        dataset, Y = matrix
+        clock = Clock()
+        boosters = []
+        for y in Y.T:
+            dataset.set_label(y.copy())
+            with clock:
+                boosters.append(lightgbm.Booster(self.parameters, dataset))
+        margins = [np.zeros((X.shape[0], Y.shape[1])) for X in held]
+        for before, rounds in pairwise(chain((0,), evaluated)):
+            for booster, y in zip(boosters, Y.T, strict=True):
+                dataset.set_label(y.copy())
+                with clock:
+                    for _ in range(before, rounds):
+                        booster.update()
+            for margin, X in zip(margins, held, strict=True):
+                for label, booster in enumerate(boosters):
+                    margin[:, label] += booster.predict(
+                        X, raw_score=True, start_iteration=before, num_iteration=rounds - before
+                    )
+            predictions = [1 / (1 + np.exp(-margin)) for margin in margins]
+            yield Step(rounds, clock.cpu_seconds, clock.wall_seconds, predictions)
+
+
+class CatBoost(Candidate):
+    """CatBoost with the loss `MultiLogloss`.
+
+    It refuses labels that are the same in all rows; they are left out, to its advantage. Half
+    of the columns are half of them for each split, not for each tree.
+    """
+
+    def __init__(self, job: Job, setting: Setting) -> None:
+        self.parameters = {
+            "loss_function": "MultiLogloss",
+            "iterations": job.rounds,
+            "depth": DEPTH,
+            "border_count": setting.max_bin - 2,
+            "learning_rate": setting.learning_rate,
+            "rsm": setting.columns,
+            "l2_leaf_reg": REG_LAMBDA,
+            "thread_count": job.threads,
+            "random_seed": job.seed,
+            "allow_writing_files": False,
+            "verbose": False,
+        }
+
+    def build(self, X: Features, Y: Labels) -> Any:
+        """Return a `Pool`, which labels vary, and the mean of each label."""
+        import catboost
+
+        varies = Y.min(axis=0) < Y.max(axis=0)
+        pool = catboost.Pool(X, Y[:, varies], thread_count=self.parameters["thread_count"])
+        return pool, varies, Y.mean(axis=0)
+
+    def quantise(self, matrix: Any) -> None:
+        """Bin the pool."""
+        matrix[0].quantize(border_count=self.parameters["border_count"], task_type="CPU")
+
+    def train(self, matrix: Any) -> Any:
+        """Return a classifier, which labels it knows, and what the others are."""
+        import catboost
+
+        pool, varies, means = matrix
+        return catboost.CatBoostClassifier(**self.parameters).fit(pool), varies, means
+
+    def predict(self, model: Any, X: Features) -> NDArray[np.float64]:
+        """Return probabilities of shape (n_samples, n_labels)."""
+        classifier, varies, means = model
+        Y_proba = np.tile(means.astype(np.float64), (X.shape[0], 1))
+        Y_proba[:, varies] = classifier.predict_proba(
+            X, thread_count=self.parameters["thread_count"]
+        )
+        return Y_proba
+
+    def steps(
+        self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
+    ) -> Iterator[Step]:
+        """Train anew with more and more rounds, and the first ones' times; see `Candidate.steps`.
+
+        CatBoost neither stops to be looked at nor goes on, but tells the end of each round. All
+        labels vary.
+        """
+        import catboost
+
+        planned = _FEWEST_ROUNDS
+        wanted = iter(evaluated)
+        rounds = next(wanted)
+        while True:
+            times = _Times(limit)
+            parameters = self.parameters | {"iterations": planned}
+            model = catboost.CatBoostClassifier(**parameters).fit(matrix[0], callbacks=[times])
+            staged = [model.staged_predict_proba(X) for X in held]
+            for number, predictions in enumerate(zip(*staged, strict=True), start=1):
+                if number == rounds:
+                    yield Step(number, *times.seconds[number - 1], list(predictions))
+                    rounds = next(wanted)
+            if times.seconds[-1][0] > limit:
+                return
+            planned *= 4
+
+
+class _Times:
+    """CPU and wall seconds of each round of CatBoost, for its parameter `callbacks`."""
+
+    def __init__(self, limit: float) -> None:
+        self.seconds: list[tuple[float, float]] = []
+        self._limit = limit
+        self._begin = time.process_time(), time.perf_counter()
+
+    def after_iteration(self, info: Any) -> bool:
+        """Note the seconds so far; return whether to go on."""
+        cpu, wall = self._begin
+        self.seconds.append((time.process_time() - cpu, time.perf_counter() - wall))
+        return self.seconds[-1][0] <= self._limit
+
+
+def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
+    """Make the candidate of a job.
+
+    Parameters
+    ----------
+    job : Job
+        Of a suite other than `chain`.
+    setting : Setting, optional
+        That of the comparisons of equal rounds by default.
+
+    Returns
+    -------
+    Candidate
+    """
+    setting = setting or Setting()
+    if job.candidate == "lightgbm":
+        return LightGBM(job, setting)
+    if job.candidate == "catboost":
+        return CatBoost(job, setting)
+    parameters = xgboost_parameters(setting) | {"nthread": job.threads, "seed": job.seed}
+    if job.candidate in STOCK:
+        parameters |= {"objective": "binary:logistic", "multi_strategy": job.candidate}
+        parameters |= _bounded_histograms(job, setting)
+        return XGBoost(parameters, job.rounds)
+    method = job.candidate if job.candidate in SPLIT_METHODS else "sumGain"
+    parameters["objective"] = f"multilabel:{method}"
+    if job.candidate in VARIANTS:
+        return Variant(parameters, job.rounds, job.candidate)
+    if job.candidate in ("sketched", "grouped"):
+        parameters["sketch_size"] = 1
+    if job.candidate == "deep":
+        parameters |= _DEEP
+    kind = {"grouped": Grouped, "auto": Auto}.get(job.candidate, XGBoost)
+    return kind(parameters, job.rounds)
+
+
+def xgboost_parameters(setting: Setting) -> dict[str, Any]:
+    """Return what all XGBoost boosters get with a setting."""
+    return _COMMON_XGBOOST | {
+        "max_bin": setting.max_bin,
+        "learning_rate": setting.learning_rate,
+        "colsample_bytree": setting.columns,
+    }
+
+
+def _bounded_histograms(job: Job, setting: Setting) -> dict[str, int]:
+    """Bound stock's histograms on synthetic data where all nodes' would not fit into memory.
+
+    `multi_output_tree` keeps the histograms of every node that it evaluates, for every label. With
+    the bound it keeps a level's, and builds those of the last level without subtraction.
+    """
+    shape = synthetic_shape(job.data)
+    if job.candidate != "multi_output_tree" or shape is None:
+        return {}
+    _, n_features, n_labels = shape
+    needed = (2**DEPTH - 1) * n_features * setting.max_bin * n_labels * _BYTES_PER_BIN
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {} if needed <= memory / 2 else {"max_cached_hist_node": 2 ** (DEPTH - 1)}
+
+
+def require_packages(candidates: Iterable[str]) -> None:
+    """Check that the libraries of some candidates are installed.
+
+    Parameters
+    ----------
+    candidates : iterable of str
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If LightGBM or CatBoost is needed and missing.
+    PluginMissingError
+        If ours is needed, and the installed XGBoost lacks the plugin.
+    """
+    needed = set(candidates)
+    missing = [
+        name
+        for name in _EXTRA_PACKAGES
+        if name in needed and importlib.util.find_spec(name) is None
+    ]
+    if missing:
+        raise ModuleNotFoundError(
+            f"{' and '.join(missing)} is not installed: pip install '.[bench]', or leave it out "
+            "with --candidates"
+        )
+    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain", "binary_relevance"}:
+        require_plugin("The benchmark")

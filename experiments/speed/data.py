@@ -1,0 +1,163 @@
+"""The arrays that candidates are trained on: written once, read by every child process.
+
+A child reads plain arrays from a file, so that nothing that parsing needs counts as memory of the
+training, and so that all candidates get the same numbers.
+
+Beside the names of `xdcc.data` there is synthetic data of any size, dense features of
+`xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels. In
+`independent-20000x50x30` each label depends on four features of its own choice, and on no label.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from experiments.speed.job import Storage
+from xdcc.data import dataset_names, load_dataset, make_multilabel
+from xdcc.data.registry import DATASETS
+
+type Features = NDArray[np.float32] | sp.csr_matrix
+type Labels = NDArray[np.float32]
+
+_SYNTHETIC = re.compile(r"(synthetic|independent)-([1-9]\d*)x([1-9]\d*)x([1-9]\d*)")
+_RELEVANT = 4  # features of an independent label
+_STEEPNESS = 3.0  # of its probability in their combination
+
+
+def synthetic_shape(name: str) -> tuple[int, int, int] | None:
+    """Return the rows, features and labels of synthetic data, None for another name."""
+    match = _SYNTHETIC.fullmatch(name)
+    return None if match is None else (int(match[2]), int(match[3]), int(match[4]))
+
+
+def rows_by_name(name: str) -> int | None:
+    """Return the rows of synthetic data, None for another name."""
+    shape = synthetic_shape(name)
+    return None if shape is None else shape[0]
+
+
+def check_name(name: str) -> None:
+    """Check that there is a data set of this name.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name not in dataset_names() and synthetic_shape(name) is None:
+        raise ValueError(
+            f"unknown data set {name!r}; known are {', '.join(dataset_names())} and "
+            "synthetic-ROWSxFEATURESxLABELS (or independent-)"
+        )
+
+
+def next_to_nothing() -> tuple[NDArray[np.float32], Labels]:
+    """Make arrays to train on before a measurement: what a process does only once is done then.
+
+    Returns
+    -------
+    X : float32 array of shape (64, 2)
+    Y : float32 array of shape (64, 2)
+    """
+    X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)
+    return X, (X > 0).astype(np.float32)
+
+
+def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
+    """Write a data set's training rows as float32 arrays.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set. If it is published in one file, all of its rows are training rows.
+    storage : {"dense", "csr", "as published"}
+        See `Job`.
+    seed : int
+        Of synthetic data.
+    file : Path
+        Where to, an `.npz`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    FileNotFoundError
+        If the data set's files are not there.
+    """
+    check_name(name)
+    X, Y = load_training_rows(name, seed)
+    arrays: dict[str, NDArray[np.generic]] = {"Y": np.ascontiguousarray(Y, np.float32)}
+    if storage == "csr" or (storage == "as published" and sp.issparse(X)):
+        csr = sp.csr_matrix(X, dtype=np.float32)
+        arrays |= {"values": csr.data, "columns": csr.indices, "row_ptr": csr.indptr}
+        arrays["shape"] = np.array(csr.shape)
+    else:
+        dense = X.toarray() if isinstance(X, sp.csr_array) else X
+        arrays["X"] = np.ascontiguousarray(dense, np.float32)
+    np.savez(file, allow_pickle=False, **arrays)
+
+
+def read_arrays(file: Path) -> tuple[Features, Labels]:
+    """Read what `write_arrays` wrote.
+
+    Returns
+    -------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+    Y : float32 array of shape (n_samples, n_labels)
+    """
+    with np.load(file) as arrays:
+        Y = arrays["Y"]
+        if "X" in arrays:
+            return arrays["X"], Y
+        parts = arrays["values"], arrays["columns"], arrays["row_ptr"]
+        return sp.csr_matrix(parts, shape=tuple(arrays["shape"])), Y
+
+
+def load_training_rows(
+    name: str, seed: int, n_rows: int | None = None
+) -> tuple[NDArray[np.float64] | sp.csr_array, NDArray[np.generic]]:
+    """Load a data set's training rows, all of its rows if it is published in one file.
+
+    Parameters
+    ----------
+    name : str
+    seed : int
+        Of synthetic data.
+    n_rows : int, optional
+        Of synthetic data, in place of what its name says.
+
+    Returns
+    -------
+    X : float64 array or CSR array of shape (n_samples, n_features)
+    Y : array of shape (n_samples, n_labels)
+    """
+    shape = synthetic_shape(name)
+    if shape and name.startswith("independent"):
+        return _independent_labels(n_rows or shape[0], *shape[1:], seed)
+    if shape:
+        made = make_multilabel(n_rows or shape[0], *shape[1:], random_state=seed)
+        return made.X, made.Y
+    info = DATASETS.get(name)
+    loaded = load_dataset(name, "train" if info is None or info.n_test else None)
+    return loaded.X, loaded.Y
+
+
+def _independent_labels(
+    n_samples: int, n_features: int, n_labels: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Make labels that have nothing to do with each other.
+
+    Each is drawn with a probability that is logistic in the sum of two features and the product of
+    two others.
+    """
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_samples, n_features))
+    Y = np.empty((n_samples, n_labels), dtype=bool)
+    for label in range(n_labels):
+        a, b, c, d = X[:, random.choice(n_features, _RELEVANT, replace=False)].T
+        probability = 1 / (1 + np.exp(-_STEEPNESS * (a + b + c * d)))
+        Y[:, label] = random.random(n_samples) < probability
+    return X, Y

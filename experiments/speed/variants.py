@@ -1,0 +1,99 @@
+"""What a booster of ours can have that the plain case lacks: what it costs is compared.
+
+All variants get the same data: each feature in a few levels, so that it can also be a category.
+"""
+
+import atexit
+import shutil
+from collections.abc import Callable
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+from experiments.speed.data import Labels
+
+_PAGES = 4
+_LEVELS = 32
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "categories": {},
+    "categories_one_against_others": {"max_cat_to_onehot": _LEVELS + 1},
+    "scope_any": {"min_child_weight": 1.0, "min_child_weight_scope": "any"},
+    "scope_all": {"min_child_weight": 1.0, "min_child_weight_scope": "all"},
+    "scope_mean": {"min_child_weight": 1.0, "min_child_weight_scope": "mean"},
+    "reg_alpha": {"reg_alpha": 0.1},
+    "max_delta_step": {"max_delta_step": 0.5},
+    "interaction_constraints": {},
+    "external_memory": {},
+}
+"""Further parameters of each variant."""
+
+
+def levels(X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return each value's place among 32 equal steps from a feature's least to its largest."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return np.minimum((X - low) / (high - low) * _LEVELS, _LEVELS - 1).astype(np.float32).round()
+
+
+def overlapping_groups(n_features: int) -> str:
+    """Return the first and the last two thirds of the features, as XGBoost reads constraints."""
+    features = list(range(n_features))
+    return str([features[: -(-2 * n_features // 3)], features[n_features // 3 :]])
+
+
+def build_variant(
+    name: str, X: NDArray[np.float32], Y: Labels, parameters: dict[str, Any]
+) -> xgb.DMatrix:
+    """Return the matrix of a variant.
+
+    Parameters
+    ----------
+    name : str
+        A key of `VARIANTS`.
+    X : float32 array of shape (n_samples, n_features)
+    Y : float32 array of shape (n_samples, n_labels)
+    parameters : dict
+        Of the booster.
+
+    Returns
+    -------
+    DMatrix
+    """
+    X = levels(X)
+    threads = parameters["nthread"]
+    if name == "external_memory":
+        return xgb.ExtMemQuantileDMatrix(
+            _Pages(X, Y), max_bin=parameters["max_bin"], nthread=threads
+        )
+    if name.startswith("categories"):
+        types = ["c"] * X.shape[1]
+        return xgb.DMatrix(X, Y, feature_types=types, enable_categorical=True, nthread=threads)
+    return xgb.DMatrix(X, Y, nthread=threads)
+
+
+class _Pages(xgb.DataIter):
+    """Hands rows out page by page; the matrix reads its cache's folder as long as it is there."""
+
+    def __init__(self, X: NDArray[np.float32], Y: Labels) -> None:
+        self._pages = list(zip(np.array_split(X, _PAGES), np.array_split(Y, _PAGES), strict=True))
+        self._next = 0
+        folder = mkdtemp()
+        atexit.register(shutil.rmtree, folder)
+        super().__init__(cache_prefix=f"{folder}/page")
+
+    def next(self, input_data: Callable[..., Any]) -> bool:
+        """Hand out the next page; return False after the last."""
+        if self._next == len(self._pages):
+            return False
+        X, Y = self._pages[self._next]
+        input_data(data=X, label=Y)
+        self._next += 1
+        return True
+
+    def reset(self) -> None:
+        """Begin again."""
+        self._next = 0

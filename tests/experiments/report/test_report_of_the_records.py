@@ -1,0 +1,159 @@
+"""The reports, `docs/results.md` and the README say what the kept records and the speed benchmark's
+`RESULTS.md` say.
+"""
+
+import re
+from pathlib import Path
+from statistics import geometric_mean, mean
+
+import pytest
+from matplotlib.figure import Figure
+
+from experiments import PAPERS, STUDIES
+from experiments import ROOT as REPOSITORY
+from experiments.__main__ import main
+from experiments.engine.configuration import configuration_files, load_configuration
+from experiments.engine.plan import records_of_studies
+from experiments.engine.records import PACK, open_store, read_pack
+from experiments.engine.results import load_finished
+from experiments.report.rank_statistics import ranks
+from experiments.report.tables import section_scores
+
+SPEED = REPOSITORY / "experiments" / "speed" / "RESULTS.md"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The report that the records give now; its figures are drawn, but not rendered."""
+    folder = tmp_path_factory.mktemp("report")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", lambda _, file, **__: Path(file).write_text("<svg/>"))
+        assert main(["report", "--all", "--output", str(folder)]) == 0
+    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("REPORT.md")}
+
+
+def table_after(text, heading):
+    """Rows of the first table after a heading: name → column → cell."""
+    lines = iter(text[text.index(heading) :].splitlines())
+    rows = [next(line for line in lines if line.startswith("|"))]
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append(line)
+    header, _, *body = [
+        [cell.replace("*", "").strip() for cell in row.strip("|").split("|")] for row in rows
+    ]
+    return {name: dict(zip(header[1:], cells, strict=True)) for name, *cells in body}
+
+
+def test_kept_records_are_whole_and_asked_for():
+    asked = records_of_studies(map(load_configuration, configuration_files().values()))
+    files = sorted([*PAPERS.glob(f"*/{PACK}"), *STUDIES.glob(f"*/{PACK}")])
+    assert files
+    for file in files:
+        pack = read_pack(file)
+        assert pack.fault is None
+        assert pack.lines.keys() <= asked[file.parent.name]
+
+
+def test_report_is_made_from_the_records(report):
+    kept = REPOSITORY / "experiments"
+    assert {str(file.relative_to(kept)) for file in kept.rglob("REPORT.md")} == report.keys()
+    for name, text in report.items():
+        assert (kept / name).read_text() == text, name
+
+
+def test_the_results_page_shows_numbers_of_the_report(report):
+    shown = table_after((REPOSITORY / "docs" / "results.md").read_text(), "XDCC's Table 3")
+    xdcc = report["papers/xdcc-2020/REPORT.md"]
+    made = table_after(xdcc, "## Table 3: average ranks\n\nPublished ranks are over ten")
+    columns = {
+        "example-based F1": "example-based F1 (11 data sets)",
+        "subset accuracy": "subset accuracy (11 data sets)",
+        "Hamming accuracy": "Hamming accuracy (11 data sets)",
+        "training time": "training time (CPU s) (11 data sets)",
+    }
+    assert len(shown) == 6
+    for line, cells in shown.items():
+        assert cells == {name: made[line][title] for name, title in columns.items()}, line
+
+
+def test_the_readme_shows_means_of_the_records():
+    """Over the data sets that all methods but CatBoost have results of, as in its figure."""
+    text = (REPOSITORY / "README.md").read_text()
+    shown = table_after(text, "Means over 13 benchmark data sets")
+    _, results = load_finished("all-methods", open_store())
+    assert len(shown) == 10
+    for column, (measure, average, form) in {
+        "example-based F1": ("example_f1", mean, ".3f"),
+        "subset accuracy": ("subset_accuracy", mean, ".3f"),
+        "Hamming accuracy": ("hamming_accuracy", mean, ".3f"),
+        "training (CPU s)": ("train_time", geometric_mean, ".1f"),
+    }.items():
+        scores = results.scores(measure).drop(columns="CatBoost").dropna()
+        assert len(scores) == 13
+        made = {line: format(average(scores[line]), form) for line in shown}
+        assert {line: cells[column] for line, cells in shown.items()} == made
+
+
+def speed_table():
+    """The least CPU seconds of ours, and how many times as long each of the others takes."""
+    table = table_after(SPEED.read_text(), "## Dense input")
+    return {line: numbers(cells) for line, cells in table.items()}
+
+
+def numbers(cells):
+    """The factor at the end of each cell, else the number at its beginning."""
+    found = [
+        re.search(r"([\d.]+)×$", cell) or re.match(r"([\d.]+)", cell) for cell in cells.values()
+    ]
+    return [number[1] for number in found if number]
+
+
+def test_the_results_page_shows_numbers_of_the_speed_benchmark():
+    text = (REPOSITORY / "docs" / "results.md").read_text()
+    shown = table_after(text, "## Is it fast?")
+    made = speed_table()
+    assert shown.keys() == made.keys()
+    for line, cells in shown.items():
+        for short, full in zip(numbers(cells), made[line], strict=True):
+            last_digit = 10.0 ** -len(short.partition(".")[2])
+            assert float(short) == pytest.approx(float(full), abs=last_digit / 2), (line, short)
+
+
+def test_the_readme_shows_means_of_the_speed_benchmark():
+    text = " ".join((REPOSITORY / "README.md").read_text().split())
+    sentence = (
+        r"stock XGBoost takes (\d+) times as long with its multi-output trees and (\d+) times with "
+        r"a booster per label, LightGBM (\d+) times, CatBoost (\d+) times"
+    )
+    made = speed_table()["geometric mean"]
+    assert list(re.search(sentence, text).groups()) == [f"{float(cell):.0f}" for cell in made]
+    worst = re.search(r"synthetic-200000x100x100, \w+: ([\d.]+)×", SPEED.read_text())[1]
+    assert "100 labels stock XGBoost takes about twice as long" in text
+    assert round(float(worst)) == 2
+
+
+def test_the_page_of_decision_rules_shows_the_league(report):
+    shown = table_after((REPOSITORY / "docs" / "decision_rules.md").read_text(), "## The league")
+    made, league = {}, report["studies/league/REPORT.md"]
+    for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
+        title = measure[0].upper() + measure[1:]
+        for line, cells in table_after(league, f"## {title} on every data set").items():
+            made.setdefault(line.partition(" for ")[0], {})[measure] = cells["rank (13 data sets)"]
+    assert shown == made
+
+
+def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
+    seen = ["emotions", "enron", "flags", "birds", "medical"]
+    store = open_store()
+    found = []
+    for measure in ("subset-accuracy", "example-f1", "hamming-accuracy"):
+        config, results = load_finished(f"league-{measure}", store)
+        section = config.report[0]
+        scores = section_scores(results, section, section.measures[0]).dropna()
+        ranked = ranks(scores.drop(index=seen), higher_is_better=True).mean()
+        assert ranked.idxmin() == ranked.index[0]
+        found.append(f"{ranked.iloc[0]:.2f}")
+    text = (REPOSITORY / "docs" / "decision_rules.md").read_text()
+    assert f"({', '.join(found)} on eight)" in text
