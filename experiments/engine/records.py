@@ -4,8 +4,11 @@ A record is named by its content's key, and whole or not there. Records are loos
 on: a JSON file for each, `<data set>/<name>.json`. They are packed to be kept: one compressed file
 `records.jsonl.gz` per study, a line of JSON for each, in the order of their names; the file does
 not say when or by whom it was written, so the same records give the same bytes. A loose record is
-the newer one, so it counts where there is a packed one, too. What is found broken (cut off by a
-full disk or a copy) is named and counts as missing: it is made again.
+the newer one, so it counts where there is a packed one, too.
+
+A record ends with the SHA-256 of what stands before it: results, versions, digests of the data.
+What is found broken (cut off by a full disk or a copy, or edited) is named and counts as missing:
+it is made again.
 """
 
 import gzip
@@ -18,6 +21,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +42,11 @@ FORMAT = 1
 
 PACKAGES = ("xdcc", "xgboost", "numpy", "scipy", "scikit-learn")
 
+_SEAL = b', "sha256": "'
+
+_LONGEST_LINE = 2**26
+"""Bytes; a packed file unfolds to a thousand times its size."""
+
 type Record = dict[str, Any]
 type Arrays = dict[str, np.ndarray]
 
@@ -49,13 +58,41 @@ def record_name(key: dict[str, Any]) -> str:
     return f"{key['dataset']}/{key['method']}-{digest}"
 
 
-def parse_record(text: bytes) -> tuple[str, Record] | None:
-    """Return the name of a record and the record; None if the text is not a whole one."""
+def record_line(record: Record) -> bytes:
+    """Return a record as a line of JSON that ends with its SHA-256.
+
+    Parameters
+    ----------
+    record : dict
+        As `make_record` gives it: with the versions of the packages and digests of the data.
+
+    Examples
+    --------
+    >>> line = record_line({"key": {"dataset": "digits", "method": "br"}, "result": None})
+    >>> line[:60]
+    b'{"key": {"dataset": "digits", "method": "br"}, "result": nul'
+    >>> parse_record(line)[0], parse_record(line.replace(b"null", b"1234"))
+    ('digits/br-fa7a407eaab146e4', None)
+    """
+    text = json.dumps(record, default=_plain).encode()
+    return text[:-1] + _SEAL + _sealed(text)
+
+
+def parse_record(line: bytes) -> tuple[str, Record] | None:
+    """Return the name of a record and the record; None if the line is not as it was written."""
+    body, _, seal = line.rpartition(_SEAL)
+    text = body + b"}"
+    if seal != _sealed(text):
+        return None
     try:
         record = json.loads(text)
         return record_name(record["key"]), record
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _sealed(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode() + b'"}\n'
 
 
 def failure_of(kind: str, message: str, trace: str | None = None) -> dict[str, Any]:
@@ -125,7 +162,8 @@ def read_pack(path: Path) -> Pack:
     other_formats = 0
     try:
         with gzip.open(path) as file:
-            for number, line in enumerate(file, start=1):
+            lines_of_file = iter(partial(file.readline, _LONGEST_LINE), b"")
+            for number, line in enumerate(lines_of_file, start=1):
                 parsed = parse_record(line)
                 if parsed is None:
                     broken.append(number)
@@ -242,7 +280,7 @@ class RecordStore:
             with atomic(self.arrays_path(task)) as file:
                 np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         with atomic(self.path(task)) as file:
-            file.write(_line(record))
+            file.write(record_line(record))
 
     def pack(self, studies: Mapping[str, Collection[str]]) -> dict[Path, int]:
         """Move loose records into the packed files of the studies that ask for them.
@@ -308,7 +346,8 @@ class RecordStore:
         if line is None:
             self._read_packs()
             line = self._packed_line(name)
-        return None if line is None else json.loads(line)
+        parsed = None if line is None else parse_record(line)
+        return None if parsed is None else parsed[1]
 
     def _packed_line(self, name: str) -> bytes | None:
         return next((p.lines[name] for p in self._packs.values() if name in p.lines), None)
@@ -326,7 +365,7 @@ class RecordStore:
 
     def _loose_lines(self) -> dict[str, bytes]:
         read = ((name, self._read_loose(name)) for name in self.loose_names())
-        return {name: _line(record) for name, record in read if record is not None}
+        return {name: record_line(record) for name, record in read if record is not None}
 
     def _packed(self) -> dict[str, bytes]:
         """Return all packed lines by their records' names; of several the one that is read."""
@@ -360,10 +399,6 @@ def _keep_broken(path: Path) -> None:
         raise StorageError(
             error.errno, f"cannot keep {path} as {kept}: {error.strerror}"
         ) from error
-
-
-def _line(record: Record) -> bytes:
-    return (json.dumps(record, default=_plain) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

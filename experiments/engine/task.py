@@ -21,6 +21,7 @@ from experiments.engine.evaluation import Evaluation, Inner
 from experiments.engine.records import FORMAT, Arrays, Record, failure_of, make_record, record_name
 from xdcc import metrics
 from xdcc.data import MultiLabelDataset
+from xdcc.data.content_digest import content_digest
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
     record : dict
         `key`; `result` (measures of every reading, of a final model stage by stage where it has
         stages; further scores; details) or None; `error` or None; `run`, which holds what differs
-        from run to run: times in seconds, memory in MiB, versions, machine.
+        from run to run: times in seconds, memory in MiB, versions, digests of the data, machine.
     arrays : dict
         The true labels `Y` and the predictions of every reading, as int8.
     """
@@ -113,6 +114,7 @@ def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[
     train, test = task.evaluation.parts(registry.dataset(task.dataset), task.fold)
     if task.inner is not None:
         train, test = task.inner.parts(train)
+    run["data"] = {"train": content_digest(train), "test": content_digest(test)}
     model = method.build(train, task.seed, **task.params)
     run["training"] = {}
 

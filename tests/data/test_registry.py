@@ -8,7 +8,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.utils import Bunch
 
-from xdcc.data import ArffError, dataset_names, load_dataset, load_digits_properties, openml
+from xdcc.data import (
+    ArffError,
+    dataset_names,
+    load_arff,
+    load_dataset,
+    load_digits_properties,
+    openml,
+    pinned,
+)
+from xdcc.data.content_digest import content_digest, label_digest
 from xdcc.data.registry import DATASETS, DatasetInfo
 
 HEADER = (
@@ -16,6 +25,7 @@ HEADER = (
     "@attribute m {0,1}\n@data\n"
 )
 XML = "<labels><label name='m'/><label name='l'/></labels>"
+LABELS = np.array([[0, 1], [1, 1], [1, 0]], dtype=np.int8)
 
 
 @pytest.fixture
@@ -23,6 +33,7 @@ def places(tmp_path, monkeypatch):
     """Set up an empty XDCC_DATA and data home and two toy data sets; return the two folders."""
     split = DatasetInfo(2, 1, 1, 2, identifiers=("id",), openml_id=1)
     monkeypatch.setitem(DATASETS, "toy", split)
+    monkeypatch.setitem(pinned.LABELS, "toy", label_digest(LABELS))
     monkeypatch.setitem(DATASETS, "single", DatasetInfo(2, 0, 2, 2, has_xml=False))
     folders = tmp_path / "data", tmp_path / "home"
     for variable, folder in zip(("XDCC_DATA", "XDCC_DATA_HOME"), folders, strict=True):
@@ -31,7 +42,21 @@ def places(tmp_path, monkeypatch):
     return folders
 
 
-def write_toy(root, first_value=5):
+@pytest.fixture
+def write_toy(places, monkeypatch):
+    """Write the files of a data set; they are the published ones then."""
+
+    def write(root, first_value=5):
+        folder = _write_toy(root, first_value)
+        for file in ("toy-train.arff", "toy-test.arff"):
+            content = load_arff(folder / file, folder / "toy.xml").drop_features(["id"])
+            monkeypatch.setitem(pinned.CONTENT, file, content_digest(content))
+        return folder
+
+    return write
+
+
+def _write_toy(root, first_value):
     folder = root / "toy"
     folder.mkdir()
     (folder / "toy-train.arff").write_text(f"{HEADER}p,{first_value},1,0\nq,6,0,0\n")
@@ -76,7 +101,7 @@ def test_the_names():
     assert {"emotions", "tmc2007-500", "rcv1-subset1"} < set(names)
 
 
-def test_the_split_and_the_whole(places):
+def test_the_split_and_the_whole(places, write_toy):
     write_toy(places[0])
     train, test, whole = (load_dataset("toy", split) for split in ("train", "test", None))
     assert_array_equal(train.X, [[5], [6]])
@@ -90,24 +115,28 @@ def test_the_split_and_the_whole(places):
     assert load_dataset("TOY", "test").n_samples == 1
 
 
-def test_one_file_without_an_xml(places):
+def test_one_file_without_an_xml(places, monkeypatch):
     (places[0] / "single").mkdir()
     rows = f"{HEADER}p,5,1,0\nq,6,0,0\n".replace("r\n", "'r: -C -2'\n", 1)
-    (places[0] / "single" / "single.arff").write_text(rows)
+    file = places[0] / "single" / "single.arff"
+    file.write_text(rows)
+    monkeypatch.setitem(pinned.CONTENT, "single.arff", content_digest(load_arff(file)))
     dataset = load_dataset("single")
     assert_array_equal(dataset.X, [[0, 5], [1, 6]])
     assert dataset.label_names == ("l", "m")
 
 
-def test_xdcc_data_goes_before_the_data_home(places, monkeypatch):
+def test_xdcc_data_goes_before_the_data_home(places, write_toy, monkeypatch):
     write_toy(places[0], first_value=1)
-    write_toy(places[1], first_value=2)
     assert load_dataset("toy").X[0, 0] == 1
+    write_toy(places[1], first_value=2)
+    with pytest.raises(ValueError, match=str(places[0])):
+        load_dataset("toy")
     monkeypatch.setenv("XDCC_DATA", "")
     assert load_dataset("toy").X[0, 0] == 2
 
 
-def test_the_data_home_is_in_the_users_home(places, tmp_path, monkeypatch):
+def test_the_data_home_is_in_the_users_home(places, write_toy, tmp_path, monkeypatch):
     monkeypatch.delenv("XDCC_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
@@ -184,7 +213,7 @@ def test_a_data_set_that_openml_does_not_have(places, openml_answers):
     assert not openml_answers
 
 
-def test_a_folder_that_lacks_files_is_not_passed_over(places, openml_answers):
+def test_a_folder_that_lacks_files_is_not_passed_over(places, write_toy, openml_answers):
     folder = write_toy(places[0])
     (folder / "toy.xml").unlink()
     (folder / "toy-test.arff").unlink()
@@ -199,7 +228,7 @@ def test_xdcc_data_that_is_no_folder(places, monkeypatch):
         load_dataset("toy")
 
 
-def test_files_of_another_version(places):
+def test_files_of_another_version(places, write_toy):
     folder = write_toy(places[0])
     (folder / "toy-test.arff").write_text(f"{HEADER}r,7,1,1\nr,7,1,1\n")
     with pytest.raises(ValueError, match="has 4 samples, 1 features and 2 labels; toy has 3, 1"):
@@ -212,7 +241,42 @@ def test_a_download_of_another_version(places, openml_answers, monkeypatch):
         load_dataset("toy")
 
 
-def test_a_malformed_file(places):
+@pytest.mark.parametrize("split", [None, "test"])
+@pytest.mark.parametrize("row", ["r,8,1,1", "r,7,1,0", "r,?,1,1"])
+def test_files_of_another_content(places, write_toy, row, split):
+    folder = write_toy(places[0])
+    assert load_dataset("toy", split).n_samples
+    (folder / "toy-test.arff").write_text(f"{HEADER}{row}\n")
+    with pytest.raises(ValueError, match="has another content than what was published") as caught:
+        load_dataset("toy", split)
+    assert str(folder / "toy-test.arff") in str(caught.value)
+    assert load_dataset("toy", "train").n_samples == 2
+
+
+def test_line_ends_comments_and_identifiers_are_no_content(places, write_toy):
+    folder = write_toy(places[0])
+    text = f"% a copy\n{HEADER}q,7.0, 1,1\n".replace("\n", "\r\n")
+    (folder / "toy-test.arff").write_bytes(text.encode())
+    assert load_dataset("toy").n_samples == 3
+
+
+def test_a_download_of_other_labels(places, openml_answers, monkeypatch):
+    monkeypatch.setitem(pinned.LABELS, "toy", label_digest(1 - LABELS))
+    with pytest.raises(ValueError, match=r"data set 1 \(its labels\) has another content"):
+        load_dataset("toy")
+
+
+def test_every_file_and_every_download_is_pinned():
+    files = {
+        f"{name}{part}.arff"
+        for name, info in DATASETS.items()
+        for part in (("-train", "-test") if info.n_test else ("",))
+    }
+    assert set(pinned.CONTENT) == files
+    assert set(pinned.LABELS) == {name for name, info in DATASETS.items() if info.openml_id}
+
+
+def test_a_malformed_file(places, write_toy):
     folder = write_toy(places[0])
     (folder / "toy-test.arff").write_text(HEADER)
     with pytest.raises(ArffError, match=r"toy-test\.arff, line 6, column 1: no rows"):

@@ -4,6 +4,7 @@ Here the patched XGBoost stands in for the stock one, and the export is looked t
 that only the patched one knows. ``test_stock_wheel.py`` loads it with the stock wheel.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -289,12 +290,13 @@ def test_newer_exports_are_refused(exported, change, message):
     "change",
     [
         {"rounds": [["../secret.ubj"]]},
-        {"rounds": [["/etc/passwd"]]},
-        {"rounds": [["round_000_0.ubj/../../secret.ubj"]]},
-        {"rounds": [["round_000_0.ubj\n"]]},
+        {"rounds": [["round_000_0.ubj"]]},
+        {"rounds": [["0" * 64 + "\n"]]},
+        {"rounds": [["0" * 63]]},
         {"rounds": [[]]},
         {"rounds": []},
-        {"rounds": "round_000_0.ubj"},
+        {"rounds": "0" * 64},
+        {"rounds": ["0" * 64]},
         {"rounds": [[7]]},
         {"n_label_features": 10**10},
         {"n_label_features": 1},
@@ -327,7 +329,6 @@ def test_newer_exports_are_refused(exported, change, message):
 )
 def test_malformed_settings_are_refused(exported, change):
     path = exported / "chain.json"
-    (exported.parent / "secret.ubj").write_bytes((exported / "round_000_0.ubj").read_bytes())
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
     [name] = change
     with pytest.raises(ExportError, match=f"has {name}=.*, which to_stock does not write"):
@@ -366,25 +367,69 @@ def test_every_missing_setting_is_named(exported):
             StockChain(exported)
 
 
-def test_other_boosters_are_refused(exported, classifier):
-    first = exported / "round_000_0.ubj"
-    stock_booster(classifier.booster_).save_model(first)
+@pytest.fixture
+def replace_first(exported):
+    """Put another booster in the place of the first one, with the SHA-256 of the new one."""
+
+    def replace(write):
+        path, settings_path = exported / "round_000_0.ubj", exported / "chain.json"
+        write(path)
+        settings = json.loads(settings_path.read_text("utf-8"))
+        settings["rounds"][0][0] = hashlib.sha256(path.read_bytes()).hexdigest()
+        settings_path.write_text(json.dumps(settings), "utf-8")
+
+    return replace
+
+
+def test_other_boosters_are_refused(exported, replace_first, classifier):
+    replace_first(stock_booster(classifier.booster_).save_model)
     with pytest.raises(ExportError, match=r"takes 5 features; chain\.json says 9"):
         StockChain(exported)
-    first.write_bytes(b"no booster")
+    replace_first(lambda path: path.write_bytes(b"no booster"))
     with pytest.raises(ExportError, match=r"round_000_0\.ubj is no booster"):
         StockChain(exported)
-    first.unlink()
-    with pytest.raises(ExportError, match=r"has no round_000_0\.ubj"):
+
+
+def test_boosters_of_fewer_labels_are_refused(exported, replace_first, rows):
+    X = rows.X.repeat(2, axis=1)[:, :9]
+    booster = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, rows.Y[:, 0]), 1)
+    replace_first(booster.save_model)
+    with pytest.raises(ExportError, match=r"predicts 1 labels; chain\.json says 4"):
+        StockChain(exported).predict(rows.X_new)
+
+
+@pytest.mark.parametrize("change", ["a bit", "cut", "longer", "empty", "another"])
+def test_damaged_boosters_are_refused(exported, change):
+    path = exported / "round_000_0.ubj"
+    data = bytearray(path.read_bytes())
+    if change == "a bit":
+        data[len(data) // 2] ^= 4
+    elif change == "cut":
+        del data[-1:]
+    elif change == "longer":
+        data.append(0)
+    elif change == "empty":
+        data.clear()
+    else:
+        data = (exported / "round_001_0.ubj").read_bytes()
+    path.write_bytes(data)
+    with pytest.raises(ExportError, match=r"round_000_0\.ubj is not the booster that chain\.json"):
         StockChain(exported)
 
 
-def test_boosters_of_fewer_labels_are_refused(exported, rows):
-    X = rows.X.repeat(2, axis=1)[:, :9]
-    booster = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, rows.Y[:, 0]), 1)
-    booster.save_model(exported / "round_000_0.ubj")
-    with pytest.raises(ExportError, match=r"predicts 1 labels; chain\.json says 4"):
-        StockChain(exported).predict(rows.X_new)
+def test_missing_boosters_are_named(exported):
+    (exported / "round_001_0.ubj").unlink()
+    with pytest.raises(ExportError, match=r"has no round_001_0\.ubj"):
+        StockChain(exported)
+
+
+def test_rounds_without_files_are_refused(exported):
+    path = exported / "chain.json"
+    settings = json.loads(path.read_text("utf-8"))
+    settings["rounds"] *= 10_000
+    path.write_text(json.dumps(settings), "utf-8")
+    with pytest.raises(ExportError, match=r"has no round_.*, which chain\.json asks for"):
+        StockChain(exported)
 
 
 _TARGETS = {
@@ -410,13 +455,25 @@ def test_a_target_of_one_dimension(rows, tmp_path, kind, target):
     np.testing.assert_array_equal(stock.classes, model.classes_)
 
 
-def test_classes_that_do_not_have_their_type(rows, tmp_path):
+@pytest.mark.parametrize(
+    "classes",
+    [
+        {"dtype": "<i8", "values": ["no", "yes"]},
+        {"dtype": "<i8", "values": [10**400, 1]},
+        {"dtype": "<i8", "values": [1.5, 2]},
+        {"dtype": "<U1", "values": ["no", "yes"]},
+        {"dtype": "<f8", "values": [float("nan"), 1]},
+        {"dtype": "|b4", "values": [False, True]},
+    ],
+    ids=lambda classes: classes["dtype"],
+)
+def test_classes_that_do_not_have_their_type(rows, tmp_path, classes):
     to_stock(MultiLabelXGBClassifier(n_estimators=1).fit(rows.X, rows.Y[:, 0]), tmp_path / "stock")
     path = tmp_path / "stock" / "chain.json"
     settings = json.loads(path.read_text("utf-8"))
-    settings["classes"]["values"] = ["no", "yes"]
+    settings["classes"] = classes
     path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match="do not have their type"):
+    with pytest.raises(ExportError, match=r"The classes in chain\.json are not of type"):
         StockChain(tmp_path / "stock")
 
 

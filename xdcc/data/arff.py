@@ -17,24 +17,30 @@ descending sparse indices, ``nan``, ``inf``, ``1_0`` and a file without rows; an
 a line, but no file and no column.
 """
 
-import difflib
 import re
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from xdcc.data.arff_header import Header, read_header
 from xdcc.data.arff_rows import read_dense, read_sparse
 from xdcc.data.arff_text import ArffError, read_lines
 from xdcc.data.arff_values import AttributeReader
-from xdcc.data.dataset import Features, MultiLabelDataset, as_labels
+from xdcc.data.dataset import Features, Labels, MultiLabelDataset, as_labels
 from xdcc.data.mulan_xml import read_label_names
 
-_MEKA_OPTION = re.compile(r"(?:^|[\s:])-C\s+(-?[0-9]+)")
+# Of a number with more digits the first nine are too many labels as well.
+_MEKA_OPTION = re.compile(r"(?:^|[\s:])-C\s+(-?)0*([0-9]{1,9})")
 
 
 def load_arff(
-    path: str | Path, xml: str | Path | None = None, n_labels: int | None = None
+    path: str | Path,
+    xml: str | Path | None = None,
+    n_labels: int | None = None,
+    *,
+    max_label_bytes: int = 2**30,
 ) -> MultiLabelDataset:
     """Read a multi-label data set from an ARFF file.
 
@@ -49,6 +55,9 @@ def load_arff(
         Without an XML: the last `n_labels` attributes are the labels, or the first
         ``-n_labels`` if it is negative, whatever the relation's name says. Without both, MEKA's
         option ``-C`` in the relation's name decides.
+    max_label_bytes : int
+        The largest `Y` to make of sparse rows, which say nothing of most labels: a small file can
+        ask for a large array.
 
     Returns
     -------
@@ -62,7 +71,7 @@ def load_arff(
     ArffError
         If the ARFF file or the XML is malformed, with file, line and column; if the XML names a
         label that the ARFF file lacks; if nothing says which attributes are labels, or these are
-        all or none of them.
+        all or none of them; if `Y` would be larger than `max_label_bytes`.
     ValueError
         If both `xml` and `n_labels` are given, or `n_labels` is 0.
     FileNotFoundError
@@ -102,22 +111,21 @@ def load_arff(
 
     readers = [AttributeReader(a, i in is_label) for i, a in enumerate(header.attributes)]
     X: Features
+    Y: Labels
     if rows[0].text.lstrip().startswith("{"):
         entries, weights = read_sparse(rows, readers)
-        # Labels become dense: an entry that is not stored is not 0 but what absence stands for.
-        absent = np.array([reader.absent for reader in readers])
-        entries.data -= absent[entries.indices]
-        label_values = entries[:, labels].toarray() + absent[labels]
+        absent = np.array([readers[i].absent for i in labels])
+        Y = _dense_labels(entries[:, labels], absent, header, max_label_bytes)
         X = entries[:, kept]
         X.eliminate_zeros()
     else:
         matrix, weights = read_dense(rows, readers)
-        label_values = matrix[:, labels]
+        Y = as_labels(matrix[:, labels])
         X = np.ascontiguousarray(matrix[:, kept])
     features = [header.attributes[i] for i in kept]
     return MultiLabelDataset(
         X=X,
-        Y=as_labels(label_values),
+        Y=Y,
         feature_names=tuple(a.name for a in features),
         feature_types=tuple("nominal" if a.categories else "numeric" for a in features),
         categories=tuple(a.categories or None for a in features),
@@ -128,17 +136,41 @@ def load_arff(
     )
 
 
+def _dense_labels(
+    entries: sparse.csr_array, absent: NDArray[np.float64], header: Header, max_bytes: int
+) -> Labels:
+    """Make an array of labels; one that a row does not store is what its absence stands for."""
+    dtype = np.dtype(np.float64 if np.isnan(entries.data).any() else np.int8)
+    n_bytes = entries.shape[0] * entries.shape[1] * dtype.itemsize
+    if n_bytes > max_bytes:
+        raise header.line.error(
+            f"Y would take {n_bytes} bytes, {entries.shape[0]} rows of {entries.shape[1]} labels; "
+            f"max_label_bytes is {max_bytes}"
+        )
+    Y = np.empty(entries.shape, dtype)
+    Y[:] = absent
+    stored = entries.tocoo()
+    Y[stored.row, stored.col] = stored.data
+    return Y
+
+
 def _labels_by_xml(header: Header, xml: Path) -> list[int]:
     positions = {attribute.name: i for i, attribute in enumerate(header.attributes)}
     labels = []
     for label in read_label_names(xml):
         if label.name not in positions:
-            close = difflib.get_close_matches(label.name, positions, n=1)
-            hint = f" (which has {close[0]!r})" if close else ""
+            folded = _folded(label.name)
+            close = next((name for name in positions if _folded(name) == folded), None)
+            hint = "" if close is None else f" (which has {close!r})"
             problem = f"the label {label.name!r} is no attribute of {header.line.path}{hint}"
             raise ArffError(problem, xml, label.line, label.column)
         labels.append(positions[label.name])
     return labels
+
+
+def _folded(name: str) -> str:
+    """Return the letters and digits of a name, in lower case."""
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 def _labels_by_count(header: Header, n_labels: int | None) -> list[int]:
@@ -150,7 +182,7 @@ def _labels_by_count(header: Header, n_labels: int | None) -> list[int]:
                 "nothing says which attributes are labels: the relation's name has no option -C "
                 "(as MEKA's files have); pass xml or n_labels"
             )
-        n_labels = -int(option[1])
+        n_labels = -int(option[1] + option[2])
     if not 0 < abs(n_labels) <= n_attributes:
         raise header.line.error(
             f"the number of labels is {abs(n_labels)}; expected 1 to {n_attributes}, the number "

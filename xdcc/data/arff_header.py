@@ -8,7 +8,15 @@ that are found later.
 import re
 from dataclasses import dataclass
 
-from xdcc.data.arff_text import ArffError, Line, end_of_quoted, skip_space, split_cells, unquote
+from xdcc.data.arff_text import (
+    QUOTES,
+    ArffError,
+    Line,
+    end_of_quoted,
+    skip_space,
+    split_cells,
+    unquote,
+)
 
 _KEYWORD = re.compile(r"\s*@(\w+)")
 _UNQUOTED_NAME = re.compile(r"[^\s{]+")
@@ -111,7 +119,7 @@ def _relation_name(line: Line, start: int) -> str:
     text = line.text[start:].rstrip()
     if not text:
         raise line.error("@relation without a name", len(line.text))
-    if text[0] not in ("'", '"'):
+    if not text.startswith(QUOTES):
         return text
     end = end_of_quoted(line, start)
     if line.text[end:].strip():
@@ -121,7 +129,7 @@ def _relation_name(line: Line, start: int) -> str:
 
 def _attribute(line: Line, start: int) -> Attribute:
     text = line.text
-    if text[start : start + 1] in ("'", '"'):
+    if text.startswith(QUOTES, start):
         end = end_of_quoted(line, start)
     else:
         match = _UNQUOTED_NAME.match(text, start)

@@ -17,15 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.data.arff_text import (
-    QUOTED_WORD,
-    ArffError,
-    Cell,
-    Line,
-    end_of_quoted,
-    skip_space,
-    split_cells,
-)
+from xdcc.data.arff_text import ArffError, Line, read_cell, skip_space, split_cells
 from xdcc.data.arff_values import NUMBER, AttributeReader
 
 type Floats = NDArray[np.float64]
@@ -33,11 +25,8 @@ type Floats = NDArray[np.float64]
 # No quotes, braces within a row, "_" (which int and float accept between digits) or non-ASCII.
 _PLAIN_DENSE_ROW = re.compile(r"""[^'"_{}\u0080-\U0010ffff]*""")
 _PLAIN_SPARSE_ROW = re.compile(r"""\s*\{([^'"_{}\u0080-\U0010ffff]*)\}\s*""")
-_INDEX = re.compile(r"([+-]?[0-9]+)\s+")
-_SPARSE_VALUE = re.compile(
-    rf"""(?P<raw>{QUOTED_WORD.pattern}|[^\s,}}'"][^,}}]*?)\s*(?P<end>[,}}])"""
-)
-_WEIGHT = re.compile(r"\{\s*([^{}]*?)\s*\}")
+# Nine digits: more than any number of attributes has, and int takes its time for thousands.
+_INDEX = re.compile(r"([+-]?)0*([0-9]{1,9})\s+")
 
 
 def read_dense(rows: list[Line], readers: list[AttributeReader]) -> tuple[Floats, Floats]:
@@ -162,14 +151,15 @@ def _exact_sparse(
         raise row.error("a dense row, but the first row of the file is sparse", start)
     entries: list[tuple[int, float]] = []
     start = skip_space(text, start + 1)
-    closed = text.startswith("}", start)
-    end = start + 1
+    closed, end = text.startswith("}", start), start + 1
     while not closed:
         index_match = _INDEX.match(text, start)
-        value_match = _SPARSE_VALUE.match(text, index_match.end()) if index_match else None
-        if index_match is None or value_match is None:
-            raise _entry_error(row, start, index_match.end() if index_match else start)
-        index = int(index_match[1])
+        if index_match is None:
+            raise _entry_error(row, start)
+        value, stop = read_cell(row, index_match.end(), len(text), ",}")
+        if not value.raw or stop == len(text):
+            raise _entry_error(row, start)
+        index = int(index_match[1] + index_match[2])
         if not 0 <= index < len(readers):
             raise row.error(
                 f"the index {index} is out of range: the header declares {len(readers)} "
@@ -182,9 +172,8 @@ def _exact_sparse(
                 "once",
                 start,
             )
-        value = Cell(value_match["raw"], value_match.start("raw"))
         entries.append((index, readers[index].exact(row, value)))
-        closed, end = value_match["end"] == "}", value_match.end()
+        closed, end = text[stop] == "}", stop + 1
         start = skip_space(text, end)
     weight_start = skip_space(text, end)
     if weight_start == len(text):
@@ -194,11 +183,9 @@ def _exact_sparse(
     return entries, _weight(row, weight_start)
 
 
-def _entry_error(row: Line, start: int, value_start: int) -> ArffError:
-    """Say what is wrong with the entry at `start`, whose value would be at `value_start`."""
+def _entry_error(row: Line, start: int) -> ArffError:
+    """Say what is wrong with the entry at `start`."""
     text = row.text
-    if text[value_start : value_start + 1] in ("'", '"'):
-        end_of_quoted(row, value_start)
     if "," not in text[start:] and "}" not in text[start:]:
         return row.error("the sparse row is not closed with a }", len(text))
     return row.error("expected an entry of the form 'index value'", start)
@@ -206,9 +193,11 @@ def _entry_error(row: Line, start: int, value_start: int) -> ArffError:
 
 def _weight(row: Line, start: int) -> float:
     """Return the weight ``{number}`` that ends the row."""
-    match = _WEIGHT.fullmatch(row.text.rstrip(), start)
-    if match is None or not NUMBER.fullmatch(match[1]) or not 0 <= float(match[1]) < inf:
+    text = row.text[start:].rstrip()
+    number = text[1:-1].strip()
+    braces = text.startswith("{") and text.endswith("}")
+    if not braces or not NUMBER.fullmatch(number) or not 0 <= float(number) < inf:
         raise row.error(
             "expected the end of the row or its weight {w}, a finite number of at least 0", start
         )
-    return float(match[1])
+    return float(number)

@@ -13,16 +13,24 @@ points at the place. Lexical rules:
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-QUOTED_WORD = re.compile(_QUOTED)
-#: A cell up to the next comma outside quotes (or the end).
-_CELL = re.compile(rf"""\s*(?P<raw>{_QUOTED}|(?!['"])[^,]*?)\s*(?P<comma>,|$)""")
-#: Everything before a comment: quoted words, characters other than %, and % inside a word.
-_BEFORE_COMMENT = re.compile(rf"(?:{_QUOTED}|[^%]|(?<=\S)%)*")
+type Delimiters = Literal[",", ",}"]
+
+#: What a quoted word can start with.
+QUOTES = ("'", '"')
+#: Behind the opening quote. Possessive: what has been read is not read again in another way, so
+#: that a word takes time in proportion to its length.
+_TO_CLOSING_QUOTE = {
+    "'": re.compile(r"(?:[^'\\]++|\\.)*+'"),
+    '"': re.compile(r'(?:[^"\\]++|\\.)*+"'),
+}
+_QUOTE_OR_COMMENT = re.compile(r"""['"]|(?<!\S)%""")
+_NO_SPACE = re.compile(r"\S")
+_DELIMITER = {",": re.compile(r","), ",}": re.compile(r"[,}]")}
 _ESCAPE = re.compile(r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<character>.))")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_LONGEST_PROBLEM = 600
 
 
 class ArffError(ValueError):
@@ -31,7 +39,8 @@ class ArffError(ValueError):
     Attributes
     ----------
     problem : str
-        What is wrong and what would be right.
+        What is wrong and what would be right. Words of the file may be long: the middle of a long
+        text is left out.
     path : Path
         The file.
     line, column : int
@@ -39,6 +48,9 @@ class ArffError(ValueError):
     """
 
     def __init__(self, problem: str, path: Path, line: int, column: int) -> None:
+        if len(problem) > _LONGEST_PROBLEM:
+            half = _LONGEST_PROBLEM // 2
+            problem = f"{problem[:half]} [...] {problem[-half:]}"
         super().__init__(problem, path, line, column)
         self.problem = problem
         self.path = path
@@ -94,13 +106,30 @@ def read_lines(path: Path) -> list[Line]:
     lines = []
     for number, text in enumerate(texts, start=1):
         if "%" in text:
-            before = _BEFORE_COMMENT.match(text)
-            text = before.group() if before else ""
+            text = _without_comment(text)
         if text and not text.isspace():
             lines.append(Line(path, number, text))
     if not lines:
         raise ArffError("the file is empty", path, 1, 1)
     return lines
+
+
+def _without_comment(text: str) -> str:
+    """Return what stands before the comment; a quote that is not closed is a character."""
+    unclosed = set()
+    start = 0
+    while found := _QUOTE_OR_COMMENT.search(text, start):
+        mark, start = found.group(), found.end()
+        if mark == "%":
+            return text[: found.start()]
+        if mark not in unclosed:
+            # A later quote of this kind is not closed either: it is one that was escaped here.
+            behind = _behind_quoted(text, found.start())
+            if behind is None:
+                unclosed.add(mark)
+            else:
+                start = behind
+    return text
 
 
 def unquote(raw: str) -> str:
@@ -111,7 +140,7 @@ def unquote(raw: str) -> str:
     >>> unquote("'a, b'"), unquote("a")
     ('a, b', 'a')
     """
-    if raw[:1] not in ("'", '"'):
+    if not raw.startswith(QUOTES):
         return raw
     return _ESCAPE.sub(_unescape, raw[1:-1])
 
@@ -135,10 +164,15 @@ def end_of_quoted(line: Line, start: int) -> int:
     >>> end_of_quoted(Line(Path("a.arff"), 3, "'a, b',1"), start=0)
     6
     """
-    match = QUOTED_WORD.match(line.text, start)
-    if match is None:
+    behind = _behind_quoted(line.text, start)
+    if behind is None:
         raise line.error(f"the quote {line.text[start]} is not closed in this line", start)
-    return match.end()
+    return behind
+
+
+def _behind_quoted(text: str, start: int) -> int | None:
+    closed = _TO_CLOSING_QUOTE[text[start]].match(text, start + 1)
+    return closed.end() if closed else None
 
 
 def skip_space(text: str, start: int) -> int:
@@ -149,11 +183,19 @@ def skip_space(text: str, start: int) -> int:
     >>> skip_space("a   b", start=1)
     4
     """
-    return len(text) - len(text[start:].lstrip())
+    found = _NO_SPACE.search(text, start)
+    return found.start() if found else len(text)
 
 
-def split_cells(line: Line, start: int, end: int) -> list[Cell]:
-    """Split ``line.text[start:end]`` at the commas that are not within quotes.
+def read_cell(line: Line, start: int, end: int, delimiters: Delimiters = ",") -> tuple[Cell, int]:
+    """Read the cell at `start`, up to a delimiter outside quotes or to `end`.
+
+    Returns
+    -------
+    cell : Cell
+        Without the white space around it; it may be empty.
+    stop : int
+        The offset of the delimiter, or `end`.
 
     Raises
     ------
@@ -162,17 +204,40 @@ def split_cells(line: Line, start: int, end: int) -> list[Cell]:
 
     Examples
     --------
+    >>> read_cell(Line(Path("a.arff"), 3, "{0 'a, b' }"), start=3, end=11, delimiters=",}")
+    (Cell(raw="'a, b'", start=3), 10)
+    """
+    text = line.text
+    start = skip_space(text, start)
+    if text.startswith(QUOTES, start):
+        behind = end_of_quoted(line, start)
+        stop = skip_space(text, behind)
+        if stop < end and text[stop] not in delimiters:
+            expected = " or ".join(delimiters)
+            raise line.error(f"expected {expected} behind the closing quote", behind)
+    else:
+        found = _DELIMITER[delimiters].search(text, start, end)
+        stop = behind = found.start() if found else end
+    return Cell(text[start:behind].rstrip(), start), stop
+
+
+def split_cells(line: Line, start: int, end: int) -> list[Cell]:
+    """Split ``line.text[start:end]`` at the commas that are not within quotes.
+
+    Raises
+    ------
+    ArffError
+        As `read_cell`.
+
+    Examples
+    --------
     >>> line = Line(Path("a.arff"), 3, "1,'a, b'")
     >>> split_cells(line, 0, len(line.text))
     [Cell(raw='1', start=0), Cell(raw="'a, b'", start=2)]
     """
-    cells = []
-    while True:
-        match = _CELL.match(line.text, start, end)
-        if match is None:
-            behind = end_of_quoted(line, skip_space(line.text, start))
-            raise line.error("expected a comma behind the closing quote", behind)
-        cells.append(Cell(match["raw"], match.start("raw")))
-        start = match.end()
-        if not match["comma"]:
-            return cells
+    cell, stop = read_cell(line, start, end)
+    cells = [cell]
+    while stop < end:
+        cell, stop = read_cell(line, stop + 1, end)
+        cells.append(cell)
+    return cells

@@ -16,7 +16,7 @@ from xdcc.data.arff_text import Cell, Line, unquote
 #: What a label's categories may be, in lower case.
 LABEL_VALUES = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _CATEGORIES_IN_MESSAGE = 10
 
 

@@ -12,6 +12,8 @@ type Features = NDArray[np.float64] | sparse.csr_array
 type Labels = NDArray[np.int8] | NDArray[np.float64]
 type FeatureType = Literal["numeric", "nominal"]
 
+_CHECKED_AT_ONCE = 2**20
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiLabelDataset:
@@ -101,13 +103,17 @@ class MultiLabelDataset:
                 )
 
     def _check_labels(self) -> None:
-        wrong = ~((self.Y == 0) | (self.Y == 1) | np.isnan(self.Y))
-        if wrong.any():
-            row, label = np.argwhere(wrong)[0]
-            raise ValueError(
-                f"the label {self.label_names[label]!r} of row {row} is {self.Y[row, label]}; "
-                "expected 0, 1 or NaN (unknown)"
-            )
+        # By blocks, whose truth values take little memory beside Y.
+        n_rows = 1 + _CHECKED_AT_ONCE // max(1, self.n_labels)
+        for start in range(0, self.n_samples, n_rows):
+            block = self.Y[start : start + n_rows]
+            wrong = ~((block == 0) | (block == 1) | np.isnan(block))
+            if wrong.any():
+                row, label = np.argwhere(wrong)[0]
+                raise ValueError(
+                    f"the label {self.label_names[label]!r} of row {start + row} is "
+                    f"{block[row, label]}; expected 0, 1 or NaN (unknown)"
+                )
 
     @property
     def n_samples(self) -> int:

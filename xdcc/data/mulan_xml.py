@@ -73,6 +73,10 @@ def read_label_names(path: Path) -> list[LabelName]:
     except expat.ExpatError as error:
         problem = f"malformed XML: {expat.ErrorString(error.code)}"
         raise ArffError(problem, path, error.lineno, error.offset + 1) from error
+    except ArffError:
+        raise
+    except (LookupError, ValueError, Warning) as error:  # as codecs fail, and expat's use of them
+        raise here(f"the XML declares an encoding that cannot be read: {error}") from error
     if not names:
         raise ArffError("the XML names no label", path, 1, 1)
     return list(names.values())

@@ -10,7 +10,9 @@ Places, in this order:
 
 The folders hold one folder per data set, with ``<name>-train.arff`` and ``<name>-test.arff`` or
 one ``<name>.arff``, and Mulan's ``<name>.xml`` beside them (slashdot, a MEKA file, has none).
-Whatever is loaded is compared with the dimensions that the literature reports (`DATASETS`).
+Whatever is loaded is compared with the dimensions that the literature reports (`DATASETS`) and
+with digests of what the published files hold (`pinned`): all of it for a file, the labels for a
+download. `load_arff` reads files of any version.
 """
 
 import os
@@ -19,8 +21,9 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Literal
 
-from xdcc.data import openml
+from xdcc.data import openml, pinned
 from xdcc.data.arff import load_arff
+from xdcc.data.content_digest import content_digest, label_digest
 from xdcc.data.dataset import MultiLabelDataset, concatenate
 from xdcc.data.embedded import load_digits_properties
 
@@ -112,7 +115,7 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     ------
     ValueError
         For an unknown name or split, for a split of a data set that has none, and if what is
-        found has other dimensions than the data set of that name.
+        found has other dimensions or another content than the data set of that name.
     ArffError
         If a file is malformed.
     FileNotFoundError
@@ -137,10 +140,16 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     folders = [root / name for root in _roots()]
     folder = next((folder for folder in folders if folder.is_dir()), None)
     if folder is not None:
-        dataset = _load_folder(name, info, folder, split)
+        parts = _load_folder(name, info, folder, split)
+        dataset = concatenate(*parts.values()) if len(parts) > 1 else next(iter(parts.values()))
+        _check_dimensions(dataset, info, split, str(folder))
+        for file, part in parts.items():
+            _check_content(content_digest(part), pinned.CONTENT[file], str(folder / file))
     else:
         dataset = _download(name, info, folders, split)
-    _check(dataset, info, split, folder)
+        source = f"OpenML's data set {info.openml_id}"
+        _check_dimensions(dataset, info, split, source)
+        _check_content(label_digest(dataset.Y), pinned.LABELS[name], f"{source} (its labels)")
     return dataset
 
 
@@ -166,17 +175,19 @@ def _files(name: str, info: DatasetInfo, split: Split) -> list[str]:
     return [*arff, f"{name}.xml"] if info.has_xml else arff
 
 
-def _load_folder(name: str, info: DatasetInfo, folder: Path, split: Split) -> MultiLabelDataset:
+def _load_folder(
+    name: str, info: DatasetInfo, folder: Path, split: Split
+) -> dict[str, MultiLabelDataset]:
+    """Return what each ARFF file holds."""
     files = _files(name, info, split)
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
         raise FileNotFoundError(f"{folder} lacks {' and '.join(missing)}")
     xml = folder / files.pop() if info.has_xml else None
-    parts = [
-        replace(load_arff(folder / file, xml), name=name).drop_features(info.identifiers)
+    return {
+        file: replace(load_arff(folder / file, xml), name=name).drop_features(info.identifiers)
         for file in files
-    ]
-    return parts[0] if len(parts) == 1 else concatenate(*parts)
+    }
 
 
 def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -> MultiLabelDataset:
@@ -206,17 +217,25 @@ def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -
     return dataset.drop_features(set(info.identifiers) & set(dataset.feature_names))
 
 
-def _check(
-    dataset: MultiLabelDataset, info: DatasetInfo, split: Split, folder: Path | None
+def _check_dimensions(
+    dataset: MultiLabelDataset, info: DatasetInfo, split: Split, source: str
 ) -> None:
     """Compare the dimensions with those in `DATASETS`."""
     n_samples = {"train": info.n_train, "test": info.n_test, None: info.n_train + info.n_test}
     expected = n_samples[split], info.n_features, info.n_labels
     found = dataset.n_samples, dataset.n_features, dataset.n_labels
     if found != expected:
-        source = folder or f"OpenML's data set {info.openml_id}"
         raise ValueError(
             f"{source} has {found[0]} samples, {found[1]} features and {found[2]} labels; "
             f"{dataset.name} has {expected[0]}, {expected[1]} and {expected[2]}: this is another "
             "version of it"
+        )
+
+
+def _check_content(found: str, expected: str, source: str) -> None:
+    if found != expected:
+        raise ValueError(
+            f"{source} has another content than what was published, though its dimensions are "
+            f"right: the SHA-256 of what was read is {found}, expected {expected}. This is another "
+            "version, or it was changed; xdcc.data.load_arff reads files of any version"
         )

@@ -13,10 +13,12 @@ propagation, end_label, cumulation) and must take the same steps; xdcc's tests c
 Choices between labels turn on the last bit of a probability, so :func:`logistic` does the very
 arithmetic of the plugin.
 
-What ``chain.json`` says is checked before it is used, and boosters are read from beside it only.
-The boosters themselves are read by XGBoost, which trusts them.
+What ``chain.json`` says is checked before it is used. It has the SHA-256 of every booster, which
+tells a booster that was damaged; who can write both files can write what they want, and XGBoost
+trusts what it reads.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -28,7 +30,7 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 _LARGEST_SETTINGS = 2**25
 """Bytes of ``chain.json``."""
@@ -95,8 +97,11 @@ class StockChain:
         }
         n_columns = settings["n_features"] + settings["n_label_features"]
         self._rounds = [
-            [_booster(directory / name, n_columns) for name in names]
-            for names in settings["rounds"]
+            [
+                _booster(directory / booster_name(round_, fold), digest, n_columns)
+                for fold, digest in enumerate(digests)
+            ]
+            for round_, digests in enumerate(settings["rounds"])
         ]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -342,10 +347,14 @@ def _propagate_any(
 
 def _read_settings(path: Path) -> dict[str, Any]:
     """Read ``chain.json`` and check all that is in it."""
-    if path.stat().st_size > _LARGEST_SETTINGS:
-        raise ExportError(f"{path} has {path.stat().st_size} bytes: to_stock did not write it.")
+    with path.open("rb") as file:
+        text = file.read(_LARGEST_SETTINGS + 1)
+    if len(text) > _LARGEST_SETTINGS:
+        raise ExportError(
+            f"{path} has more than {_LARGEST_SETTINGS} bytes: to_stock did not write it."
+        )
     try:
-        settings = json.loads(path.read_text("utf-8"))
+        settings = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise ExportError(f"{path} is no JSON that can be read: {error}") from error
     if not isinstance(settings, dict):
@@ -371,15 +380,60 @@ def _read_settings(path: Path) -> dict[str, Any]:
 def _classes(described: dict[str, Any] | None) -> NDArray[Any] | None:
     if described is None:
         return None
+    dtype, values = described["dtype"], described["values"]
     try:
-        return np.array(described["values"], dtype=described["dtype"])
+        classes = np.array(values, dtype=dtype)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ExportError(f"The classes in chain.json do not have their type: {error}") from error
+        raise ExportError(f"The classes in chain.json are not of type {dtype}: {error}") from error
+    if classes.tolist() != values:
+        raise ExportError(f"The classes in chain.json are not of type {dtype}: it changes them.")
+    return classes
 
 
-def _booster(path: Path, n_columns: int) -> xgb.Booster:
+def booster_name(round_: int, fold: int) -> str:
+    """Return the name of a booster's file.
+
+    Parameters
+    ----------
+    round_, fold : int
+        Counted from 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> booster_name(2, 0)
+    'round_002_0.ubj'
+    """
+    return f"round_{round_:03}_{fold}.ubj"
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal.
+
+    Parameters
+    ----------
+    path : Path
+        A file; it need not fit into memory.
+
+    Returns
+    -------
+    str
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(2**20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _booster(path: Path, digest: str, n_columns: int) -> xgb.Booster:
     if not path.is_file():
-        raise ExportError(f"{path.parent} has no {path.name}, which chain.json names.")
+        raise ExportError(f"{path.parent} has no {path.name}, which chain.json asks for.")
+    if sha256(path) != digest:
+        raise ExportError(f"{path} is not the booster that chain.json has the SHA-256 of.")
     try:
         booster = xgb.Booster(model_file=path)
     except ValueError as error:
@@ -426,13 +480,12 @@ def _are_categories(value: Any, settings: Any) -> bool:
     return True
 
 
-def _are_rounds(value: Any, settings: Any) -> bool:
-    # Plain names: a path could lead out of the directory.
+def _are_rounds(value: Any, _: Any) -> bool:
     return (
         _is_list_of(value, list)
         and len(value) > 0
-        and all(len(names) > 0 and _is_list_of(names, str) for names in value)
-        and all(re.fullmatch(r"round_[0-9]+_[0-9]+\.ubj", n) for names in value for n in names)
+        and all(len(digests) > 0 and _is_list_of(digests, str) for digests in value)
+        and all(re.fullmatch(r"[0-9a-f]{64}", digest) for digests in value for digest in digests)
     )
 
 

@@ -1,9 +1,10 @@
 """Export to stock XGBoost: a directory that needs neither xdcc nor its XGBoost.
 
 The directory holds each booster rewritten for the stock library (``stock_booster.py``), the
-settings of the chain's loop (``chain.json``), and the loop itself: a copy of ``stock_chain.py``,
-which needs NumPy and XGBoost only. A single multi-label booster is exported as a chain of one
-round without label features, whose cumulated prediction is what the booster predicts.
+settings of the chain's loop and the SHA-256 of each booster (``chain.json``), and the loop itself:
+a copy of ``stock_chain.py``, which needs NumPy and XGBoost only. A single multi-label booster is
+exported as a chain of one round without label features, whose cumulated prediction is what the
+booster predicts.
 """
 
 import json
@@ -77,12 +78,12 @@ def to_stock(
     temporary.mkdir()
     try:
         settings["rounds"] = [
-            [f"round_{round_:03}_{fold}.ubj" for fold in range(len(boosters))]
+            [
+                _save_stock(booster, temporary / stock_chain.booster_name(round_, fold))
+                for fold, booster in enumerate(boosters)
+            ]
             for round_, boosters in enumerate(rounds)
         ]
-        for names, boosters in zip(settings["rounds"], rounds, strict=True):
-            for name, booster in zip(names, boosters, strict=True):
-                stock_booster(booster).save_model(temporary / name)
         text = json.dumps(settings, allow_nan=False, indent=1, ensure_ascii=False)
         (temporary / "chain.json").write_text(text + "\n", "utf-8")
         shutil.copyfile(stock_chain.__file__, temporary / "stock_chain.py")
@@ -90,6 +91,12 @@ def to_stock(
     except BaseException:
         shutil.rmtree(temporary)
         raise
+
+
+def _save_stock(booster: xgb.Booster, path: Path) -> str:
+    """Save a booster for the stock library; return the file's SHA-256."""
+    stock_booster(booster).save_model(path)
+    return stock_chain.sha256(path)
 
 
 def _described(

@@ -4,9 +4,11 @@ import errno
 import gzip
 import json
 import os
+import tracemalloc
 
 import pytest
 
+from experiments.engine import records
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.records import RecordStore, make_record, read_pack
 from experiments.engine.storage import StorageError, only_writer
@@ -184,7 +186,8 @@ def test_record_of_another_format(store, tasks, messages):
     first, *rest = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
     old = json.loads(first)
     old["key"]["format"] = 0
-    kept = gzip.compress(b"".join([json.dumps(old).encode() + b"\n", *rest]))
+    del old["sha256"]
+    kept = gzip.compress(b"".join([records.record_line(old), *rest]))
     file.write_bytes(kept)
     left = contents(store, tasks)
     assert left.count("None") == 1
@@ -196,6 +199,36 @@ def test_record_of_another_format(store, tasks, messages):
     store.pack({"study": names(*tasks)})
     assert contents(store, tasks) == again
     assert file.with_name(f"{file.name}.broken").read_bytes() == kept
+
+
+def test_edited_line(store, tasks, messages):
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    lines[2] = lines[2].replace(b'"value": 0.33', b'"value": 0.44')
+    file.write_bytes(gzip.compress(b"".join(lines)))
+    left = contents(store, tasks)
+    assert left.count("None") == 1
+    assert sum(a == b for a, b in zip(left, before, strict=True)) == len(tasks) - 1
+    assert "holds no whole record in line 3" in messages[0]
+
+
+def test_long_lines_are_not_taken_into_memory(store, tasks, messages, monkeypatch):
+    monkeypatch.setattr(records, "_LONGEST_LINE", 2**16)
+    write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    with file.open("ab") as end, gzip.open(end, "wb") as packed:
+        packed.write(bytes(2**24))
+    tracemalloc.start()
+    try:
+        assert "None" not in contents(store, tasks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**22
+    assert "holds no whole record in line 7" in messages[0]
 
 
 @pytest.mark.parametrize("place", [-8, 2, 200])

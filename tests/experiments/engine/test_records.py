@@ -1,16 +1,19 @@
 """Records are whole or not there."""
 
 import errno
+import hashlib
 import json
 import os
 
 import numpy as np
 import pytest
 
+from experiments.engine import registry
 from experiments.engine.evaluation import Evaluation, Inner
-from experiments.engine.records import RecordStore, make_record
+from experiments.engine.records import RecordStore, make_record, record_line
 from experiments.engine.storage import StorageError, remove_leftovers
-from experiments.engine.task import Task
+from experiments.engine.task import Task, execute
+from xdcc.data.content_digest import content_digest
 
 
 @pytest.fixture
@@ -75,9 +78,88 @@ def test_record_under_a_wrong_name(store, task, messages):
     store.write(task, made(task))
     record = json.loads(store.path(task).read_text())
     record["key"]["params"]["max_depth"] = 4
-    store.path(task).write_text(json.dumps(record))
+    store.path(task).write_bytes(record_line(record))
     assert store.read(task) is None
     assert messages
+
+
+def _forged(record, line):
+    return json.dumps({"key": record["key"], "result": "forged"}).encode()
+
+
+def _with_the_digest_of_another(record, line):
+    return line.replace(b"1.0", b"0.5")
+
+
+def _with_another_version(record, line):
+    version = record["run"]["versions"]["numpy"].encode()
+    return line.replace(version, b"1.0")
+
+
+def _with_other_data(record, line):
+    return line.replace(b"abc", b"abd")
+
+
+def _spelled_otherwise(record, line):
+    return json.dumps(json.loads(line), indent=1).encode()
+
+
+def _cut(record, line):
+    return line[:-1]
+
+
+def _without_a_digest(record, line):
+    return json.dumps(record).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        _forged,
+        _with_the_digest_of_another,
+        _with_another_version,
+        _with_other_data,
+        _spelled_otherwise,
+        _cut,
+        _without_a_digest,
+    ],
+)
+def test_edited_record_is_named_and_missing(store, task, messages, forge):
+    record = made(task)
+    record["run"]["data"] = {"train": "abc"}
+    line = record_line(record)
+    forged = forge(record, line)
+    assert forged != line
+    store.write(task, record)
+    store.path(task).write_bytes(forged)
+    assert store.read(task) is None
+    assert list(store.read_all()) == []
+    assert "not a whole record" in messages[0]
+
+
+@pytest.mark.parametrize("part", ["key", "result"])
+@pytest.mark.parametrize("sealed", [False, True])
+def test_deeply_nested_record_is_missing(store, task, messages, part, sealed):
+    deep = b"[" * 200_000 + b"]" * 200_000
+    line = record_line({"key": task.key(), part: None}).replace(b'"%s": null' % part.encode(), deep)
+    store.write(task, made(task))
+    store.path(task).write_bytes(_sealed_again(line) if sealed else line)
+    assert store.read(task) is None
+    assert messages
+
+
+def _sealed_again(line):
+    """Give a line the digest that fits it, as who forges a record could."""
+    text = line.rpartition(b', "sha256": ')[0] + b"}"
+    digest = hashlib.sha256(text).hexdigest()
+    return text[:-1] + f', "sha256": "{digest}"}}\n'.encode()
+
+
+def test_a_record_says_which_data_it_is_of(task):
+    record, _ = execute(task)
+    assert record["error"] is None
+    train, test = task.inner.parts(task.evaluation.parts(registry.dataset(task.dataset), 0)[0])
+    assert record["run"]["data"] == {"train": content_digest(train), "test": content_digest(test)}
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

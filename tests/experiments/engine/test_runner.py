@@ -44,7 +44,7 @@ def contents(folder):
     found = {}
     for path in folder.glob("*/*.json"):
         record = json.loads(path.read_text())
-        del record["run"]
+        del record["run"], record["sha256"]
         found[path.stem] = record
     return found
 
