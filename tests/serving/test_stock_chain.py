@@ -8,13 +8,12 @@ import json
 
 import numpy as np
 import pytest
-import xgboost as xgb
 from scipy import sparse
 
 from xdcc.chain.cumulation import cumulated_proba, labels_from_proba, standard_proba
 from xdcc.chain.loop import ChainRun, run_chain
 from xdcc.chain.propagation import PropagationRule
-from xdcc.serving import StockChain
+from xdcc.serving import StockChain, stock_chain
 from xdcc.serving.stock_chain import FORMAT_VERSION, logistic
 
 N_ROWS, N_LABELS, N_ROUNDS = 300, 7, 3
@@ -72,7 +71,7 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
     files = {names[r][f]: rounds[r][f] for r in range(N_ROUNDS) for f in range(n_folds)}
     for name in files:
         (tmp_path / name).touch()
-    monkeypatch.setattr(xgb, "Booster", lambda model_file: files[model_file.name])
+    monkeypatch.setattr(stock_chain, "_read_booster", lambda path: files[path.name])
     for prediction, cumulation, expected in (
         ("standard", "equation9", standard_proba(last.P)),
         ("cumulated", "equation9", cumulated_proba(last.running, last.P, "equation9")),

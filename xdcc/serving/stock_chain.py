@@ -14,7 +14,8 @@ Choices between labels turn on the last bit of a probability, so :func:`logistic
 arithmetic of the plugin.
 
 What ``chain.json`` says is checked before it is used, and boosters are read from beside it only.
-The boosters themselves are read by XGBoost, which trusts them.
+Where xdcc is installed, it checks the boosters, too; otherwise XGBoost reads and trusts them, as
+Python does this file.
 """
 
 import json
@@ -27,6 +28,14 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+
+try:
+    from xdcc.base.booster_file import check_booster
+except ImportError:  # a copy of this file, without xdcc
+
+    def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
+        """Trust a booster: what xdcc has under this name checks it."""
+
 
 FORMAT_VERSION = 2
 
@@ -381,7 +390,7 @@ def _booster(path: Path, n_columns: int) -> xgb.Booster:
     if not path.is_file():
         raise ExportError(f"{path.parent} has no {path.name}, which chain.json names.")
     try:
-        booster = xgb.Booster(model_file=path)
+        booster = _read_booster(path)
     except ValueError as error:
         what = str(error).partition("\n")[0]
         raise ExportError(f"{path} is no booster that can be read: {what}") from error
@@ -390,6 +399,12 @@ def _booster(path: Path, n_columns: int) -> xgb.Booster:
             f"{path} takes {booster.num_features()} features; chain.json says {n_columns}."
         )
     return booster
+
+
+def _read_booster(path: Path) -> xgb.Booster:
+    content = path.read_bytes()
+    check_booster(content)
+    return xgb.Booster(model_file=bytearray(content))
 
 
 def _is_number(value: Any, low: int) -> bool:
