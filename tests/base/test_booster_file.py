@@ -346,9 +346,6 @@ def test_a_tree_of_many_levels(trained):
     def set_depth(depth):
         n = 2 * depth + 1
         inner = [*range(1, n, 2)]
-        tree["left_children"] = [k for node in inner for k in (node, -1)] + [-1]
-        tree["right_children"] = [k for node in inner for k in (node + 1, -1)] + [-1]
-        # The first child goes on: node 2k - 1 is below node 2k - 3.
         tree["left_children"] = [-1] * n
         tree["right_children"] = [-1] * n
         tree["parents"] = [2**31 - 1] + [0] * (n - 1)

@@ -280,7 +280,8 @@ cdef class _Scanner:
                     self.position += len(word)
                     return value
             raise self.error("no value begins so")
-        if c == b"N" or c == b"I":
+        if c == b"N" or c == b"I" or (c == b"-" and self.is_infinite()):
+            self.position += c == b"-"
             self.skip_word()
             return float("nan")
         is_real = self.skip_number(False)
@@ -307,6 +308,13 @@ cdef class _Scanner:
                 return found
             if c != b",":
                 raise self.error("',' or ']' was expected")
+
+    cdef bint is_infinite(self) noexcept:
+        """Tell whether a minus and an infinity follow."""
+        return (
+            self.end - self.position > 1
+            and self.data[self.position] == b"-" and self.data[self.position + 1] == b"I"
+        )
 
     cdef int skip_word(self) except -1:
         """Skip NaN or Infinity."""
@@ -532,9 +540,8 @@ cdef class _Scanner:
         while True:
             self.skip_spaces()
             start = self.position
-            if not bounded and self.position + 1 < self.end and (
-                self.data[self.position] in (b"N", b"I")
-                or (self.data[self.position] == b"-" and self.data[self.position + 1] == b"I")
+            if not bounded and self.position < self.end and (
+                self.data[self.position] in (b"N", b"I") or self.is_infinite()
             ):
                 self.position += self.data[self.position] == b"-"
                 self.skip_word()

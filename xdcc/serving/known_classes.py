@@ -235,6 +235,7 @@ def _check_common(model: MultiLabelEstimator) -> None:
         require(0 <= position < n_features, "categories_")
         check_categories(categories, "categories_")
     model._check_params()
+    require(model._sparse_zeros() is None or hasattr(model, "sparse_X_"), "sparse_X_")
     if isinstance(model, BoosterEstimator):
         model._native_booster_params()
 
