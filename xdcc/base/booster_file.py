@@ -100,6 +100,13 @@ def read_booster(
         If the check or XGBoost refuses it.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> data = xgb.DMatrix([[0.0], [1.0]], [0, 1])
+    >>> content = xgb.train({"objective": "binary:logistic"}, data, 2).save_raw()
+    >>> read_booster(content).num_boosted_rounds()
+    2
     """
     # Read once: the bytes that are checked are those that XGBoost gets.
     content = file if isinstance(file, bytes | bytearray) else Path(file).read_bytes()

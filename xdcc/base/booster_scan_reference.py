@@ -54,6 +54,14 @@ def scan(content: bytes | bytearray, *, deepest: int) -> list[dict[str, Any]]:
     ------
     ValueError
         If it is something else.
+
+    Examples
+    --------
+    >>> scan(b'{"version": [3, 4, 1], "trees": []}', deepest=32)
+    []
+    >>> scan(b'{"trees": [{"id": 0}]}', deepest=32)
+    Traceback (most recent call last):
+    ValueError: it is not what XGBoost writes
     """
     content = bytes(content)
     if content[1:2] == b"L":
