@@ -211,6 +211,7 @@ EDITS = {
     "outputs": (_at(f"{PARAM}.num_target", "4"), "base_score has 3 numbers, for 4"),
     "many outputs": (_at(f"{PARAM}.num_target", "1000000000"), "num_target is '1000000000'"),
     "no features": (_at(f"{PARAM}.num_feature", "0"), "num_feature is '0'"),
+    "many features": (_at(f"{PARAM}.num_feature", "100000000"), "num_feature is '100000000'"),
     "features with a sign": (_at(f"{PARAM}.num_feature", "-4"), "num_feature is '-4'"),
     "base score": (_at(f"{PARAM}.base_score", "[" * 10**5), r"base_score is '\[\[\["),
     "names": (_at("learner.feature_names", ["a"]), "feature_names has 1 entries, for 4"),

@@ -23,7 +23,8 @@ from xdcc.base._booster_scan import Trees, scan
 _DEEPEST = 32
 """Brackets inside each other. XGBoost's models have ten."""
 
-_MOST_FEATURES = 2**31 - 1
+_MOST_FEATURES = 2**24
+"""Or a byte for each: explanations take memory for every feature, also for those in no tree."""
 
 _CATEGORY_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 """Types of categories that are numbers, as XGBoost numbers them."""
@@ -59,6 +60,8 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     -----
     Models of XGBoost before 2.0, and those with vectors in their leaves of XGBoost before 3.2, lack
     lists that are needed and are refused; load them with XGBoost and save them again.
+
+    A model of more than 2**24 features is refused unless its file has a byte for each.
 
     What `load_model` of this package, :class:`~xdcc.serving.StockChain` and `xgb_model` of
     :class:`~xdcc.boosting.MultiLabelXGBClassifier` read has been checked.
@@ -133,7 +136,7 @@ def _check_model(model: dict[str, Any], n_bytes: int) -> None:
     _require(len(version) == 3 and all(_is_whole(n, 0, 2**31 - 1) for n in version), "version")
     learner = _mapping(model.get("learner"), "learner")
     param = _strings(learner, "learner_model_param")
-    n_features = _number(param, "num_feature", 1, _MOST_FEATURES)
+    n_features = _number(param, "num_feature", 1, max(_MOST_FEATURES, min(n_bytes, 2**31 - 1)))
     # An output takes a byte at least, so that few bytes do not ask for much memory.
     n_classes = _number(param, "num_class", 0, n_bytes)
     n_targets = _number(param, "num_target", 1, n_bytes)

@@ -64,21 +64,22 @@ def scan(content: bytes | bytearray, *, deepest: int) -> list[dict[str, Any]]:
     ValueError: it is not what XGBoost writes
     """
     content = bytes(content)
-    if content[1:2] == b"L":
+    is_binary = content[1:2] == b"L"
+    if is_binary:
         model = _Binary(content).model()
     else:
         model = json.loads(content.decode(), object_pairs_hook=_once, parse_int=_of_64_bits)
-    return _trees_below(model, 0, deepest)
+    return _trees_below(model, 0, deepest, is_binary)
 
 
-def _trees_below(value: Any, depth: int, deepest: int) -> list[dict[str, Any]]:
+def _trees_below(value: Any, depth: int, deepest: int, is_binary: bool) -> list[dict[str, Any]]:
     """Check all that is called ``trees``, at any place."""
     _require(depth <= deepest)
     if isinstance(value, _TypedList) or not isinstance(value, dict | list):
         return []
     if isinstance(value, list):
         for entry in value:
-            _trees_below(entry, depth + 1, deepest)
+            _trees_below(entry, depth + 1, deepest, is_binary)
         return []
     found: list[dict[str, Any]] = []
     for name, entry in value.items():
@@ -86,30 +87,31 @@ def _trees_below(value: Any, depth: int, deepest: int) -> list[dict[str, Any]]:
             _require(depth + 3 <= deepest and not isinstance(entry, _TypedList))
             words = 0
             for number, tree in enumerate(entry):
-                words += _check_tree(tree, number)
+                words += _check_tree(tree, number, is_binary)
                 _require(words <= 2**26)
             found = entry
         else:
-            found = _trees_below(entry, depth + 1, deepest) or found
+            found = _trees_below(entry, depth + 1, deepest, is_binary) or found
     return found
 
 
-def _check_tree(tree: Any, number: int) -> int:
+def _check_tree(tree: Any, number: int, is_binary: bool) -> int:
     _require(isinstance(tree, dict))
     _require(set(tree) <= {*INTEGERS, *REALS, "id", "tree_param"})
     _require(set(tree) >= {*INTEGERS, *REALS, "id", "tree_param"} - {"leaf_weights"})
     _require(type(tree["id"]) is int and tree["id"] == number)
     for name, kinds in INTEGERS.items():
-        _require(isinstance(tree[name], list))
-        if isinstance(tree[name], _TypedList):
-            _require(tree[name].kind in kinds)
+        if is_binary:
+            _require(isinstance(tree[name], _TypedList) and tree[name].kind in kinds)
         else:
+            _require(isinstance(tree[name], list))
             _require(all(type(n) is int and -(2**31) <= n < 2**31 for n in tree[name]))
     for name in REALS:
-        numbers = tree.get(name, [])
-        _require(isinstance(numbers, list))
-        if isinstance(numbers, _TypedList):
-            _require(numbers.kind == "d")
+        if name not in tree:
+            continue
+        numbers = tree[name]
+        _require(isinstance(numbers, _TypedList if is_binary else list))
+        _require(not is_binary or numbers.kind == "d")
         _require(all(type(number) is float for number in numbers))
         _require(name not in FINITE or all(_is_small(number) for number in numbers))
     sizes = tree["tree_param"]

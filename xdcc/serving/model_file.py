@@ -35,6 +35,7 @@ from xdcc.serving.archive import Archive, pack
 from xdcc.serving.array_file import from_npy, to_npy
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import MODELS
+from xdcc.serving.whole_file import write_synced
 
 FORMAT_VERSION = 2
 """Version of the file format: raised when an older :func:`load_model` would misread a file."""
@@ -101,10 +102,7 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
         try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            write_synced(temporary, content)
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)

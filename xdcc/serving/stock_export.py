@@ -24,6 +24,7 @@ from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import stock_chain
 from xdcc.serving.stock_booster import stock_booster
+from xdcc.serving.whole_file import write_synced
 
 
 def to_stock(
@@ -57,8 +58,9 @@ def to_stock(
         If a chain's `prediction` or `cumulation` was set to something unknown after `fit`.
     FileExistsError
         If there is something at `directory`.
-    FileNotFoundError
-        If the directory above does not exist.
+    OSError
+        If it cannot be written, for example because the disk is full, or because the directory
+        above does not exist.
 
     Examples
     --------
@@ -82,10 +84,10 @@ def to_stock(
         ]
         for names, boosters in zip(settings["rounds"], rounds, strict=True):
             for name, booster in zip(names, boosters, strict=True):
-                stock_booster(booster).save_model(temporary / name)
+                write_synced(temporary / name, bytes(stock_booster(booster).save_raw("ubj")))
         text = json.dumps(settings, allow_nan=False, indent=1, ensure_ascii=False)
-        (temporary / "chain.json").write_text(text + "\n", "utf-8")
-        shutil.copyfile(stock_chain.__file__, temporary / "stock_chain.py")
+        write_synced(temporary / "chain.json", f"{text}\n".encode())
+        write_synced(temporary / "stock_chain.py", Path(stock_chain.__file__).read_bytes())
         os.rename(temporary, target)
     except BaseException:
         shutil.rmtree(temporary)
