@@ -32,6 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 import xgboost as xgb
+from threadpoolctl import threadpool_limits
 
 from xdcc.base import booster_scan_reference
 from xdcc.base._booster_scan import scan
@@ -302,6 +303,7 @@ def _compare_with_twin(content):
 
 def _child(models, numbers, progress, counts):
     warnings.simplefilter("ignore")
+    threadpool_limits(1)  # the parent's threads are not here
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     found = Counter()
@@ -338,7 +340,10 @@ def run(models, numbers, batch=5000):
     while todo:
         part = todo.pop()
         with tempfile.TemporaryFile("w+") as file:
-            child = os.fork()
+            with warnings.catch_warnings():
+                # The child uses none of the threads that the parent may have.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
             if child == 0:
                 _child(models, part, progress, file)
             _, status = os.waitpid(child, 0)

@@ -8,10 +8,12 @@ import os
 import resource
 import signal
 import traceback
+import warnings
 from functools import partial
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.serving import ModelFileError, StockChain, load_model, save_model, to_stock
@@ -26,9 +28,12 @@ def models(rows):
 
 def _in_child(act):
     """Run a function in a fork; return how the child ended."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other tests may have had threads
+        child = os.fork()
     if child == 0:
         try:
+            threadpool_limits(1)  # the parent's threads are not here
             act()
         except BaseException:
             traceback.print_exc()
