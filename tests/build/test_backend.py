@@ -82,6 +82,12 @@ def test_second_build_reuses_the_library(project, cxx, build, capfd):
     }
     assert f"xdcc: reusing the compiled library {library}" in capfd.readouterr().err
 
+    library.write_text("machine cope\n")
+    _, settings = build(USE_CUDA="OFF")
+    assert settings == {"cmake.define.USE_CUDA": "OFF"}
+    assert f"xdcc: {library} was damaged; it is built anew" in capfd.readouterr().err
+    assert library.read_text() == "machine code\n"
+
     (project.plugin / "param.h").write_text("// changed\n")
     _, settings = build(USE_CUDA="OFF")
     assert settings == {"cmake.define.USE_CUDA": "OFF"}

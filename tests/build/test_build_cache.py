@@ -91,17 +91,17 @@ def test_key_ignores_the_rest(cache, ingredients):
 
 def test_entries_lie_in_the_users_cache(project, cache):
     assert cache.download("x.tar.gz", {}) == project.cache / "downloads" / "x.tar.gz"
-    assert cache.library("k", {"XDCC_BUILD_CACHE": "1"}).parent == project.cache / "libraries" / "k"
+    assert cache.libraries("k", {"XDCC_BUILD_CACHE": "1"}) == project.cache / "libraries" / "k"
 
 
 def test_switched_off(cache):
     assert cache.download("x.tar.gz", {"XDCC_BUILD_CACHE": "0"}) is None
-    assert cache.library("k", {"XDCC_BUILD_CACHE": "0"}) is None
+    assert cache.libraries("k", {"XDCC_BUILD_CACHE": "0"}) is None
 
 
 def test_switch_is_neither_on_nor_off(project, cache):
     with pytest.raises(project.load("errors").BuildError, match="XDCC_BUILD_CACHE=no is neither 0"):
-        cache.library("k", {"XDCC_BUILD_CACHE": "no"})
+        cache.libraries("k", {"XDCC_BUILD_CACHE": "no"})
 
 
 def test_keep_replaces_an_entry(cache, tmp_path):
@@ -132,4 +132,42 @@ def test_cache_folder_that_cannot_be_made(cache, tmp_path, capsys):
 
 def test_library_has_the_name_that_xgboost_loads(cache):
     names = {"win32": "xgboost.dll", "darwin": "libxgboost.dylib", "linux": "libxgboost.so"}
-    assert cache.library("k", {}).name == names[sys.platform]
+    assert names[sys.platform] == cache.LIBRARY
+
+
+@pytest.mark.parametrize("damage", [b"", b"machine cod", b"machine codf", b"machine code."])
+def test_a_damaged_library_is_removed(cache, tmp_path, damage, capsys):
+    (tmp_path / "source").write_bytes(b"machine code")
+    folder = tmp_path / "libraries" / "k"
+    assert cache.whole_library(folder) is None
+    cache.keep_library(tmp_path / "source", folder)
+    library = cache.whole_library(folder)
+    assert library.read_bytes() == b"machine code"
+    assert library.name == cache.LIBRARY
+    assert capsys.readouterr().err == ""
+
+    library.write_bytes(damage)
+    assert cache.whole_library(folder) is None
+    assert capsys.readouterr().err == f"xdcc: {library} was damaged; it is built anew\n"
+    assert cache.whole_library(folder) is None
+    assert capsys.readouterr().err == ""
+    cache.keep_library(tmp_path / "source", folder)
+    assert cache.whole_library(folder) == library
+
+
+def test_another_library_with_the_same_key_is_found(cache, tmp_path):
+    """Compilers do not write the same bytes each time; two builds may have gone on at once."""
+    folder = tmp_path / "libraries" / "k"
+    for content in (b"one", b"other"):
+        (tmp_path / "source").write_bytes(content)
+        cache.keep_library(tmp_path / "source", folder)
+    first, second = sorted(folder.glob(f"*/{cache.LIBRARY}"))
+    first.write_bytes(b"damaged")
+    assert cache.whole_library(folder) == second
+
+
+def test_a_library_that_cannot_be_read_is_left_out(cache, tmp_path, capsys):
+    entry = tmp_path / "libraries" / "k" / "digest" / cache.LIBRARY
+    entry.mkdir(parents=True)
+    assert cache.whole_library(entry.parents[1]) is None
+    assert capsys.readouterr().err.startswith(f"xdcc: {entry} is left out (")

@@ -195,6 +195,16 @@ def test_auto_turns_on_the_end_label_and_early_stopping() -> None:
     assert not hasattr(plain, "stop_scores_")
 
 
+def test_more_labels_per_round_than_there_are() -> None:
+    """They take no memory: 10**9 labels of each row would take 8 GB."""
+    chain = _chain(labels_per_round=10**9).fit(X, Y)
+    assert chain.n_rounds_ == 1
+    assert chain.rule_.labels_per_round == N_LABELS
+    all_at_once = _chain(labels_per_round=N_LABELS).fit(X, Y)
+    np.testing.assert_array_equal(chain.predict_proba(X_NEW), all_at_once.predict_proba(X_NEW))
+    assert chain.chain_order(X_NEW).labels.shape == (len(X_NEW), N_LABELS)
+
+
 def test_several_labels_per_round_need_fewer_rounds() -> None:
     chain = _chain(labels_per_round=3).fit(X, Y)
     assert chain.n_rounds_ == 2

@@ -292,6 +292,14 @@ def _with_class(name):
     return change
 
 
+def _with_labels_per_round(number):
+    def change(manifest, members):
+        [rule] = [entry for entry in manifest["objects"] if entry["class"] == "PropagationRule"]
+        rule["attributes"]["labels_per_round"] = number
+
+    return change
+
+
 def _without_attribute(name):
     def change(manifest, members):
         del manifest["objects"][-1]["attributes"][name]
@@ -355,6 +363,8 @@ def _of_another_label(manifest, members):
         (_with_attribute("booster_params", {"dict": [["n_wings", 2]]}), "n_wings"),
         (_with_attribute("n_jobs", "many"), "n_jobs"),
         (_with_attribute("max_depth", {"float": "nan"}), "max_depth"),
+        (_with_labels_per_round(10**8), "rule_ does not fit"),
+        (_without_attribute("sparse_X_"), "sparse_X_ does not fit"),
         (_without_attribute("boosters_"), "lacks its boosters_"),
         (_without_attribute("n_estimators"), "lacks its n_estimators"),
         (_of_another_label, "number of outputs does not fit"),
@@ -403,6 +413,55 @@ def test_a_bomb_takes_no_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 2**22
     finally:
         tracemalloc.stop()
+
+
+def test_a_limit_of_bytes(saved):
+    size = len(saved.read_bytes())
+    unpacked = sum(map(len, _members(saved.read_bytes()).values()))
+    assert unpacked > size
+    load_model(saved, max_bytes=unpacked)
+    load_model(saved, max_bytes=np.int64(unpacked))
+    with pytest.raises(ModelFileError, match=f"have {unpacked} bytes, more than max_bytes={size}"):
+        load_model(saved, max_bytes=size)
+    with pytest.raises(ModelFileError, match=f"has more than max_bytes={size - 1} bytes"):
+        load_model(saved, max_bytes=size - 1)
+    for wrong in (0, -1, 1.5, "1"):
+        with pytest.raises(ValueError, match=f"max_bytes={wrong!r} is no positive whole number"):
+            load_model(saved, max_bytes=wrong)
+
+
+def _ubj_of_brackets(manifest, members):
+    members["boosters/0000.ubj"] = b"{L" + (1).to_bytes(8) + b"a" + b"[" * 10**6
+
+
+def _json_of_brackets(manifest, members):
+    members["boosters/0000.ubj"] = b'{"a":' + b"[" * 100_000
+
+
+def _empty(manifest, members):
+    members["boosters/0000.ubj"] = b""
+
+
+def _child_outside(manifest, members):
+    booster = xgb.Booster(model_file=bytearray(members["boosters/0000.ubj"]))
+    model = json.loads(booster.save_raw("json"))
+    model["learner"]["gradient_booster"]["model"]["trees"][0]["left_children"][0] = 10**8
+    members["boosters/0000.ubj"] = json.dumps(model).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_ubj_of_brackets, "a list without its length"),
+        (_json_of_brackets, "more than 32 brackets"),
+        (_empty, "it is empty"),
+        (_child_outside, r"tree 0: left_children\[0\] is 100000000"),
+    ],
+)
+def test_a_booster_is_checked_before_xgboost_reads_it(saved, change, message):
+    _rewrite(saved, change)
+    with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*no booster: .*{message}"):
+        load_model(saved)
 
 
 def test_an_array_that_is_not_there_takes_no_memory(saved):

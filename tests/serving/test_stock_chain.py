@@ -9,13 +9,12 @@ import json
 
 import numpy as np
 import pytest
-import xgboost as xgb
 from scipy import sparse
 
 from xdcc.chain.cumulation import cumulated_proba, labels_from_proba, standard_proba
 from xdcc.chain.loop import ChainRun, run_chain
 from xdcc.chain.propagation import PropagationRule
-from xdcc.serving import StockChain
+from xdcc.serving import StockChain, stock_chain
 from xdcc.serving.stock_chain import FORMAT_VERSION, logistic
 
 N_ROWS, N_LABELS, N_ROUNDS = 300, 7, 3
@@ -74,7 +73,7 @@ def test_same_steps(rule, end_label, n_folds, make_X, tmp_path, monkeypatch):
     for name in files:
         (tmp_path / name).touch()
     empty = hashlib.sha256().hexdigest()
-    monkeypatch.setattr(xgb, "Booster", lambda model_file: files[model_file.name])
+    monkeypatch.setattr(stock_chain, "_booster", lambda path, *_: files[path.name])
     for prediction, cumulation, expected in (
         ("standard", "equation9", standard_proba(last.P)),
         ("cumulated", "equation9", cumulated_proba(last.running, last.P, "equation9")),

@@ -84,12 +84,14 @@ def build_wheel(
     metadata = metadata_directory and os.path.abspath(metadata_directory)
     settings = dict(config_settings or {})
     with _staged() as source:
-        entry = None if _mentioned((PREBUILT, SYSTEM), settings) else _choose_library(settings)
+        folder_to_keep = (
+            None if _mentioned((PREBUILT, SYSTEM), settings) else _choose_library(settings)
+        )
         name = _delegate(upstream.build_wheel, source, folder, settings, metadata)
-        if entry:
+        if folder_to_keep:
             with zipfile.ZipFile(Path(folder, name)) as wheel:
-                library = wheel.extract(f"xgboost/lib/{entry.name}", source)
-            cache.keep(Path(library), entry)
+                library = wheel.extract(f"xgboost/lib/{cache.LIBRARY}", source)
+            cache.keep_library(Path(library), folder_to_keep)
     return name
 
 
@@ -132,16 +134,16 @@ def _why_it_failed(source: Path) -> str:
 def _choose_library(settings: dict[str, str | list[str]]) -> Path | None:
     """Point `settings` to the cached library if there is one, else prepare for compiling.
 
-    Returns the cache entry that the library should be kept as once it is compiled, if any.
+    Returns the folder where the library should be kept once it is compiled, if any.
     """
     identities = _fix_toolchain(settings)
-    entry = cache.library(_key(settings, identities), os.environ) if identities else None
-    if entry and entry.is_file():
-        print(f"xdcc: reusing the compiled library {entry}", file=sys.stderr)
-        settings[f"cmake.define.{PREBUILT}"] = entry.parent.as_posix()
+    folder = cache.libraries(_key(settings, identities), os.environ) if identities else None
+    if folder and (library := cache.whole_library(folder)):
+        print(f"xdcc: reusing the compiled library {library}", file=sys.stderr)
+        settings[f"cmake.define.{PREBUILT}"] = library.parent.as_posix()
         return None
     print("xdcc: compiling XGBoost; this takes several minutes", file=sys.stderr, flush=True)
-    return entry
+    return folder
 
 
 def _fix_toolchain(settings: Settings) -> list[str]:

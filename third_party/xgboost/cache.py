@@ -1,12 +1,14 @@
 """Keeps downloads and compiled libraries in the user's cache directory.
 
     <user cache>/xdcc/downloads/<sdist>
-    <user cache>/xdcc/libraries/<key>/libxgboost.so
+    <user cache>/xdcc/libraries/<key>/<SHA-256 of the library>/libxgboost.so
 
 The key is a hash of everything that the library depends on, so an entry never goes stale, and the
-directory may be deleted at any time. Entries are written to a temporary file and renamed: two
-builds at once, or one that is interrupted, cannot leave half an entry. ``XDCC_BUILD_CACHE=0`` turns
-reading and writing off.
+directory may be deleted at any time. What was built is known by its digest, and is used only if it
+still has it: a disk that forgot a bit, or a hand that edited the file, costs a build and a line.
+(Who can write here can write a digest, too: the folder is the user's own.) Entries are written to a
+temporary file and renamed: two builds at once, or one that is interrupted, cannot leave half an
+entry. ``XDCC_BUILD_CACHE=0`` turns reading and writing off.
 """
 
 import hashlib
@@ -57,10 +59,32 @@ def download(name: str, environ: Mapping[str, str]) -> Path | None:
     return folder and folder / "downloads" / name
 
 
-def library(key: str, environ: Mapping[str, str]) -> Path | None:
-    """Return where the library with this key is kept, or None if the cache is off."""
+def libraries(key: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the folder where libraries with this key are kept, or None if the cache is off."""
     folder = _folder(environ)
-    return folder and folder / "libraries" / key / LIBRARY
+    return folder and folder / "libraries" / key
+
+
+def whole_library(folder: Path) -> Path | None:
+    """Return the library in a folder of :func:`libraries`, or None if there is none.
+
+    One that is not what was built is removed, and this prints that it was.
+    """
+    for entry in sorted(folder.glob(f"*/{LIBRARY}")):
+        try:
+            if _digest(entry) == entry.parent.name:
+                return entry
+            entry.unlink()
+        except OSError as error:
+            print(f"xdcc: {entry} is left out ({error})", file=sys.stderr)
+        else:
+            print(f"xdcc: {entry} was damaged; it is built anew", file=sys.stderr)
+    return None
+
+
+def keep_library(source: Path, folder: Path) -> None:
+    """Copy a library into a folder of :func:`libraries`, as :func:`keep` does."""
+    keep(source, folder / _digest(source) / LIBRARY)
 
 
 def keep(source: Path, entry: Path) -> None:

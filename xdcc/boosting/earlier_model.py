@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
+from xdcc.base.booster_file import read_booster
+
 if TYPE_CHECKING:
     from xdcc.boosting.classifier import MultiLabelXGBClassifier
 
@@ -37,11 +39,10 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
         booster = xgb_model
     elif isinstance(xgb_model, str | os.PathLike):
         try:
-            booster = xgb.Booster(model_file=xgb_model)
-        except ValueError as error:  # XGBoostError is one
-            what = str(error).partition("\n")[0]
+            booster = read_booster(xgb_model)
+        except (OSError, ValueError) as error:
             raise ValueError(
-                f"xgb_model={str(xgb_model)!r} is no booster's file: {what}"
+                f"xgb_model={str(xgb_model)!r} is no booster's file: {error}"
             ) from error
     else:
         raise TypeError(

@@ -391,7 +391,9 @@ int, default="maxGain"
         return ChainPlan(
             n_rounds=self._limited_rounds(self.n_labels_),
             n_estimators=self.n_estimators,
-            rule=PropagationRule(self.candidates, self.order, int(self.labels_per_round)),
+            rule=PropagationRule(
+                self.candidates, self.order, min(int(self.labels_per_round), self.n_labels_)
+            ),
             separate_and_conquer=self.separate_and_conquer,
             end_label=self._has_end_label(),
             folds=folds,

@@ -1,6 +1,7 @@
 """Serving: model files, and exports that need neither xdcc nor its XGBoost."""
 
-from xdcc.serving.model_file import ModelFileError, load_model, save_model
+from xdcc.base.booster_file import ModelFileError, check_booster
+from xdcc.serving.model_file import load_model, save_model
 from xdcc.serving.stock_booster import stock_booster
 from xdcc.serving.stock_chain import StockChain
 from xdcc.serving.stock_export import to_stock
@@ -9,6 +10,7 @@ from xdcc.serving.treelite_model import to_treelite
 __all__ = [
     "ModelFileError",
     "StockChain",
+    "check_booster",
     "load_model",
     "save_model",
     "stock_booster",

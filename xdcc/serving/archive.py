@@ -47,6 +47,8 @@ class Archive:
     ----------
     content : bytes
         The archive.
+    max_bytes : int, optional
+        How large its members may be all together, if that is less.
 
     Attributes
     ----------
@@ -62,7 +64,7 @@ class Archive:
         If it is no archive.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, max_bytes: int | None = None) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         entries = self._archive.infolist()
         self.names = {entry.filename for entry in entries}
@@ -78,6 +80,8 @@ class Archive:
                 f"its members have {total} bytes, more than {MOST_EXPANSION} times its own "
                 f"{len(content)}"
             )
+        if max_bytes is not None and total > max_bytes:
+            raise ValueError(f"its members have {total} bytes, more than max_bytes={max_bytes}")
 
     def size(self, name: str) -> int:
         """Tell the size of a member in bytes, a KeyError if there is none."""

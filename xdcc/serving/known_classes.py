@@ -235,6 +235,7 @@ def _check_common(model: MultiLabelEstimator) -> None:
         require(0 <= position < n_features, "categories_")
         check_categories(categories, "categories_")
     model._check_params()
+    require(model._sparse_zeros() is None or hasattr(model, "sparse_X_"), "sparse_X_")
     if isinstance(model, BoosterEstimator):
         model._native_booster_params()
 
@@ -253,7 +254,8 @@ def _check_booster(model: MultiLabelXGBClassifier) -> None:
 def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
     n_outputs = model.n_labels_ + model.end_label_
     require(model.n_rounds_ == len(model.boosters_) > 0, "n_rounds_")
-    require(model.rule_.labels_per_round > 0, "rule_")
+    # Predicting takes memory for each of them.
+    require(0 < model.rule_.labels_per_round <= model.n_labels_, "rule_")
     for boosters in model.boosters_:
         require(len(boosters) > 0, "boosters_")
         check_boosters(boosters, model.n_features_in_ + n_outputs, n_outputs)

@@ -8,12 +8,14 @@ read. The digest tells accidents; it is no signature, and proves nothing about w
 
 Nothing in a file is executed, and only objects of a closed table of classes are made
 (``known_classes.py``). A file with a right digest that holds something else is refused too: every
-size is compared with the file's before memory is taken, every index of a tree with the tree. The
-boosters are read by XGBoost, which trusts them. The same model gives the same bytes.
+size is compared with the file's before memory is taken, every index of a tree with the tree, and
+boosters are checked before XGBoost reads them (``xdcc/base/booster_file.py``). The same model gives
+the same bytes.
 """
 
 import hashlib
 import json
+import numbers
 import os
 import uuid
 import zipfile
@@ -25,6 +27,7 @@ from typing import Any
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
+from xdcc.base.booster_file import ModelFileError, read_booster
 from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import plugin_version, require_plugin
@@ -32,6 +35,7 @@ from xdcc.serving.archive import Archive, pack
 from xdcc.serving.array_file import from_npy, to_npy
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import MODELS
+from xdcc.serving.whole_file import write_synced
 
 FORMAT_VERSION = 2
 """Version of the file format: raised when an older :func:`load_model` would misread a file."""
@@ -49,10 +53,6 @@ _BROKEN = (
 
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
-
-
-class ModelFileError(ValueError):
-    """A model file cannot be written or read: the message says which, and why."""
 
 
 def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None:
@@ -102,10 +102,7 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
         try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            write_synced(temporary, content)
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -113,13 +110,16 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
         raise ModelFileError(f"{target} cannot be written: {error}") from error
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any:
     """Read a trained estimator from a file of :func:`save_model`.
 
     Parameters
     ----------
     path : path-like
         The file.
+    max_bytes : int, optional
+        The most bytes that the file may have, packed and unpacked; more are not read. Without it,
+        there is no limit but that a file unpacks to 100 times its size at most.
 
     Returns
     -------
@@ -131,7 +131,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ModelFileError
         If there is no such file, it is no model file, is truncated or altered, has another
-        format, or holds something that the installed versions cannot read.
+        format, holds something that the installed versions cannot read, or is too large.
+    ValueError
+        If `max_bytes` is no positive whole number.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
@@ -142,13 +144,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> _ = Path("model.xdcc").write_bytes(b"something else")
     >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.serving.model_file.ModelFileError: ...
+    xdcc.base.booster_file.ModelFileError: ...
     """
-    content = _checked_content(Path(path))
+    if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
+        raise ValueError(f"max_bytes={max_bytes!r} is no positive whole number.")
+    content = _checked_content(Path(path), max_bytes)
     require_plugin("load_model")
     written_by = "unknown versions"
     try:
-        archive = Archive(content)
+        archive = Archive(content, max_bytes)
         manifest = _manifest(archive)
         written_by = _listed(manifest["versions"])
         _check_format(manifest["format_version"], str(path), written_by)
@@ -195,11 +199,14 @@ def _archive(model: MultiLabelEstimator) -> bytes:
     return content + _digest(content)
 
 
-def _checked_content(path: Path) -> bytes:
+def _checked_content(path: Path, max_bytes: int | None) -> bytes:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read() if max_bytes is None else file.read(max_bytes + 1)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error}") from error
+    if max_bytes is not None and len(content) > max_bytes:
+        raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     body, digest = content[:-_DIGEST_LENGTH], content[-_DIGEST_LENGTH:]
     if not body.startswith(b"PK"):
         raise ModelFileError(f"{path} is no model file: it does not begin as a zip archive does.")
@@ -261,9 +268,10 @@ def _n_threads(booster: xgb.Booster) -> int:
 
 
 def _booster(content: bytes, n_threads: int) -> xgb.Booster:
-    booster = xgb.Booster({"nthread": min(max(n_threads, 0), Threads.most)})
-    booster.load_model(bytearray(content))
-    return booster
+    try:
+        return read_booster(content, {"nthread": min(max(n_threads, 0), Threads.most)})
+    except ModelFileError as error:
+        raise ValueError(str(error)) from error  # load_model says which file, and who wrote it
 
 
 def _names(form: str, number: Any, archive: Archive) -> list[str]:

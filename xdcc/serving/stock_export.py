@@ -7,6 +7,7 @@ exported as a chain of one round without label features, whose cumulated predict
 booster predicts.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import stock_chain
 from xdcc.serving.stock_booster import stock_booster
+from xdcc.serving.whole_file import write_synced
 
 
 def to_stock(
@@ -58,8 +60,9 @@ def to_stock(
         If a chain's `prediction` or `cumulation` was set to something unknown after `fit`.
     FileExistsError
         If there is something at `directory`.
-    FileNotFoundError
-        If the directory above does not exist.
+    OSError
+        If it cannot be written, for example because the disk is full, or because the directory
+        above does not exist.
 
     Examples
     --------
@@ -85,8 +88,8 @@ def to_stock(
             for round_, boosters in enumerate(rounds)
         ]
         text = json.dumps(settings, allow_nan=False, indent=1, ensure_ascii=False)
-        (temporary / "chain.json").write_text(text + "\n", "utf-8")
-        shutil.copyfile(stock_chain.__file__, temporary / "stock_chain.py")
+        write_synced(temporary / "chain.json", f"{text}\n".encode())
+        write_synced(temporary / "stock_chain.py", Path(stock_chain.__file__).read_bytes())
         os.rename(temporary, target)
     except BaseException:
         shutil.rmtree(temporary)
@@ -95,8 +98,9 @@ def to_stock(
 
 def _save_stock(booster: xgb.Booster, path: Path) -> str:
     """Save a booster for the stock library; return the file's SHA-256."""
-    stock_booster(booster).save_model(path)
-    return stock_chain.sha256(path)
+    content = bytes(stock_booster(booster).save_raw("ubj"))
+    write_synced(path, content)
+    return hashlib.sha256(content).hexdigest()
 
 
 def _described(

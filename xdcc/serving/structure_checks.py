@@ -6,6 +6,7 @@ attributes have been checked before (``value_types.py``). Every check raises a V
 what does not fit.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -227,10 +228,8 @@ def check_boosters(boosters: Sequence[Any], n_features: int, n_outputs: int) -> 
     """Check what boosters take and give."""
     for booster in boosters:
         require(booster.num_features() == n_features, "a booster's number of features")
-        require(_n_outputs(booster) == n_outputs, "a booster's number of outputs")
-
-
-def _n_outputs(booster: Any) -> int:
-    # Nothing tells but a prediction, of which one row is enough.
-    row = np.full((1, booster.num_features()), np.nan, dtype=np.float32)
-    return int(booster.inplace_predict(row, validate_features=False, strict_shape=True).shape[1])
+        learner = json.loads(booster.save_config())["learner"]
+        # The only objectives that predict something else than a number for each output.
+        gives_classes = learner["objective"]["name"].startswith("multi:")
+        found = {int(learner["learner_model_param"][name]) for name in ("num_target", "num_class")}
+        require(max(found) == n_outputs and not gives_classes, "a booster's number of outputs")
