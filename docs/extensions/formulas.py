@@ -1,17 +1,28 @@
 """Formulas as MathML, which browsers show by themselves: no script, and nothing from a network."""
 
 from docutils import nodes
+from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def _formula(node, as_block=False):
+    try:
+        return tex2mathml(node.astext(), as_block=as_block)
+    except MathError as error:
+        logger.warning("formula %s: %s", node.astext(), error, location=node)
+        return ""
 
 
 def _inline(translator, node):
-    translator.body.append(tex2mathml(node.astext()))
+    translator.body.append(_formula(node))
     raise nodes.SkipNode
 
 
 def _block(translator, node):
-    formula = tex2mathml(node.astext(), as_block=True)
-    translator.body.append(f'<div class="formula">{formula}</div>\n')
+    translator.body.append(f'<div class="formula">{_formula(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 

@@ -66,6 +66,8 @@ def link_on_site(text, target, source, page):
     for name, shown in PAGES.items():
         if file == REPOSITORY / shown:
             return f"[{text}](/made/{name}.md{anchor})"
+    if file.parent == DOCS / "gallery":
+        return f"[{text}](/made/gallery/{file.stem}.rst)"
     if file.is_dir():
         return text
     return f"[{text}]({os.path.relpath(file, page.parent)}{anchor})"
