@@ -1,44 +1,46 @@
 """Files of the repository that are pages of the site as well, and the links between the two.
 
 Pages are written so that their links work where the repository is read. What leads out of `docs`
-to one of `PAGES` leads to its page here.
+to a file that is a page of the site leads to that page.
 """
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
 REPOSITORY = DOCS.parent
 
 PAGES = {
-    "changelog": "CHANGELOG.md",
-    "contributing": "CONTRIBUTING.md",
-    "reports/experiments": "experiments/REPORT.md",
-    "reports/speed": "experiments/benchmarks/RESULTS.md",
-    "reports/quality": "experiments/benchmarks/QUALITY.md",
-    "reports/auto_sketch": "experiments/benchmarks/AUTO_SKETCH.md",
-    "reports/authors": "experiments/benchmarks/AUTHORS.md",
-    "reports/chain_variants": "experiments/benchmarks/CHAIN_VARIANTS.md",
-    "reports/chain_stopping": "experiments/benchmarks/CHAIN_STOPPING.md",
-    "reports/rdt": "experiments/benchmarks/RDT.md",
-    "reports/boomer": "experiments/benchmarks/BOOMER.md",
-    "reports/lacovac": "experiments/benchmarks/LACOVAC.md",
-    "reports/ctbn": "experiments/benchmarks/CTBN.md",
-    "patches": "third_party/xgboost/README.md",
+    "CHANGELOG.md": "changelog",
+    "CONTRIBUTING.md": "contributing",
+    "third_party/xgboost/README.md": "patches",
 }
-"""Page below `docs/made`: what it shows."""
-
-TITLES = {"reports/experiments": "Report of the experiments"}
-"""Titles of pages that consist of several chapters."""
+"""File of the repository: its page below `docs/made`."""
 
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
 
-def _text_of(file):
-    """Read a page's parts, those between fences of code and the fences, in turns."""
-    return _FENCE.split(file)
+@cache
+def pages():
+    """Find the files that have a page: the file, and the name of the page.
+
+    Reports of the experiments are written in capitals; wherever they are, each has a page.
+    """
+    found = [(REPOSITORY / file, page) for file, page in PAGES.items()]
+    experiments = REPOSITORY / "experiments"
+    for file in sorted(experiments.rglob("*.md")):
+        name = file.relative_to(experiments).with_suffix("")
+        if file.stem.isupper() and "reports" not in name.parts:
+            found.append((file, f"experiments/{name.as_posix()}"))
+    return found
+
+
+def _parts(content):
+    """Cut a page into what is between fences of code and the fences, in turns."""
+    return _FENCE.split(content)
 
 
 def link_on_site(text, target, source, page):
@@ -63,8 +65,8 @@ def link_on_site(text, target, source, page):
         return f"[{text}]({target})"
     file = (source.parent / path).resolve()
     anchor = f"#{anchor}" if anchor else ""
-    for name, shown in PAGES.items():
-        if file == REPOSITORY / shown:
+    for shown, name in pages():
+        if file == shown:
             return f"[{text}](/made/{name}.md{anchor})"
     if file.parent == DOCS / "gallery":
         return f"[{text}](/made/gallery/{file.stem}.rst)"
@@ -74,7 +76,7 @@ def link_on_site(text, target, source, page):
 
 
 def _with_links_of_site(content, source, page):
-    parts = _text_of(content)
+    parts = _parts(content)
     parts[::2] = [
         _LINK.sub(lambda link: link_on_site(link[1], link[2], source, page), part)
         for part in parts[::2]
@@ -82,19 +84,20 @@ def _with_links_of_site(content, source, page):
     return "".join(parts)
 
 
-def _with_one_title(content, title):
-    """Put all chapters below one title."""
-    parts = _text_of(content)
+def _with_one_title(content, source):
+    """Put the chapters of a report, if there are several, below a title."""
+    parts = _parts(content)
+    if sum(len(re.findall(r"^# ", part, re.MULTILINE)) for part in parts[::2]) == 1:
+        return content
     parts[::2] = [re.sub(r"^#", "##", part, flags=re.MULTILINE) for part in parts[::2]]
-    return f"# {title}\n\n" + "".join(parts)
+    return f"# Report: {source.parent.name}\n\n" + "".join(parts)
 
 
 def _write_pages(app):
-    for name, shown in PAGES.items():
-        page, source = DOCS / "made" / f"{name}.md", REPOSITORY / shown
+    for source, name in pages():
+        page = DOCS / "made" / f"{name}.md"
         content = _with_links_of_site(source.read_text("utf-8"), source, page)
-        if name in TITLES:
-            content = _with_one_title(content, TITLES[name])
+        content = _with_one_title(content, source)
         page.parent.mkdir(parents=True, exist_ok=True)
         if not page.exists() or page.read_text("utf-8") != content:
             page.write_text(content, "utf-8")

@@ -4,8 +4,8 @@ Time to quality, against LightGBM
 
 How long does it take until held-out rows are predicted well? One booster for all labels, exact and
 with splits on a random direction, and a LightGBM model per label, all with the same depth and
-learning rate, on one thread. The benchmark on real data is in the :doc:`results
-</made/reports/quality>`; this one is made in seconds.
+learning rate, on one thread. The benchmark on more data is among the
+:doc:`results </results/index>`; this one is made in seconds.
 """
 
 from time import process_time
