@@ -126,7 +126,7 @@ def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None
 def example_f1(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of 2 |true and predicted| / (|true| + |predicted|).
+    """Mean over the samples of ``2 |true and predicted| / (|true| + |predicted|)``.
 
     ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample that has
     no label and for which none is predicted. Other parameters and errors as in `hamming_loss`.
@@ -142,7 +142,7 @@ def example_f1(
 def example_precision(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of |true and predicted| / |predicted|.
+    """Mean over the samples of ``|true and predicted| / |predicted|``.
 
     ``zero_division`` (default 1, as in `example_f1`) is the precision of a sample for which no
     label is predicted, whether it has one or not. Other parameters and errors as in
@@ -159,7 +159,7 @@ def example_precision(
 def example_recall(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of |true and predicted| / |true|.
+    """Mean over the samples of ``|true and predicted| / |true|``.
 
     ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample that has no label,
     whatever is predicted. Other parameters and errors as in `hamming_loss`.
@@ -175,7 +175,7 @@ def example_recall(
 def jaccard(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of |true and predicted| / |true or predicted|.
+    """Mean over the samples of ``|true and predicted| / |true or predicted|``.
 
     Older papers call it "multi-label accuracy". ``zero_division`` (default 1, as in the papers)
     is the value of a sample that has no label and for which none is predicted. Other parameters

@@ -26,7 +26,7 @@ def test_a_small_data_set(run_script):
 def test_the_table_of_the_page():
     with KEPT.open() as kept:
         lines = {(line["data"], line["measure"]): line for line in csv.DictReader(kept)}
-    text = (ROOT / "docs" / "decision_rules.md").read_text()
+    text = (ROOT / "docs" / "guide" / "decision_rules.md").read_text()
 
     def number(value):
         return f"{float(value):.3f}".removeprefix("0")
@@ -60,7 +60,7 @@ def test_the_cost_on_a_small_data_set(run_script):
 def test_the_table_of_costs():
     with (KEPT.parent / "costs.csv").open() as kept:
         head, *lines = zip(*csv.reader(kept), strict=True)
-    text = (ROOT / "docs" / "decision_rules.md").read_text()
+    text = (ROOT / "docs" / "guide" / "decision_rules.md").read_text()
     assert f"| {' | '.join(['CPU s', *head[1:]])} |" in text
     names = ("told subset accuracy", "told example-based F1", "out-of-fold chain")
     for name, (_, *cells) in zip(names, lines, strict=True):

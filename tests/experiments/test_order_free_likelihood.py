@@ -48,7 +48,7 @@ def test_the_table_of_the_page():
         f"{line['others_before']} → {line['others_after']} | {line['seconds']} |"
         for line in lines
     ]
-    text = (ROOT / "docs" / "chains.md").read_text()
+    text = (ROOT / "docs" / "guide" / "order_free.md").read_text()
     assert rows == re.findall(r"^\| .*→.*\|$", text, re.M)
 
 

@@ -69,11 +69,11 @@ class SizedMarginals(NamedTuple):
     Attributes
     ----------
     joint : float array of shape (n_samples, n_labels, n_sizes)
-        P(y_j = 1, |y| = s).
+        ``P(y_j = 1, |y| = s)``.
     sizes : int array of shape (n_sizes,)
         The sizes s, each at least 1 and at most n_labels.
     empty : float array of shape (n_samples,)
-        P(|y| = 0).
+        ``P(|y| = 0)``.
 
     Examples
     --------

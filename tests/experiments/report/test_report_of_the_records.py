@@ -1,4 +1,4 @@
-"""The reports, `docs/results.md` and the README say what the kept records and the speed benchmark's
+"""The reports, `docs/results/index.md` and the README say what the kept records and the speed benchmark's
 `RESULTS.md` say.
 """
 
@@ -65,7 +65,9 @@ def test_report_is_made_from_the_records(report):
 
 
 def test_the_results_page_shows_numbers_of_the_report(report):
-    shown = table_after((REPOSITORY / "docs" / "results.md").read_text(), "XDCC's Table 3")
+    shown = table_after(
+        (REPOSITORY / "docs" / "results" / "index.md").read_text(), "XDCC's Table 3"
+    )
     xdcc = report["papers/xdcc-2020/REPORT.md"]
     made = table_after(xdcc, "## Table 3: average ranks\n\nPublished ranks are over ten")
     columns = {
@@ -79,12 +81,15 @@ def test_the_results_page_shows_numbers_of_the_report(report):
         assert cells == {name: made[line][title] for name, title in columns.items()}, line
 
 
-def test_the_readme_shows_means_of_the_records():
+@pytest.mark.parametrize(
+    ("page", "n_lines"), [("README.md", 10), ("docs/start/which_method.md", 14)]
+)
+def test_a_page_shows_means_of_the_records(page, n_lines):
     """Over the data sets that all methods but CatBoost have results of, as in its figure."""
-    text = (REPOSITORY / "README.md").read_text()
+    text = (REPOSITORY / page).read_text()
     shown = table_after(text, "Means over 13 benchmark data sets")
     _, results = load_finished("all-methods", open_store())
-    assert len(shown) == 10
+    assert len(shown) == n_lines
     for column, (measure, average, form) in {
         "example-based F1": ("example_f1", mean, ".3f"),
         "subset accuracy": ("subset_accuracy", mean, ".3f"),
@@ -112,7 +117,7 @@ def numbers(cells):
 
 
 def test_the_results_page_shows_numbers_of_the_speed_benchmark():
-    text = (REPOSITORY / "docs" / "results.md").read_text()
+    text = (REPOSITORY / "docs" / "results" / "index.md").read_text()
     shown = table_after(text, "## Is it fast?")
     made = speed_table()
     assert shown.keys() == made.keys()
@@ -136,7 +141,9 @@ def test_the_readme_shows_means_of_the_speed_benchmark():
 
 
 def test_the_page_of_decision_rules_shows_the_league(report):
-    shown = table_after((REPOSITORY / "docs" / "decision_rules.md").read_text(), "## The league")
+    shown = table_after(
+        (REPOSITORY / "docs" / "guide" / "decision_rules.md").read_text(), "## The league"
+    )
     made, league = {}, report["studies/league/REPORT.md"]
     for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
         title = measure[0].upper() + measure[1:]
@@ -156,7 +163,7 @@ def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
         ranked = ranks(scores.drop(index=seen), higher_is_better=True).mean()
         assert ranked.idxmin() == ranked.index[0]
         found.append(f"{ranked.iloc[0]:.2f}")
-    text = (REPOSITORY / "docs" / "decision_rules.md").read_text()
+    text = (REPOSITORY / "docs" / "guide" / "decision_rules.md").read_text()
     assert f"({', '.join(found)} on eight)" in text
 
 
@@ -169,5 +176,5 @@ def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
         if measure != "log_loss"
         for (dataset, line), value in published_scores(config, section.published, measure).items()
     ]
-    text = (REPOSITORY / "docs" / "results.md").read_text()
+    text = (REPOSITORY / "docs" / "results" / "index.md").read_text()
     assert f"| {sum(near)} of {len(near)} within .04 | [report]" in text

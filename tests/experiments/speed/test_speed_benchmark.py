@@ -822,7 +822,7 @@ def test_what_other_pages_say_of_the_time_to_quality():
     most = max(ratios["sketched"], key=float)
     assert f"[{mean['sketched']} times as long]" in readme
     assert f"({least['sketched']} to {most} times)" in readme
-    results = " ".join((ROOT / "docs" / "results.md").read_text().split())
+    results = " ".join((ROOT / "docs" / "results" / "index.md").read_text().split())
     assert f'are {mean["sketched"]} times as fast, `"auto"` {mean["auto"]} times' in results
     assert f"with {least['sketched']} and {least['auto']}" in results
 

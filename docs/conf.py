@@ -1,0 +1,83 @@
+"""The documentation site: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
+
+It is built offline, from the installed package. What the build makes of other files, pages of the
+API, of the gallery and of the repository's reports, stands in ``docs/made`` and is not kept.
+"""
+
+import os
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # data are small, and the gallery's times comparable
+
+project = "xdcc"
+author = "the authors of xdcc"
+version = release = version_of("xdcc")
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "every_image_has_a_text",
+    "every_name_has_a_page",
+    "formulas",
+    "own_members",
+    "repository_pages",
+]
+exclude_patterns = ["_build", "extensions", "gallery", "made/gallery/*.ipynb"]
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+html_math_renderer = "mathml"
+
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autosummary_context = {
+    "constants": {
+        "xdcc.baselines": ["ORDERS", "Order"],
+        "xdcc.boosting": ["BOOSTER_PARAMS", "SPLIT_METHODS", "SPLIT_METHOD_NUMBERS"],
+    }
+}
+autodoc_typehints = "none"  # the docstrings say what is expected, in words
+numpydoc_show_class_members = False  # each is documented below its class
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "made/gallery",
+    "filename_pattern": "/",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "made/backreferences",
+    "doc_module": ("xdcc",),
+    "image_scrapers": ("figures.scraper",),
+    "reset_modules": ("figures.reset_style",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "xdcc"
+html_static_path = ["_static"]
+html_css_files = ["xdcc.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "xdcc"},
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "article_footer_items": [],
+}
+html_context = {"default_mode": "light"}
+copyright = "the authors of xdcc, Apache-2.0"
