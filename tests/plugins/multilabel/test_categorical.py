@@ -297,12 +297,13 @@ def test_same_tree_as_stock_under_every_parameter(params):
     assert_same_up_to_ties(tree, expected, X, G, H, **known)
 
 
+@pytest.mark.parametrize("orders", ["()", "(0,1,0,-1)"])
 @pytest.mark.parametrize("min_child_weight", [0, 3])
 @pytest.mark.parametrize("n_labels", [1, 5])
-def test_same_boosters_as_stock(n_labels, min_child_weight):
+def test_same_boosters_as_stock(n_labels, min_child_weight, orders):
     X, types = make_features(LAYOUTS["with numbers"], n_rows=600)
     matrix = matrix_of(X, types, make_labels(X, n_labels))
-    params = {"min_child_weight": min_child_weight, "max_depth": 4}
+    params = {"min_child_weight": min_child_weight, "max_depth": 4, "monotone_constraints": orders}
     ours = xgb.train(OURS | params | {"min_child_weight_scope": "mean"}, matrix, 6)
     stock = xgb.train(STOCK | params, matrix, 6)
     assert any(node.right_categories for tree in read_trees(ours) for node in tree)

@@ -480,7 +480,8 @@ class ClusterEvaluator {
           ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
     }
     bool const has_many = request.stats->n_active >= ClusterUnits::kFewRows;
-    bool const may_pack = has_many && param_.reg.lambda > 0.0 && !param_.sorts_categories;
+    bool const may_pack =
+        has_many && param_.reg.lambda > 0.0 && !param_.sorts_categories && !param_.is_monotone;
     ClusterUnits const units{sizes, may_pack};
     auto const n_integers = (units.is_packed ? 1 : 2) * gradients.NumLabels() * global_rows.size();
     auto memory = cluster_memory_.Take(n_integers);

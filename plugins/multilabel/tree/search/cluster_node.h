@@ -38,9 +38,14 @@ struct ClusterParam {
   std::uint32_t max_cat_threshold{0};
   /** @brief Whether categories are sorted: coarse integers often leave open how. */
   bool sorts_categories{false};
+  /** @brief Whether weights have bounds. */
+  bool is_monotone{false};
 
   /** @brief What scans must look out for. */
   [[nodiscard]] ScanRule Rule() const {
+    if (is_monotone) {
+      return ScanRule::kBounded;
+    }
     bool const steps = reg.max_delta_step != 0.0;
     if (reg.lambda == 0.0 || reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && IsSoft())) {
       return steps || reg.lambda == 0.0 ? ScanRule::kClipped : ScanRule::kCounted;
@@ -58,7 +63,7 @@ struct ClusterParam {
   /** @brief Whether labels may not count. */
   [[nodiscard]] bool HasBits() const {
     auto const rule = this->Rule();
-    return rule == ScanRule::kCounted || rule == ScanRule::kClipped;
+    return rule == ScanRule::kCounted || rule == ScanRule::kClipped || rule == ScanRule::kBounded;
   }
 
  private:
@@ -121,6 +126,12 @@ struct ClusterReach {
   /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
   float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
 };
+/** @brief Monotone constraints: bounds of weights, and how far sums are off. By padded label. */
+struct ClusterBounds {
+  AlignedArray<float> lower, upper, grad_error, hess_error;
+  /** @brief How far anything is off, relative to its size. */
+  float relative{0.0f};
+};
 /** @brief A node of a cluster. */
 struct ClusterNode {
   std::shared_ptr<Cluster> cluster;
@@ -133,6 +144,7 @@ struct ClusterNode {
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
   ClusterReach reach;
+  ClusterBounds bounds;
   ScoreError error;
 };
 
@@ -215,6 +227,28 @@ inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats 
     reach.hess = static_cast<float>(hess);
     reach.least_hess = static_cast<float>(least - error);
     reach.enough_hess = static_cast<float>(least + error);
+  }
+}
+
+/** @brief Lay out the bounds of weights as scans read them. */
+inline void SetBounds(NodeStats const& stats, ClusterNode* node) {
+  auto const& rows = node->cluster->rows;
+  auto& bounds = node->bounds;
+  for (auto* values : {&bounds.lower, &bounds.upper, &bounds.grad_error, &bounds.hess_error}) {
+    values->Assign(rows.PaddedLabels(), 0.0f);
+  }
+  auto const n_rows = static_cast<float>(node->n_rows);
+  auto const n_units = 4.0f * std::sqrt(n_rows) + 2.0f;  // rows are rounded up and down at random
+  bounds.relative = 2e-6f + std::ldexp(n_rows, -29);     // or all alike
+  for (auto const& chunk : rows.Chunks()) {
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const j = rows.Labels()[chunk.begin + k];
+      auto const at = chunk.padded_begin + k;
+      bounds.lower.Data()[at] = stats.bounds.lower[j];
+      bounds.upper.Data()[at] = stats.bounds.upper[j];
+      bounds.grad_error.Data()[at] = n_units * rows.GradScale()[at];
+      bounds.hess_error.Data()[at] = n_units * rows.HessScale()[at];
+    }
   }
 }
 
@@ -303,6 +337,12 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   auto const rule = param.Rule();
   if (param.HasReach()) {
     SetReach(param, n_labels, stats, node);
+  }
+  if (rule == ScanRule::kBounded) {
+    SetBounds(stats, node);
+    // The scan says how far each score is off; what is left is the sum over chunks.
+    node->error = {2e-6f, 2e-6f * static_cast<float>(std::abs(stats.score)), -stats.score, 0.0f};
+    return;
   }
   auto const of_hess = static_cast<float>(rounding.hess);
   auto const of_weights = is_gain ? 0.0f : static_cast<float>(std::sqrt(rounding.weights));
