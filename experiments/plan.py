@@ -186,12 +186,16 @@ def groups(config: Configuration) -> Iterator[Group]:
         made: dict[str, Group] = {}
         # a line that follows another needs that one's group
         for line in sorted(config.methods, key=lambda line: config.methods[line].params_of or ""):
-            skipped = any(e.skip for e in config.exceptions_for(dataset, line))
+            skipped = _skipped(config, dataset, line)
             follows = made.get(config.methods[line].params_of or "")
             alone = config.methods[line].params_of is not None and follows is None
             if not skipped and not alone:
                 made[line] = _group(config, evaluation, dataset, fold, seed, line, follows)
         yield from (made[line] for line in config.methods if line in made)
+
+
+def _skipped(config: Configuration, dataset: str, line: str) -> bool:
+    return any(exception.skip for exception in config.exceptions_for(dataset, line))
 
 
 def records_of_studies(configs: Iterable[Configuration]) -> dict[str, set[str]]:
@@ -252,6 +256,13 @@ def _group(
 
 
 def missing_methods(config: Configuration) -> dict[str, list[str]]:
-    """Return the lines that cannot be computed here, with the modules that are not installed."""
-    found = {line: registry.method(e.method).missing() for line, e in config.methods.items()}
+    """Return the lines that cannot be computed here, with the modules that are not installed.
+
+    A line that every data set leaves out is not among them: it asks for nothing.
+    """
+    found = {
+        line: registry.method(entry.method).missing()
+        for line, entry in config.methods.items()
+        if not all(_skipped(config, dataset, line) for dataset in config.datasets)
+    }
     return {line: modules for line, modules in found.items() if modules}

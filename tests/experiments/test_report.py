@@ -100,6 +100,14 @@ def test_method_that_is_not_installed(tiny, without_xgboost_br, tmp_path):
     assert "BR is missing: peer is not installed." in markdown.read_text()
 
 
+def test_method_that_is_left_out_is_not_missing(write_config, without_xgboost_br, tmp_path):
+    left_out = {"datasets": ["digits-tiny"], "methods": ["BR"], "skip": True, "reason": "none"}
+    config = load_configuration(write_config(exceptions=[left_out]))
+    markdown, _ = write_report([config], RecordStore(tmp_path), tmp_path, "x")
+    assert "BR" in config.methods
+    assert "BR is missing" not in markdown.read_text()
+
+
 def test_average_ranks_share_ties():
     ranks, n_datasets = average_ranks(RESULTS.scores("example_f1"), "example_f1")
     assert n_datasets == 3
