@@ -43,9 +43,11 @@
 #include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/common/categorical.h"           // for IsCat
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../data/aligned_array.h"                        // for AlignedArray, MemoryPool
 #include "../data/gradient_matrix.h"                      // for GradientMatrix
+#include "cluster_categories.h"  // for NumberCategories, SumCategories, SumCategorySiblings
 #include "cluster_node.h"        // for ClusterNode, ClusterParam, RootLists
 #include "cluster_scan.h"        // for MakeListRanges, MakeBinRanges, ScoreSplits
 #include "cluster_units.h"       // for ClusterUnits, SizesOf
@@ -432,6 +434,7 @@ class ClusterEvaluator {
         return;
       }
       node.sums.resize(n_blocks);
+      node.categories.resize(param_.adds_categories ? n_blocks : 0);
       if (root.entries && node.cluster->rows.GlobalRows() == root.rows) {
         node.entries = root.entries;
         node.lists = root.lists;
@@ -462,6 +465,7 @@ class ClusterEvaluator {
       node.entries = parent.entries == root.entries ? root_children_ : parent.entries;
       node.lists.resize(n_blocks);
       node.sums.resize(n_blocks);
+      node.categories.resize(param_.adds_categories ? n_blocks : 0);
     }
   }
 
@@ -555,6 +559,9 @@ class ClusterEvaluator {
     }
     if (job.HasLists()) {
       this->FillSums(task, job.n_nodes, request);
+      if (!nodes_[request->nid].categories.empty()) {
+        this->FillCategories(context, task, job.n_nodes, request);
+      }
     }
     this->Score(context, job, task, request, running);
   }
@@ -611,8 +618,13 @@ class ClusterEvaluator {
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {
           histogram_memory_.GiveBack(node.histograms[b].sums.Release());
-        } else if (job.HasLists() && node.sums[b].kept_bytes == 0) {
+          continue;
+        }
+        if (job.HasLists() && node.sums[b].kept_bytes == 0) {
           node.sums[b] = {};
+        }
+        if (!node.categories.empty() && node.categories[b].kept_bytes == 0) {
+          node.categories[b] = {};
         }
       }
     }
@@ -775,6 +787,10 @@ class ClusterEvaluator {
       kept_bytes_ -= sums.kept_bytes;
       sums = {};
     }
+    for (auto& slots : node->categories) {
+      kept_bytes_ -= slots.kept_bytes;
+      slots = {};
+    }
     for (auto& histogram : node->histograms) {
       kept_bytes_ -= histogram.kept_bytes;
       if (!histogram.sums.Empty()) {
@@ -823,6 +839,47 @@ class ClusterEvaluator {
             SumOfList(node, b, i, chunk, &node.sums[b]);
           }
         }
+      }
+    }
+  }
+
+  /** @brief Fill the sums over categories of a group of blocks. */
+  void FillCategories(CandidateContext const& context, Task const& task, std::size_t n_nodes,
+                      Request const* request) {
+    for (std::size_t k = 0; k < n_nodes; ++k) {
+      auto& node = nodes_[request[k].nid];
+      auto const* allowed = request[k].allowed;
+      auto takes = [&](RowList const& list) {
+        return common::IsCat(context.types, list.feature) && (!allowed || allowed[list.feature]);
+      };
+      auto has_rest = [&](RowList const& list) {
+        return context.index.DefaultBin(list.feature) != BinIndex::kNoBin &&
+               list.end - list.begin < node.n_rows;
+      };
+      for (auto b = task.block_begin; b < task.block_end; ++b) {
+        auto& slots = node.categories[b];
+        NumberCategories(b, &node, takes, has_rest);
+        auto const n_values = 2 * node.cluster->rows.PaddedLabels() * slots.codes.size();
+        slots.values.Resize(n_values);
+        auto const bytes = n_values * sizeof(std::int32_t);
+        slots.kept_bytes = this->Reserve(bytes) ? bytes : 0;
+      }
+    }
+    auto& node = nodes_[request->nid];
+    for (auto const& chunk : node.cluster->rows.Chunks()) {
+      for (auto b = task.block_begin; b < task.block_end; ++b) {
+        if (n_nodes == 2) {
+          auto& sibling = nodes_[request[1].nid];
+          SumCategorySiblings(b, chunk, nodes_[request->parent], &node, &sibling);
+          SumRest(b, chunk, &sibling);
+        } else {
+          for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
+            if (node.categories[b].Has(i)) {
+              SumCategories(b, i, chunk, &node);
+            }
+          }
+        }
+        SumRest(b, chunk, &node);
       }
     }
   }

@@ -38,6 +38,8 @@ struct ClusterParam {
   std::uint32_t max_cat_threshold{0};
   /** @brief Whether categories are sorted: coarse integers often leave open how. */
   bool sorts_categories{false};
+  /** @brief Whether the categories of lists are added up. */
+  bool adds_categories{false};
   /** @brief Whether weights have bounds. */
   bool is_monotone{false};
 
@@ -110,6 +112,27 @@ struct FeatureSums {
     return list < position.size() && position[list] != kNone;
   }
 };
+/** @brief Sums over the categories of a block's features: a slot for each that has rows. */
+struct CategorySlots {
+  /** @brief Code of the slot behind a feature's others: rows that are not stored. */
+  static constexpr std::uint32_t kRest = std::numeric_limits<std::uint32_t>::max();
+
+  std::size_t kept_bytes{0};
+  std::vector<std::uint32_t> first;   // by list: its first slot, and behind the last their number
+  std::vector<std::uint32_t> codes;   // by slot: the category's bin
+  std::vector<std::uint32_t> n_rows;  // by slot
+  AlignedArray<std::int32_t> values;  // chunk by chunk: [n_slots, 2 * width]
+
+  [[nodiscard]] bool Has(std::uint32_t list) const {
+    return list < first.size() && first[list] != first[list + 1];
+  }
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk, std::size_t slot) {
+    return values.Data() + 2 * (chunk.padded_begin * codes.size() + slot * chunk.width);
+  }
+  [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk, std::size_t slot) const {
+    return values.Data() + 2 * (chunk.padded_begin * codes.size() + slot * chunk.width);
+  }
+};
 /** @brief A node's histogram of one block. */
 struct NodeHistogram {
   IntegerHistogram sums;
@@ -140,6 +163,7 @@ struct ClusterNode {
   std::shared_ptr<BlockEntries> entries;    // of the cluster
   std::vector<std::vector<RowList>> lists;  // by block
   std::vector<FeatureSums> sums;            // by block
+  std::vector<CategorySlots> categories;    // by block; empty where there are none
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
@@ -379,44 +403,68 @@ inline void SumOfList(ClusterNode const& node, std::size_t b, std::uint32_t i,
                               sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
 }
 
+/** @brief A feature's lists in two siblings: positions, `FeatureSums::kNone` where there is none.
+ */
+struct ListPair {
+  /** @brief In the parent. */
+  std::uint32_t origin;
+  std::uint32_t left, right;
+};
+
+/** @brief Call `fn(pair)` for each feature that has a list in one of two siblings. */
+template <typename Fn>
+void ForEachPair(std::vector<RowList> const& of_left, std::vector<RowList> const& of_right,
+                 Fn&& fn) {
+  constexpr auto kNone = FeatureSums::kNone;
+  std::uint32_t l{0}, r{0};
+  while (l < of_left.size() || r < of_right.size()) {
+    auto const origin = std::min(l < of_left.size() ? of_left[l].origin : kNone,
+                                 r < of_right.size() ? of_right[r].origin : kNone);
+    bool const in_left = l < of_left.size() && of_left[l].origin == origin;
+    bool const in_right = r < of_right.size() && of_right[r].origin == origin;
+    fn(ListPair{origin, in_left ? l : kNone, in_right ? r : kNone});
+    l += in_left;
+    r += in_right;
+  }
+}
+
+/** @brief Whether the left one of two siblings has fewer rows of a feature. */
+inline bool LeftIsShort(ClusterNode const& left, ClusterNode const& right, std::size_t b,
+                        ListPair const& pair) {
+  auto const length = [](RowList const& list) { return list.end - list.begin; };
+  return length(left.lists[b][pair.left]) <= length(right.lists[b][pair.right]);
+}
+
 /** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
 inline void SumSiblings(std::size_t b, LabelChunk const& chunk, ClusterNode const& parent,
                         ClusterNode* left, ClusterNode* right) {
-  auto const &of_left = left->lists[b], &of_right = right->lists[b];
   auto const& from = parent.sums[b];
-  std::uint32_t l{0}, r{0};
-  while (l < of_left.size() || r < of_right.size()) {
-    auto const origin = std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
-                                 r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
-    bool const in_left = l < of_left.size() && of_left[l].origin == origin;
-    bool const in_right = r < of_right.size() && of_right[r].origin == origin;
-    bool const sum_left = in_left && left->sums[b].Has(l);
-    bool const sum_right = in_right && right->sums[b].Has(r);
-    if (sum_left && sum_right && from.Has(origin)) {
-      auto const length = [](RowList const& list) { return list.end - list.begin; };
-      bool const left_is_short = length(of_left[l]) <= length(of_right[r]);
+  ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
+    bool const sum_left = left->sums[b].Has(pair.left);
+    bool const sum_right = right->sums[b].Has(pair.right);
+    if (sum_left && sum_right && from.Has(pair.origin)) {
+      bool const left_is_short = LeftIsShort(*left, *right, b, pair);
       auto* node = left_is_short ? left : right;
       auto* other = left_is_short ? right : left;
-      auto const i = left_is_short ? l : r, other_i = left_is_short ? r : l;
+      auto const i = left_is_short ? pair.left : pair.right;
+      auto const other_i = left_is_short ? pair.right : pair.left;
       SumOfList(*node, b, i, chunk, &node->sums[b]);
       auto const size = 2 * chunk.width;
-      auto const* all = from.Of(chunk) + from.position[origin] * size;
+      auto const* all = from.Of(chunk) + from.position[pair.origin] * size;
       auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
       auto* rest = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
       for (std::size_t k = 0; k < size; ++k) {
         rest[k] = all[k] - part[k];
       }
-    } else {
-      if (sum_left) {
-        SumOfList(*left, b, l, chunk, &left->sums[b]);
-      }
-      if (sum_right) {
-        SumOfList(*right, b, r, chunk, &right->sums[b]);
-      }
+      return;
     }
-    l += in_left;
-    r += in_right;
-  }
+    if (sum_left) {
+      SumOfList(*left, b, pair.left, chunk, &left->sums[b]);
+    }
+    if (sum_right) {
+      SumOfList(*right, b, pair.right, chunk, &right->sums[b]);
+    }
+  });
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_CLUSTER_NODE_H_

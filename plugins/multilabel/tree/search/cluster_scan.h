@@ -79,10 +79,9 @@ inline void PlaceScores(ScanBuffer* buffer) {
 inline void MakeCategoryRanges(ClusterParam const& param, ClusterNode const& node,
                                NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
   auto& categories = buffer->categories;
-  SumCategories(node, &categories);
   SetKeys(param, node, stats, &categories);
   categories.entries.clear();
-  categories.entries.reserve(categories.n_slots);  // ranges point into it
+  categories.entries.reserve(categories.keys.size());  // ranges point into it
   for (std::size_t i = 0; i < categories.lists.size(); ++i) {
     auto const& list = categories.lists[i];
     auto push = [&](ListRange const& range) {
@@ -122,13 +121,15 @@ inline void MakeListRanges(CandidateContext const& context, ClusterParam const& 
       auto const *begin = entries + list.begin, *end = entries + list.end;
       if (common::IsCat(context.types, feature)) {
         auto const n = list.end - list.begin;
-        if (param.reg.lambda == 0.0) {  // the weights of small categories are not bounded
+        if (!param.adds_categories) {
           running->candidates.push_back(CategoryCandidate(feature, b, begin, n));
           continue;
         }
         bool const has_default = context.index.DefaultBin(feature) != BinIndex::kNoBin;
-        buffer->categories.lists.push_back(
-            {feature, b, begin, n, ptrs[feature + 1] - ptrs[feature], has_default});
+        auto const& slots = node.categories[b];
+        buffer->categories.lists.push_back({feature, b, begin, n, ptrs[feature + 1] - ptrs[feature],
+                                            has_default, slots.first[i],
+                                            slots.first[i + 1] - slots.first[i]});
         continue;
       }
       auto const default_bin = context.index.DefaultBin(feature);
@@ -374,9 +375,8 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       if (ranges[r].direction == Direction::kCategories) {
-        auto& categories = buffer->categories;
-        view.rows = {categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot),
-                     false, false};
+        auto const& list = buffer->categories.lists[ranges[r].categories];
+        view.rows = {node.categories[list.block].Of(chunk, list.first_slot), false, false};
       } else if (!node.histograms.empty()) {
         view.rows = {node.histograms[ranges[r].block].sums.Sums(chunk), false, false};
       } else {

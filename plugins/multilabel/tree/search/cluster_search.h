@@ -46,7 +46,9 @@ class ClusterSearch : public SplitSearch {
         ctx,
         {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_,
          rules.param.max_cat_to_onehot, static_cast<std::uint32_t>(rules.param.max_cat_threshold),
-         this->SortsCategories(rules.param.max_cat_to_onehot), rules.is_monotone},
+         this->SortsCategories(rules.param.max_cat_to_onehot),
+         // Without lambda the weights of small categories are not bounded.
+         data.p_fmat->Info().HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone},
         {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
     if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
