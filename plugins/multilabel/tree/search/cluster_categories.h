@@ -10,6 +10,7 @@
 #define XDCC_MULTILABEL_CLUSTER_CATEGORIES_H_
 
 #include <algorithm>  // for copy_n, equal, min, sort
+#include <array>      // for array
 #include <cmath>      // for abs, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
@@ -134,35 +135,89 @@ inline void AddChunkToKeys(std::size_t width, std::int32_t const* sums, std::siz
   }
 }
 
+/** @brief Give slots to the categories of a list that have rows. */
+inline void NumberCategories(ListEntry const* entries, RowList const& list, CategorySlots* slots) {
+  for (auto i = list.begin + 1, begin = list.begin; i <= list.end; ++i) {
+    if (i == list.end || (entries[i] ^ entries[i - 1]) >> kBinShift != 0) {
+      slots->codes.push_back(entries[begin] >> kBinShift);
+      slots->n_rows.push_back(static_cast<std::uint32_t>(i - begin));
+      begin = i;
+    }
+  }
+}
+
+/** @brief The same for what a list of the parent has left beside the last list of `part`. */
+inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, CategorySlots const& part,
+                         CategorySlots* slots) {
+  auto q = static_cast<std::size_t>(part.first.back());
+  for (auto p = all.first[origin]; p < all.first[origin + 1]; ++p) {
+    auto const code = all.codes[p];
+    bool const in_part = q < part.codes.size() && part.codes[q] == code;
+    auto const n_rows = all.n_rows[p] - (in_part ? part.n_rows[q] : 0);
+    q += in_part;
+    if (n_rows > 0 && code != CategorySlots::kRest) {
+      slots->codes.push_back(code);
+      slots->n_rows.push_back(n_rows);
+    }
+  }
+}
+
 /**
- * @brief Give slots to the categories of a block that have rows in a node.
+ * @brief Give slots to the categories of a block that have rows, in a root or two siblings.
  *
- * @param takes     By the position of a list: whether its feature's categories are to be added up.
- * @param has_rest  By the same: whether rows that are not stored have a category.
+ * @param parent   Null for a root.
+ * @param right    Null for a root.
+ * @param takes    By node and list: whether its feature's categories are to be added up.
+ * @param has_rest By the same: whether rows that are not stored have a category.
  */
 template <typename Takes, typename HasRest>
-void NumberCategories(std::size_t b, ClusterNode* node, Takes&& takes, HasRest&& has_rest) {
-  auto& slots = node->categories[b];
-  auto const* entries = (*node->entries)[b].data();
-  slots.first.assign(1, 0);
-  slots.codes.clear();
-  slots.n_rows.clear();
-  for (auto const& list : node->lists[b]) {
-    if (takes(list)) {
-      for (auto i = list.begin + 1, begin = list.begin; i <= list.end; ++i) {
-        if (i == list.end || (entries[i] ^ entries[i - 1]) >> kBinShift != 0) {
-          slots.codes.push_back(entries[begin] >> kBinShift);
-          slots.n_rows.push_back(static_cast<std::uint32_t>(i - begin));
-          begin = i;
+void NumberCategories(std::size_t b, ClusterNode const* parent, ClusterNode* left,
+                      ClusterNode* right, Takes&& takes, HasRest&& has_rest) {
+  constexpr auto kNone = FeatureSums::kNone;
+  std::array<ClusterNode*, 2> const nodes{left, right};
+  for (auto* node : nodes) {
+    if (node) {
+      node->categories[b].first.assign(1, 0);
+      node->categories[b].codes.clear();
+      node->categories[b].n_rows.clear();
+    }
+  }
+  auto scan = [&](std::size_t k, std::uint32_t i) {
+    NumberCategories((*nodes[k]->entries)[b].data(), nodes[k]->lists[b][i],
+                     &nodes[k]->categories[b]);
+  };
+  std::vector<RowList> const none;
+  ForEachPair(left->lists[b], right ? right->lists[b] : none, [&](ListPair const& pair) {
+    std::array<std::uint32_t, 2> const at{pair.left, pair.right};
+    auto is_in = [&](std::size_t k) {
+      return at[k] != kNone && takes(k, nodes[k]->lists[b][at[k]]);
+    };
+    bool const in_left = is_in(0), in_right = is_in(1);
+    if (in_left && in_right && !parent->categories.empty() &&
+        parent->categories[b].Has(pair.origin)) {
+      std::size_t const small = LeftIsShort(*left, *right, b, pair) ? 0 : 1;
+      scan(small, at[small]);
+      NumberOthers(parent->categories[b], pair.origin, nodes[small]->categories[b],
+                   &nodes[1 - small]->categories[b]);
+    } else {
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (is_in(k)) {
+          scan(k, at[k]);
         }
       }
-      if (has_rest(list)) {
-        slots.codes.push_back(CategorySlots::kRest);
-        slots.n_rows.push_back(static_cast<std::uint32_t>(node->n_rows));  // roundings add up
-      }
     }
-    slots.first.push_back(static_cast<std::uint32_t>(slots.codes.size()));
-  }
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (at[k] == kNone) {
+        continue;
+      }
+      auto& slots = nodes[k]->categories[b];
+      if (is_in(k) && has_rest(k, nodes[k]->lists[b][at[k]])) {
+        slots.codes.push_back(CategorySlots::kRest);
+        slots.n_rows.push_back(static_cast<std::uint32_t>(nodes[k]->n_rows));  // roundings add up
+      }
+      slots.first.push_back(static_cast<std::uint32_t>(slots.codes.size()));
+    }
+  });
 }
 
 /** @brief Add up the rows of a list's categories. */

@@ -846,32 +846,34 @@ class ClusterEvaluator {
   /** @brief Fill the sums over categories of a group of blocks. */
   void FillCategories(CandidateContext const& context, Task const& task, std::size_t n_nodes,
                       Request const* request) {
-    for (std::size_t k = 0; k < n_nodes; ++k) {
-      auto& node = nodes_[request[k].nid];
+    auto takes = [&](std::size_t k, RowList const& list) {
       auto const* allowed = request[k].allowed;
-      auto takes = [&](RowList const& list) {
-        return common::IsCat(context.types, list.feature) && (!allowed || allowed[list.feature]);
-      };
-      auto has_rest = [&](RowList const& list) {
-        return context.index.DefaultBin(list.feature) != BinIndex::kNoBin &&
-               list.end - list.begin < node.n_rows;
-      };
-      for (auto b = task.block_begin; b < task.block_end; ++b) {
-        auto& slots = node.categories[b];
-        NumberCategories(b, &node, takes, has_rest);
-        auto const n_values = 2 * node.cluster->rows.PaddedLabels() * slots.codes.size();
-        slots.values.Resize(n_values);
-        auto const bytes = n_values * sizeof(std::int32_t);
-        slots.kept_bytes = this->Reserve(bytes) ? bytes : 0;
+      return common::IsCat(context.types, list.feature) && (!allowed || allowed[list.feature]);
+    };
+    auto has_rest = [&](std::size_t k, RowList const& list) {
+      return context.index.DefaultBin(list.feature) != BinIndex::kNoBin &&
+             list.end - list.begin < nodes_[request[k].nid].n_rows;
+    };
+    auto& node = nodes_[request->nid];
+    auto* sibling = n_nodes == 2 ? &nodes_[request[1].nid] : nullptr;
+    auto const* parent = n_nodes == 2 ? &nodes_[request->parent] : nullptr;
+    for (auto b = task.block_begin; b < task.block_end; ++b) {
+      NumberCategories(b, parent, &node, sibling, takes, has_rest);
+      for (auto* of : {&node, sibling}) {
+        if (of) {
+          auto& slots = of->categories[b];
+          auto const n_values = 2 * of->cluster->rows.PaddedLabels() * slots.codes.size();
+          slots.values.Resize(n_values);
+          auto const bytes = n_values * sizeof(std::int32_t);
+          slots.kept_bytes = this->Reserve(bytes) ? bytes : 0;
+        }
       }
     }
-    auto& node = nodes_[request->nid];
     for (auto const& chunk : node.cluster->rows.Chunks()) {
       for (auto b = task.block_begin; b < task.block_end; ++b) {
-        if (n_nodes == 2) {
-          auto& sibling = nodes_[request[1].nid];
-          SumCategorySiblings(b, chunk, nodes_[request->parent], &node, &sibling);
-          SumRest(b, chunk, &sibling);
+        if (sibling) {
+          SumCategorySiblings(b, chunk, *parent, &node, sibling);
+          SumRest(b, chunk, sibling);
         } else {
           for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
             if (node.categories[b].Has(i)) {
