@@ -130,10 +130,10 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
 
     n_labels = grad.shape[1]
     free = (np.full(n_labels, -np.inf), np.full(n_labels, np.inf))
-    pending = [(0, np.arange(len(X)), free, 0)]
+    pending = [(0, np.arange(len(X)), free, twin.weights(*sums(slice(None)), free), 0)]
     n_nodes = 0
     while pending:
-        node, rows, bounds, depth = pending.pop()
+        node, rows, bounds, weights, depth = pending.pop()
         n_nodes += 1
         of_node = sums(rows)
 
@@ -148,7 +148,8 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
         )
         if tree.is_leaf(node):
             assert depth == max_depth or best <= 1e-6 + 1e-5
-            expected = learning_rate * twin.weights(*of_node, bounds)
+            # Those of the split above: with a floor, a common weight need not lie between both.
+            expected = learning_rate * weights
             np.testing.assert_allclose(tree.leaf_value[node], expected, atol=1e-5)
             continue
         feature, left = tree.feature[node], tree.goes_left(node, X[rows])
@@ -161,8 +162,8 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
         of_left = {0: bounds, 1: (lower, middle), -1: (middle, upper)}[order]
         of_right = {0: bounds, 1: (middle, upper), -1: (lower, middle)}[order]
         pending += [
-            (tree.left[node], rows[left], of_left, depth + 1),
-            (tree.right[node], rows[~left], of_right, depth + 1),
+            (tree.left[node], rows[left], of_left, w, depth + 1),
+            (tree.right[node], rows[~left], of_right, u, depth + 1),
         ]
     return n_nodes
 
