@@ -127,7 +127,7 @@ def test_propagated_labels_are_in_every_group() -> None:
     assert any(path & {1, 3} for path in with_label)
 
 
-@pytest.mark.parametrize("estimator", [BinaryRelevance, ClassifierChain])
+@pytest.mark.parametrize("estimator", [BinaryRelevance, ClassifierChain, MultiLabelXGBClassifier])
 def test_probabilities_only_rise(estimator: Any) -> None:
     grid = pd.DataFrame(np.repeat(X[:20], 30, axis=0), columns=NAMES)
     grid["age"] = np.tile(np.linspace(X[:, 0].min(), X[:, 0].max(), 30), 20)
@@ -141,7 +141,15 @@ def test_probabilities_only_rise(estimator: Any) -> None:
     assert (steps(**order, monotone_constraints={"age": 1}) >= 0).all()
 
 
-@pytest.mark.parametrize("estimator", [MultiLabelXGBClassifier, DynamicChainClassifier])
-def test_trees_of_all_labels_are_not_monotone(estimator: Any) -> None:
-    with pytest.raises(ValueError, match=r"monotone_constraints=.* cannot be had: .*all labels"):
-        estimator(**SMALL, monotone_constraints={"age": 1}).fit(FRAME, Y)
+def test_a_chains_boosters_only_rise_while_propagated_labels_stay() -> None:
+    model = DynamicChainClassifier(**SMALL, monotone_constraints={"age": 1}).fit(FRAME, Y)
+    grid = np.repeat(X[:20], 30, axis=0)
+    grid[:, 0] = np.tile(np.linspace(X[:, 0].min(), X[:, 0].max(), 30), 20)
+    for number, boosters in enumerate(model.boosters_):
+        for booster in boosters:
+            rng = np.random.default_rng(number)
+            known = np.full((20, booster.num_features() - 4), np.nan)
+            known[rng.random(known.shape) < 0.5] = 0.7
+            rows = np.hstack([grid, np.repeat(known, 30, axis=0)])
+            steps = np.diff(booster.inplace_predict(rows).reshape(20, 30, -1), axis=1)
+            assert (steps >= 0).all()

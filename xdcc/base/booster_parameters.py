@@ -62,8 +62,6 @@ class BoosterParam:
         Further names for it. If there are any, the first is XGBoost's own.
     plugin_only : bool
         Whether a stock XGBoost does not know it.
-    stock_only : str
-        If the plugin's trees cannot be grown with it: why, as the end of a sentence.
 
     Examples
     --------
@@ -76,11 +74,10 @@ class BoosterParam:
     meaning: str
     other_names: tuple[str, ...] = ()
     plugin_only: bool = False
-    stock_only: str = ""
 
     def is_known(self, plugin: bool) -> bool:
         """Whether an estimator on the multi-label plugin, or on a stock XGBoost, takes it."""
-        return not self.stock_only if plugin else not self.plugin_only
+        return plugin or not self.plugin_only
 
     @property
     def native(self) -> str:
@@ -195,10 +192,9 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam(
         "monotone_constraints",
         Anything(),
-        "Whether probabilities may only rise (1) or fall (-1) with a feature: a dict from its "
-        "name or position, or a sequence with 1, -1 or 0 for each feature.",
-        stock_only="trees that are grown for all labels at once have no monotone constraints yet; "
-        "BinaryRelevance and ClassifierChain take them",
+        "Whether every label's probability may only rise (1) or fall (-1) with a feature: a dict "
+        "from its name or position, or a sequence with 1, -1 or 0 for each feature. In a chain: as "
+        "long as the labels that are propagated stay the same.",
     ),
     BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
     BoosterParam(
@@ -348,8 +344,6 @@ def to_native(
         param = PARAM_BY_NAME.get(name)
         if name in _NO_PARAMETER:
             raise ValueError(f"{name}={value!r} cannot be set: {_NO_PARAMETER[name]}.")
-        if param is not None and plugin and param.stock_only and value is not None:
-            raise ValueError(f"{name}={value!r} cannot be had: {param.stock_only}.")
         if param is None or (param.plugin_only and not plugin):
             raise ValueError(_unknown_name_message(name, plugin))
         if param.name in given:

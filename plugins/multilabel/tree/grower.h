@@ -15,6 +15,10 @@
  * The two differ by rounding.
  * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
  * (`leaf_values.h`).
+ *
+ * Monotone constraints (`monotone.h`) are followed by the search on labels. A search on a sketch
+ * knows no label's weights: there the tree that was grown is gone through from the root down, and
+ * the weights in its nodes get the order that its splits ask for.
  */
 #ifndef XDCC_MULTILABEL_GROWER_H_
 #define XDCC_MULTILABEL_GROWER_H_
@@ -22,28 +26,30 @@
 #include <algorithm>   // for max, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
-#include <functional>  // for minus
+#include <functional>  // for minus, plus
 #include <memory>      // for shared_ptr
 #include <numeric>     // for accumulate
 #include <utility>     // for move
 #include <vector>      // for vector
 
-#include "../../../src/common/random.h"       // for ColumnSampler
-#include "../../../src/tree/constraints.h"    // for FeatureInteractionConstraintHost
-#include "../../../src/tree/driver.h"         // for Driver
-#include "../../../src/tree/param.h"          // for TrainParam
-#include "../param/param.h"                   // for MultiLabelTrainParam
-#include "data/aligned_array.h"               // for AlignedArray
-#include "leaf_values.h"                      // for LabelGradients
-#include "node_features.h"                    // for AllowedFeatures
-#include "search/cluster_search.h"            // for ClusterSearch
-#include "search/sketch_search.h"             // for SketchSearch
-#include "search/split_search.h"              // for SplitSearch, TreeRules, TreeData, NodeRequest
-#include "split_score.h"                      // for LabelWeight
-#include "xgboost/base.h"                     // for GradientPair, bst_node_t
-#include "xgboost/context.h"                  // for Context
-#include "xgboost/data.h"                     // for DMatrix
-#include "xgboost/linalg.h"                   // for Matrix, MatrixView
+#include "../../../src/common/random.h"     // for ColumnSampler
+#include "../../../src/tree/constraints.h"  // for FeatureInteractionConstraintHost
+#include "../../../src/tree/driver.h"       // for Driver
+#include "../../../src/tree/param.h"        // for TrainParam
+#include "../../../src/tree/tree_view.h"    // for MultiTargetTreeView
+#include "../param/param.h"                 // for MultiLabelTrainParam
+#include "data/aligned_array.h"             // for AlignedArray
+#include "leaf_values.h"                    // for LabelGradients
+#include "monotone.h"                       // for BoundChildren, WeightBounds
+#include "node_features.h"                  // for AllowedFeatures
+#include "search/cluster_search.h"          // for ClusterSearch
+#include "search/sketch_search.h"           // for SketchSearch
+#include "search/split_search.h"  // for SplitSearch, TreeRules, TreeData, NodeRequest, LeafSums
+#include "split_score.h"          // for LabelWeight
+#include "xgboost/base.h"         // for GradientPair, bst_node_t
+#include "xgboost/context.h"      // for Context
+#include "xgboost/data.h"         // for DMatrix
+#include "xgboost/linalg.h"       // for Matrix, MatrixView
 #include "xgboost/multi_target_tree_model.h"  // for ExpandBatch
 #include "xgboost/tree_model.h"               // for RegTree
 
@@ -85,13 +91,15 @@ struct Workspace {
 
 class TreeGrower {
  public:
-  /** @param columns Drawn for the tree. */
-  TreeGrower(Context const* ctx, tree::TrainParam const* param,
-             MultiLabelTrainParam const& ml_param, common::ColumnSampler columns,
+  /**
+   * @param rules   Of the tree; must live as long as it grows.
+   * @param columns Drawn for it.
+   */
+  TreeGrower(Context const* ctx, TreeRules const& rules, common::ColumnSampler columns,
              Workspace* workspace)
       : ctx_{ctx},
-        param_{*param},
-        rules_{*param, ml_param},
+        param_{rules.param},
+        rules_{rules},
         columns_{std::move(columns)},
         workspace_{*workspace} {}
 
@@ -152,23 +160,29 @@ class TreeGrower {
    */
   void SetLeafValues(LabelGradients const& gradients, std::vector<std::uint32_t> const& labels,
                      RegTree* p_tree) const {
-    auto [leaves, sums] = search_->SumOverLeaves(gradients);
+    auto of_leaves = search_->SumOverLeaves(gradients);
+    auto const bounds =
+        param_.HasMonotone() ? this->BoundLeaves(of_leaves, *p_tree) : std::vector<WeightBounds>{};
+    auto const n_leaves = of_leaves.leaves.size(), n_labels = labels.size();
     std::size_t const n_all_labels = p_tree->NumTargets();
-    std::vector<float> weights(leaves.size() * n_all_labels, 0.0f);
-    for (std::size_t l = 0; l < leaves.size(); ++l) {
-      for (std::size_t j = 0; j < labels.size(); ++j) {
-        auto const* sum = sums.data() + 2 * (l * labels.size() + j);
+    std::vector<float> weights(n_leaves * n_all_labels, 0.0f);
+    for (std::size_t l = 0; l < n_leaves; ++l) {
+      for (std::size_t j = 0; j < n_labels; ++j) {
+        auto const* sum = of_leaves.sums.data() + 2 * (l * n_labels + j);
+        auto const weight = LabelWeight(rules_.reg, sum[0], sum[1]);
         weights[l * n_all_labels + labels[j]] =
-            static_cast<float>(LabelWeight(rules_.reg, sum[0], sum[1])) * param_.learning_rate;
+            (bounds.empty() ? static_cast<float>(weight) : bounds[l].Clip(j, weight)) *
+            param_.learning_rate;
       }
     }
-    p_tree->SetLeaves(std::move(leaves), common::Span<float const>{weights});
+    p_tree->SetLeaves(std::move(of_leaves.leaves), common::Span<float const>{weights});
   }
 
  private:
   ExpandEntry InitRoot(RegTree* p_tree) {
-    this->AddNode(RegTree::kRoot, search_->RootSums());
-    auto weight = this->Weights(stats_[RegTree::kRoot].sums);
+    this->AddNode(RegTree::kRoot, search_->RootSums(),
+                  rules_.is_monotone ? WeightBounds{n_targets_} : WeightBounds{});
+    auto weight = this->Weights(stats_[RegTree::kRoot].sums, stats_[RegTree::kRoot].bounds);
     auto sum_hess = this->SumHess(stats_[RegTree::kRoot].sums);
     if (p_tree->IsMultiTarget()) {
       for (auto& w : weight) {
@@ -185,17 +199,64 @@ class TreeGrower {
     return root.front();
   }
 
-  void AddNode(bst_node_t nidx, std::vector<double> sums) {
+  void AddNode(bst_node_t nidx, std::vector<double> sums, WeightBounds bounds) {
     stats_.resize(std::max(stats_.size(), static_cast<std::size_t>(nidx) + 1));
-    stats_[nidx].score = rules_.kernels.score(rules_.reg, sums.data(), n_targets_);
-    stats_[nidx].sums = std::move(sums);
+    auto& stats = stats_[nidx];
+    stats.sums = std::move(sums);
+    stats.bounds = std::move(bounds);
+    stats.score = rules_.kernels.score(rules_.reg, stats);
+  }
+
+  /**
+   * @brief What monotone constraints allow the labels to weigh in the leaves of a tree.
+   *
+   * @return One for each leaf of `of_leaves`.
+   */
+  [[nodiscard]] std::vector<WeightBounds> BoundLeaves(LeafSums const& of_leaves,
+                                                      RegTree const& tree) const {
+    auto const width = of_leaves.sums.size() / of_leaves.leaves.size(), n_labels = width / 2;
+    auto const n_nodes = static_cast<std::size_t>(tree.NumNodes());
+    // Gradients, then Hessians. Children have higher indices than their parents.
+    std::vector<std::vector<double>> sums(n_nodes, std::vector<double>(width, 0.0));
+    for (std::size_t l = 0; l < of_leaves.leaves.size(); ++l) {
+      for (std::size_t j = 0; j < n_labels; ++j) {
+        auto const* sum = of_leaves.sums.data() + l * width + 2 * j;
+        sums[of_leaves.leaves[l]][j] = sum[0];
+        sums[of_leaves.leaves[l]][n_labels + j] = sum[1];
+      }
+    }
+    auto const view = tree.HostMtView();
+    for (auto nid = static_cast<bst_node_t>(n_nodes) - 1; nid >= 0; --nid) {
+      if (!view.IsLeaf(nid)) {
+        auto const &left = sums[view.LeftChild(nid)], &right = sums[view.RightChild(nid)];
+        std::transform(left.cbegin(), left.cend(), right.cbegin(), sums[nid].begin(),
+                       std::plus<>{});
+      }
+    }
+    std::vector<WeightBounds> bounds(n_nodes, WeightBounds{n_labels});
+    for (bst_node_t nid = 0; nid < static_cast<bst_node_t>(n_nodes); ++nid) {
+      if (!view.IsLeaf(nid)) {
+        auto const left = view.LeftChild(nid), right = view.RightChild(nid);
+        auto children = BoundChildren(rules_.reg, bounds[nid], rules_.OrderOf(view.SplitIndex(nid)),
+                                      sums[left].data(), sums[right].data());
+        bounds[left] = std::move(children.left);
+        bounds[right] = std::move(children.right);
+      }
+    }
+    std::vector<WeightBounds> out;
+    for (auto leaf : of_leaves.leaves) {
+      out.push_back(std::move(bounds[leaf]));
+    }
+    return out;
   }
 
   /** @brief Weights of a node without the learning rate. [n_targets] */
-  [[nodiscard]] std::vector<float> Weights(std::vector<double> const& sums) const {
+  [[nodiscard]] std::vector<float> Weights(std::vector<double> const& sums,
+                                           WeightBounds const& bounds) const {
     std::vector<float> weights(n_targets_);
     for (std::size_t j = 0; j < n_targets_; ++j) {
-      weights[j] = static_cast<float>(LabelWeight(rules_.reg, sums[j], sums[n_targets_ + j]));
+      auto const weight = LabelWeight(rules_.reg, sums[j], sums[n_targets_ + j]);
+      weights[j] = bounds.Empty() ? static_cast<float>(weight) : bounds.Clip(j, weight);
     }
     return weights;
   }
@@ -209,7 +270,8 @@ class TreeGrower {
   void ApplySplits(std::vector<ExpandEntry> const& entries, RegTree* p_tree) {
     struct Children {
       std::vector<double> left_sums, right_sums;
-      std::vector<float> base_weight, left_weight, right_weight;
+      std::vector<float> base_weight;
+      ChildBounds bounds;
     };
     std::vector<Children> children(entries.size());
     auto const eta = param_.learning_rate;
@@ -217,14 +279,20 @@ class TreeGrower {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       auto const& split = entries[i].split;
       auto& stats = stats_[entries[i].nid];
-      auto& [left_sums, right_sums, base_weight, left_weight, right_weight] = children[i];
+      auto& [left_sums, right_sums, base_weight, bounds] = children[i];
+      auto& [left_weight, right_weight, left_bounds, right_bounds] = bounds;
       left_sums = std::move(stats.left_sums);
       right_sums.resize(left_sums.size());
       std::transform(stats.sums.cbegin(), stats.sums.cend(), left_sums.cbegin(), right_sums.begin(),
                      std::minus<>{});
-      base_weight = this->Weights(stats.sums);
-      left_weight = this->Weights(left_sums);
-      right_weight = this->Weights(right_sums);
+      base_weight = this->Weights(stats.sums, stats.bounds);
+      if (rules_.is_monotone) {
+        bounds = BoundChildren(rules_.reg, stats.bounds, rules_.OrderOf(split.feature),
+                               left_sums.data(), right_sums.data());
+      } else {
+        left_weight = this->Weights(left_sums, left_bounds);
+        right_weight = this->Weights(right_sums, right_bounds);
+      }
       auto const left_hess = this->SumHess(left_sums);
       auto const right_hess = this->SumHess(right_sums);
       if (p_tree->IsMultiTarget()) {
@@ -251,8 +319,8 @@ class TreeGrower {
       auto const left = p_tree->LeftChild(entries[i].nid);
       auto const right = p_tree->RightChild(entries[i].nid);
       interactions_.Split(entries[i].nid, entries[i].split.feature, left, right);
-      this->AddNode(left, std::move(children[i].left_sums));
-      this->AddNode(right, std::move(children[i].right_sums));
+      this->AddNode(left, std::move(children[i].left_sums), std::move(children[i].bounds.left));
+      this->AddNode(right, std::move(children[i].right_sums), std::move(children[i].bounds.right));
     }
   }
 
@@ -275,7 +343,7 @@ class TreeGrower {
 
   Context const* ctx_;
   tree::TrainParam const& param_;
-  TreeRules rules_;
+  TreeRules const& rules_;
   common::ColumnSampler columns_;
   FeatureInteractionConstraintHost interactions_;
   Workspace& workspace_;

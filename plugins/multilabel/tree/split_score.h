@@ -35,6 +35,7 @@ enum class LabelRule {
   kPlain,    // nothing: a label without Hessian has no gradient and adds 0
   kFloored,  // labels that do not count
   kClipped,  // weights that alpha or max_delta_step change, too
+  kBounded,  // weights that monotone constraints bound, too
 };
 
 /** @brief What shrinks a label's weight, in the precision of the sums. */
@@ -70,9 +71,14 @@ struct Regularisation {
   }
 };
 
+/** @brief Whether a label counts in a node. */
+inline bool Counts(Regularisation const& r, double hess) {
+  return hess > 0.0 && hess >= r.LabelFloor();
+}
+
 /** @brief Weight w_j of one label, without the learning rate. */
 inline double LabelWeight(Regularisation const& r, double grad, double hess) {
-  if (hess <= 0.0 || hess < r.LabelFloor()) {
+  if (!Counts(r, hess)) {
     return 0.0;
   }
   double w = -tree::ThresholdL1(grad, r.alpha) / (hess + r.lambda);
@@ -99,7 +105,13 @@ struct MethodTraits {
   }
   /** @brief The score of a label. */
   static double LabelScore(Regularisation const& r, double grad, double hess) {
-    double const w = LabelWeight(r, grad, hess);
+    return LabelScore(r, grad, hess, LabelWeight(r, grad, hess));
+  }
+  /** @brief The score of a label with another weight than the best. */
+  static double LabelScore(Regularisation const& r, double grad, double hess, double w) {
+    if (!Counts(r, hess)) {
+      return 0.0;
+    }
     if constexpr (kGain) {
       return -(2.0 * grad * w + (hess + r.lambda) * w * w + 2.0 * r.alpha * std::abs(w));
     }

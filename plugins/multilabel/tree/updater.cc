@@ -4,7 +4,7 @@
  * A tree is searched on the gradients of all labels, of a group of them, or on a sketch
  * (`sketch.h`), and grown by `grower.h`.
  */
-#include <algorithm>  // for copy, min
+#include <algorithm>  // for any_of, copy, min
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
 #include <memory>     // for make_unique, shared_ptr, unique_ptr
@@ -15,6 +15,7 @@
 #include <vector>     // for vector
 
 #include "../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../src/common/categorical.h"           // for IsCat
 #include "../../../src/common/optional_weight.h"       // for OptionalWeights
 #include "../../../src/common/random.h"                // for ColumnSampler
 #include "../../../src/common/threading_utils.h"       // for ParallelFor, Sched
@@ -65,7 +66,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
     auto const margins = std::exchange(margins_, std::nullopt);
-    this->CheckSupported(*param, *in_gpair, trees);
+    this->CheckSupported(*param, *in_gpair, p_fmat->Info(), trees);
     std::vector<GrownTree> grown(trees.size());
     if (in_gpair->loss) {
       CHECK(margins);
@@ -105,8 +106,12 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
  private:
   /** @brief Whether trees are searched on anything else than all labels. */
   [[nodiscard]] bool HasSketch(std::size_t n_labels) const {
+    return this->Combines(n_labels) || ml_param_.NumGroups(n_labels) > 1;
+  }
+  /** @brief Whether trees for so many labels are searched on combinations of them. */
+  [[nodiscard]] bool Combines(std::size_t n_labels) const {
     auto const k = static_cast<std::size_t>(ml_param_.sketch_size);
-    return (k > 0 && k < n_labels) || ml_param_.NumGroups(n_labels) > 1;
+    return k > 0 && k < n_labels;
   }
 
   /** @brief A tree that is going to be grown on a sketch. */
@@ -125,16 +130,19 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   void Grow(TrainParam const& param, DMatrix* p_fmat, std::vector<PlannedTree>* planned,
             common::Span<HostDeviceVector<bst_node_t>> out_position,
             std::vector<RegTree*> const& trees) {
+    bool const combines = std::any_of(planned->cbegin(), planned->cend(), [&](auto const& plan) {
+      return this->Combines(plan.labels.size());
+    });
+    TreeRules const rules{param, ml_param_, !combines};
     auto grow = [&](Context const* ctx, Workspace* workspace, std::size_t n) {
       auto& plan = (*planned)[n];
-      TreeGrower grower{ctx, &param, ml_param_, std::move(plan.columns), workspace};
+      TreeGrower grower{ctx, rules, std::move(plan.columns), workspace};
       auto const combined = std::as_const(workspace_.combined[n]).HostView();
       grower.Grow(combined, true, p_fmat, &out_position[plan.index], trees[plan.index]);
       grower.SetLeafValues(plan.gradients, plan.labels, trees[plan.index]);
     };
     auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
     // Not where workers talk or random numbers are drawn while a tree grows.
-    TreeRules const rules{param, ml_param_};
     bool const together =
         n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
         param.colsample_bynode == 1.0f &&
@@ -243,8 +251,9 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
                        common::Span<HostDeviceVector<bst_node_t>> out_position,
                        std::vector<RegTree*> const& trees, std::vector<GrownTree>* grown) {
     auto const gpair = in_gpair.Grad()->HostView();
+    TreeRules const rules{param, ml_param_, !in_gpair.HasValueGrad()};
     auto grower = [&] {
-      return TreeGrower{ctx_, &param, ml_param_, this->DrawColumns(param, p_fmat), &workspace_};
+      return TreeGrower{ctx_, rules, this->DrawColumns(param, p_fmat), &workspace_};
     };
     tree::cpu_impl::Sampler sampler{param};
     auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
@@ -305,11 +314,19 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     }
   }
 
-  void CheckSupported(TrainParam const& param, GradientContainer const& gpair,
+  void CheckSupported(TrainParam const& param, GradientContainer const& gpair, MetaInfo const& info,
                       std::vector<RegTree*> const& trees) const {
     auto const what = std::string{"The tree updater `"} + kUpdaterName + "` does not support ";
     CHECK(ctx_->IsCPU()) << what << "GPUs yet. Set `device` to `cpu`.";
-    CHECK(!param.HasMonotone()) << what << "monotone constraints yet.";
+    auto const& orders = param.monotone_constraints;
+    CHECK_LE(orders.size(), info.num_col_) << "monotone_constraints has " << orders.size()
+                                           << " entries for " << info.num_col_ << " features.";
+    auto const types = info.feature_types.ConstHostSpan();
+    for (std::size_t f = 0; f < orders.size(); ++f) {
+      CHECK(orders[f] == 0 || !common::IsCat(types, f))
+          << "monotone_constraints names feature " << f
+          << ", whose values are categories: they have no order.";
+    }
     bool const has_sketch = ml_param_.sketch_size > 0 || ml_param_.labels_per_tree > 0;
     CHECK(!has_sketch || !gpair.HasValueGrad())
         << what << "sketch_size and labels_per_tree with reduced gradients, which are a sketch.";

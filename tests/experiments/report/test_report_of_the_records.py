@@ -1,5 +1,5 @@
-"""The reports, `docs/results/index.md` and the README say what the kept records and the speed benchmark's
-`RESULTS.md` say.
+"""The reports, `docs/results/index.md` and the README say what the kept records and the speed
+benchmark's `RESULTS.md` say.
 """
 
 import re
@@ -21,6 +21,8 @@ from experiments.report.rank_statistics import ranks
 from experiments.report.tables import section_scores
 
 SPEED = REPOSITORY / "experiments" / "speed" / "RESULTS.md"
+RESULTS_PAGE = REPOSITORY / "docs" / "results" / "index.md"
+RULES_PAGE = REPOSITORY / "docs" / "guide" / "decision_rules.md"
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +67,7 @@ def test_report_is_made_from_the_records(report):
 
 
 def test_the_results_page_shows_numbers_of_the_report(report):
-    shown = table_after(
-        (REPOSITORY / "docs" / "results" / "index.md").read_text(), "XDCC's Table 3"
-    )
+    shown = table_after(RESULTS_PAGE.read_text(), "XDCC's Table 3")
     xdcc = report["papers/xdcc-2020/REPORT.md"]
     made = table_after(xdcc, "## Table 3: average ranks\n\nPublished ranks are over ten")
     columns = {
@@ -117,7 +117,7 @@ def numbers(cells):
 
 
 def test_the_results_page_shows_numbers_of_the_speed_benchmark():
-    text = (REPOSITORY / "docs" / "results" / "index.md").read_text()
+    text = RESULTS_PAGE.read_text()
     shown = table_after(text, "## Is it fast?")
     made = speed_table()
     assert shown.keys() == made.keys()
@@ -141,9 +141,7 @@ def test_the_readme_shows_means_of_the_speed_benchmark():
 
 
 def test_the_page_of_decision_rules_shows_the_league(report):
-    shown = table_after(
-        (REPOSITORY / "docs" / "guide" / "decision_rules.md").read_text(), "## The league"
-    )
+    shown = table_after(RULES_PAGE.read_text(), "## The league")
     made, league = {}, report["studies/league/REPORT.md"]
     for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
         title = measure[0].upper() + measure[1:]
@@ -163,7 +161,7 @@ def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
         ranked = ranks(scores.drop(index=seen), higher_is_better=True).mean()
         assert ranked.idxmin() == ranked.index[0]
         found.append(f"{ranked.iloc[0]:.2f}")
-    text = (REPOSITORY / "docs" / "guide" / "decision_rules.md").read_text()
+    text = RULES_PAGE.read_text()
     assert f"({', '.join(found)} on eight)" in text
 
 
@@ -176,5 +174,5 @@ def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
         if measure != "log_loss"
         for (dataset, line), value in published_scores(config, section.published, measure).items()
     ]
-    text = (REPOSITORY / "docs" / "results" / "index.md").read_text()
+    text = RESULTS_PAGE.read_text()
     assert f"| {sum(near)} of {len(near)} within .04 | [report]" in text

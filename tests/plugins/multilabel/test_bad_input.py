@@ -28,7 +28,7 @@ def train(params=(), X=X, Y=Y, **data):
         ),
         ({"min_child_weight": -1}, "min_child_weight"),
         ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),
-        ({"monotone_constraints": "(1,0,0)"}, "does not support monotone constraints yet"),
+        ({"monotone_constraints": "(1,0,0,1)"}, "has 4 entries for 3 features"),
         ({"multi_strategy": "one_output_per_tree"}, "grows trees for all labels"),
         ({"tree_method": "exact"}, "Only the hist tree method is supported"),
         ({"eval_metric": "example_f2"}, "Unknown metric function example_f2"),

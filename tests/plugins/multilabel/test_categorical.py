@@ -297,12 +297,13 @@ def test_same_tree_as_stock_under_every_parameter(params):
     assert_same_up_to_ties(tree, expected, X, G, H, **known)
 
 
+@pytest.mark.parametrize("orders", ["()", "(0,1,0,-1)"])
 @pytest.mark.parametrize("min_child_weight", [0, 3])
 @pytest.mark.parametrize("n_labels", [1, 5])
-def test_same_boosters_as_stock(n_labels, min_child_weight):
+def test_same_boosters_as_stock(n_labels, min_child_weight, orders):
     X, types = make_features(LAYOUTS["with numbers"], n_rows=600)
     matrix = matrix_of(X, types, make_labels(X, n_labels))
-    params = {"min_child_weight": min_child_weight, "max_depth": 4}
+    params = {"min_child_weight": min_child_weight, "max_depth": 4, "monotone_constraints": orders}
     ours = xgb.train(OURS | params | {"min_child_weight_scope": "mean"}, matrix, 6)
     stock = xgb.train(STOCK | params, matrix, 6)
     assert any(node.right_categories for tree in read_trees(ours) for node in tree)
@@ -476,3 +477,14 @@ def test_codes_that_are_no_categories(code):
     X[7, 1] = code
     with pytest.raises(xgb.core.XGBoostError, match="Invalid categorical value detected"):
         xgb.train(OURS, matrix_of(X, types, make_labels(X, 2)), 1)
+
+
+@pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+def test_without_room_sums_of_categories_are_added_up_again(limits):
+    # 20 features x 30 categories x 64 labels are .3 MiB a node.
+    X, types = make_features([30] * 20, n_rows=1500)
+    matrix = matrix_of(X, types, make_labels(X, 60))
+    params = OURS | limits | {"max_depth": 6, "colsample_bynode": 0.7, "seed": 2}
+    roomy = xgb.train(params, matrix, 2).get_dump(with_stats=True)
+    for narrow in ({"max_histogram_mib": 1}, {"nthread": 2}):
+        assert xgb.train(params | narrow, matrix, 2).get_dump(with_stats=True) == roomy

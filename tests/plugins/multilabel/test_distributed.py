@@ -230,6 +230,7 @@ def test_mostly_zeros(kind, nonzero):
         {"num_parallel_tree": 2, "colsample_bytree": 0.5},
         {"colsample_bynode": 0.5, "seed": 3},
         {"interaction_constraints": "[[0, 1, 2], [3, 4, 5]]"},
+        {"monotone_constraints": "(1,-1,0,1)"},
     ],
     ids=lambda params: next(iter(params)),
 )
@@ -248,6 +249,7 @@ ANY_SEARCH = {
     "max_bin": st.sampled_from([32]),
     "max_histogram_mib": st.sampled_from([1]),
     "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+    "monotone_constraints": st.sampled_from(["(1,-1,0,1)"]),
 }
 """Parameters that splits are searched with, by whatever search."""
 

@@ -73,6 +73,7 @@ def test_pages_grow_the_same_trees(kind, n_threads, in_batches):
             "colsample_bynode": st.sampled_from([0.5]),
             "max_depth": st.sampled_from([1, 9]),
             "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+            "monotone_constraints": st.sampled_from(["(1,-1,0,1)"]),
         },
     ),
     lossguide=st.booleans(),

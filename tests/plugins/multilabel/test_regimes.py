@@ -48,6 +48,9 @@ RULES = {
     "clipped, any": {"max_delta_step": 0.4, "alpha": 0.3, "min_child_weight": 2.0},
     "no lambda": {"lambda": 0.0},
     "no lambda, all": {"lambda": 0, "min_child_weight": 0.3, "min_child_weight_scope": "all"},
+    "monotone": {"monotone_constraints": "(1,-1,0,1)"},
+    "monotone, any": {"monotone_constraints": "(1,1)", "min_child_weight": 1.0, "alpha": 0.3},
+    "monotone, no lambda": {"monotone_constraints": "(-1,0,1)", "lambda": 0, "max_delta_step": 2},
 }
 KINDS = ["dense", "missing", "zeros", "binary", "mixed", "csr", "unknown"]
 

@@ -281,6 +281,7 @@ def test_columns_of_a_tree(kind, columns, max_bin):
         {"subsample": 0.5},
         {"colsample_bytree": 0.6, "colsample_bynode": 0.5},
         {"interaction_constraints": "[[0, 1, 2], [3, 4, 5, 6]]"},
+        {"monotone_constraints": "(1,-1,0,1)"},
         {"num_parallel_tree": 3, "subsample": 0.7},
         {"gamma": 0.5, "reg_lambda": 0.01},
         {"max_bin": 4},

@@ -104,7 +104,7 @@ class CategoryScanner {
   /** @brief Take the split with `right_` if it is the best so far. */
   void Offer(bst_feature_t feature, NodeStats const& node, bool default_left,
              common::Span<std::uint32_t const> right_categories, BestSplit* best) {
-    Split split{(scanner_.*gain_)(right_, node), feature, 0.0f, default_left, {}};
+    Split split{(scanner_.*gain_)(right_, node, 0), feature, 0.0f, default_left, {}};
     if (!split.Beats(best->split)) {
       return;
     }

@@ -10,9 +10,11 @@
 #define XDCC_MULTILABEL_CLUSTER_CATEGORIES_H_
 
 #include <algorithm>  // for copy_n, equal, min, sort
+#include <array>      // for array
 #include <cmath>      // for abs, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
+#include <cstring>    // for memcpy
 #include <limits>     // for numeric_limits
 #include <numeric>    // for iota
 #include <vector>     // for vector
@@ -37,10 +39,9 @@ struct CategoryList {
   std::uint32_t n_categories;
   /** @brief Whether rows that are not stored are of the default category, and not missing. */
   bool has_default;
-  std::size_t first_slot{0}, n_slots{0};
-
-  /** @brief Whether rows of the default category are in a node with so many rows. */
-  [[nodiscard]] bool HasRest(std::size_t n_rows) const { return has_default && n < n_rows; }
+  /** @brief Among those of its block. */
+  std::size_t first_slot, n_slots;
+  std::size_t first_key{0};
 };
 
 /** @brief By what a category is sorted, up to rounding. */
@@ -59,85 +60,248 @@ struct CategoryKey {
   }
 };
 
-/** @brief Working memory of one thread: a slot for each category that has rows. */
+/** @brief Working memory of one thread. */
 struct CategoryBuffer {
   std::vector<CategoryList> lists;
-  std::size_t n_slots{0};
-  AlignedArray<std::int32_t> sums;  // chunk by chunk: [n_slots, 2 * width]
-  std::vector<CategoryKey> keys;    // by slot
+  std::vector<CategoryKey> keys;  // by slot
   std::vector<ListEntry> entries;
-
-  [[nodiscard]] std::int32_t* Sums(LabelChunk const& chunk, std::size_t slot) {
-    return sums.Data() + 2 * (chunk.padded_begin * n_slots + slot * chunk.width);
-  }
 };
 
-/** @param weights Of the node. [n_labels] */
-XDCC_TARGET_CLONES static void AddChunkToKey(std::int32_t const* sums, LabelChunk chunk,
-                                             float const* grad_scale, float const* hess_scale,
-                                             float const* weights, float lambda, float alpha,
-                                             float max_step, CategoryKey* out) {
-  float key{0.0f}, size{0.0f}, unit{0.0f}, square{0.0f};
-#pragma omp simd reduction(+ : key, size, unit, square)
-  for (std::size_t j = 0; j < chunk.n_labels; ++j) {
-    float const grad = static_cast<float>(sums[j]) * grad_scale[j];
-    float const total = static_cast<float>(sums[chunk.width + j]) * hess_scale[j] + lambda;
-    float const inverse = 1.0f / total, weight = weights[j] * inverse;
-    float const absolute = weight < 0.0f ? -weight : weight;
-    float const pull = grad < 0.0f ? -grad : grad;
-    float const shrunk = pull > alpha ? pull - alpha : 0.0f;
-    float const most = max_step * total, step = shrunk < most ? shrunk : most;
-    key += grad < 0.0f ? weight * step : -weight * step;
-    size += absolute * (pull + alpha);
-    // A unit of the gradient, and one of the Hessian, which changes the step.
-    float const of_label = absolute * (grad_scale[j] + pull * inverse * hess_scale[j]);
-    unit += of_label;
-    square += of_label * of_label;
+/** @brief What the keys of a chunk's labels are made from; every array by padded label. */
+struct KeyParam {
+  float const* grad_scale;
+  float const* hess_scale;
+  /** @brief Weights of the node. */
+  float const* weights;
+  float lambda, alpha, max_step;
+};
+
+/** @param sums Of slots. [n, 2 * width] */
+template <int kVectors>
+XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::size_t n, KeyParam by,
+                                              CategoryKey* out) {
+  constexpr Int8 kIndex{0, 1, 2, 3, 4, 5, 6, 7};
+  Float8 const zero{}, lambda = zero + by.lambda, alpha = zero + by.alpha;
+  Float8 grad_scale[kVectors], hess_scale[kVectors], weights[kVectors];
+  std::memcpy(grad_scale, by.grad_scale, sizeof(grad_scale));
+  std::memcpy(hess_scale, by.hess_scale, sizeof(hess_scale));
+  std::memcpy(weights, by.weights, sizeof(weights));
+  for (std::size_t i = 0; i < n; ++i) {
+    Int8 of_slot[2 * kVectors];
+    std::memcpy(of_slot, sums + i * 16 * kVectors, sizeof(of_slot));
+    Float8 key{}, size{}, unit{}, square{};
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      Float8 const grad = __builtin_convertvector(of_slot[v], Float8) * grad_scale[v];
+      Float8 const total =
+          __builtin_convertvector(of_slot[kVectors + v], Float8) * hess_scale[v] + lambda;
+      Float8 const inverse = 1.0f / total, weight = weights[v] * inverse;
+      Float8 const absolute = weight < zero ? -weight : weight;
+      Float8 const pull = grad < zero ? -grad : grad;
+      Float8 const shrunk = pull > alpha ? pull - alpha : zero;
+      Float8 const most = by.max_step * total, step = shrunk < most ? shrunk : most;
+      key += grad < zero ? weight * step : -weight * step;
+      size += absolute * (pull + alpha);
+      // A unit of the gradient, and one of the Hessian, which changes the step.
+      Float8 const of_label = absolute * (grad_scale[v] + pull * inverse * hess_scale[v]);
+      unit += of_label;
+      square += of_label * of_label;
+    }
+#pragma GCC unroll 4
+    for (int lane = 4; lane > 0; lane /= 2) {
+      key += __builtin_shuffle(key, kIndex ^ lane);
+      size += __builtin_shuffle(size, kIndex ^ lane);
+      unit += __builtin_shuffle(unit, kIndex ^ lane);
+      square += __builtin_shuffle(square, kIndex ^ lane);
+    }
+    out[i].key += key[0];
+    out[i].size += size[0];
+    out[i].unit += unit[0];
+    out[i].square += square[0];
   }
-  out->key += key;
-  out->size += size;
-  out->unit += unit;
-  out->square += square;
 }
 
-/** @brief Add up the rows of each list's categories. */
-inline void SumCategories(ClusterNode const& node, CategoryBuffer* buffer) {
-  auto& keys = buffer->keys;
-  keys.clear();
-  for (auto& list : buffer->lists) {
-    list.first_slot = keys.size();
-    for (std::uint32_t begin = 0, i = 1; i <= list.n; ++i) {
-      if (i == list.n || (list.first[i] ^ list.first[i - 1]) >> kBinShift != 0) {
-        keys.emplace_back();
-        keys.back().n_rows = i - begin;
-        begin = i;
-      }
-    }
-    list.n_slots = keys.size() - list.first_slot;
-    if (list.HasRest(node.n_rows)) {
-      keys.emplace_back();
-      keys.back().n_rows = static_cast<std::uint32_t>(node.n_rows);  // whose roundings add up
-      ++list.n_slots;
+inline void AddChunkToKeys(std::size_t width, std::int32_t const* sums, std::size_t n,
+                           KeyParam const& by, CategoryKey* out) {
+  switch (width) {
+    case 8:
+      return AddChunkToKeys<1>(sums, n, by, out);
+    case 16:
+      return AddChunkToKeys<2>(sums, n, by, out);
+    case 24:
+      return AddChunkToKeys<3>(sums, n, by, out);
+    default:
+      return AddChunkToKeys<4>(sums, n, by, out);
+  }
+}
+
+/** @brief Give slots to the categories of a list that have rows. */
+inline void NumberCategories(ListEntry const* entries, RowList const& list, CategorySlots* slots) {
+  for (auto i = list.begin + 1, begin = list.begin; i <= list.end; ++i) {
+    if (i == list.end || (entries[i] ^ entries[i - 1]) >> kBinShift != 0) {
+      slots->codes.push_back(entries[begin] >> kBinShift);
+      slots->n_rows.push_back(static_cast<std::uint32_t>(i - begin));
+      begin = i;
     }
   }
-  buffer->n_slots = keys.size();
-  buffer->sums.Resize(2 * node.cluster->rows.PaddedLabels() * buffer->n_slots);
-  for (auto const& chunk : node.cluster->rows.Chunks()) {
-    auto const add = ListSumOfWidth(chunk.width);
-    auto const size = 2 * chunk.width;
-    auto const values = node.cluster->rows.Values(chunk);
-    for (auto const& list : buffer->lists) {
-      add(list.first, list.n, values, buffer->Sums(chunk, list.first_slot));
-      if (list.HasRest(node.n_rows)) {
-        auto const last = list.first_slot + list.n_slots - 1;
-        auto* rest = buffer->Sums(chunk, last);
-        std::copy_n(node.totals.Data() + 2 * chunk.padded_begin, size, rest);
-        for (auto slot = list.first_slot; slot < last; ++slot) {
-          SubtractIntegers(buffer->Sums(chunk, slot), size, rest);
+}
+
+/** @brief The same for what a list of the parent has left beside the last list of `part`. */
+inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, CategorySlots const& part,
+                         CategorySlots* slots) {
+  auto q = static_cast<std::size_t>(part.first.back());
+  for (auto p = all.first[origin]; p < all.first[origin + 1]; ++p) {
+    auto const code = all.codes[p];
+    bool const in_part = q < part.codes.size() && part.codes[q] == code;
+    auto const n_rows = all.n_rows[p] - (in_part ? part.n_rows[q] : 0);
+    q += in_part;
+    if (n_rows > 0 && code != CategorySlots::kRest) {
+      slots->codes.push_back(code);
+      slots->n_rows.push_back(n_rows);
+    }
+  }
+}
+
+/**
+ * @brief Give slots to the categories of a block that have rows, in a root or two siblings.
+ *
+ * @param parent   Null for a root.
+ * @param right    Null for a root.
+ * @param takes    By node and list: whether its feature's categories are to be added up.
+ * @param has_rest By the same: whether rows that are not stored have a category.
+ */
+template <typename Takes, typename HasRest>
+void NumberCategories(std::size_t b, ClusterNode const* parent, ClusterNode* left,
+                      ClusterNode* right, Takes&& takes, HasRest&& has_rest) {
+  constexpr auto kNone = FeatureSums::kNone;
+  std::array<ClusterNode*, 2> const nodes{left, right};
+  for (auto* node : nodes) {
+    if (node) {
+      node->categories[b].first.assign(1, 0);
+      node->categories[b].codes.clear();
+      node->categories[b].n_rows.clear();
+    }
+  }
+  auto scan = [&](std::size_t k, std::uint32_t i) {
+    NumberCategories((*nodes[k]->entries)[b].data(), nodes[k]->lists[b][i],
+                     &nodes[k]->categories[b]);
+  };
+  std::vector<RowList> const none;
+  ForEachPair(left->lists[b], right ? right->lists[b] : none, [&](ListPair const& pair) {
+    std::array<std::uint32_t, 2> const at{pair.left, pair.right};
+    auto is_in = [&](std::size_t k) {
+      return at[k] != kNone && takes(k, nodes[k]->lists[b][at[k]]);
+    };
+    bool const in_left = is_in(0), in_right = is_in(1);
+    if (in_left && in_right && !parent->categories.empty() &&
+        parent->categories[b].Has(pair.origin)) {
+      std::size_t const small = LeftIsShort(*left, *right, b, pair) ? 0 : 1;
+      scan(small, at[small]);
+      NumberOthers(parent->categories[b], pair.origin, nodes[small]->categories[b],
+                   &nodes[1 - small]->categories[b]);
+    } else {
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (is_in(k)) {
+          scan(k, at[k]);
         }
       }
     }
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (at[k] == kNone) {
+        continue;
+      }
+      auto& slots = nodes[k]->categories[b];
+      if (is_in(k) && has_rest(k, nodes[k]->lists[b][at[k]])) {
+        slots.codes.push_back(CategorySlots::kRest);
+        slots.n_rows.push_back(static_cast<std::uint32_t>(nodes[k]->n_rows));  // roundings add up
+      }
+      slots.first.push_back(static_cast<std::uint32_t>(slots.codes.size()));
+    }
+  });
+}
+
+/** @brief Add up the rows of a list's categories. */
+inline void SumCategories(std::size_t b, std::uint32_t i, LabelChunk const& chunk,
+                          ClusterNode* node) {
+  auto const& list = node->lists[b][i];
+  auto& slots = node->categories[b];
+  ListSumOfWidth(chunk.width)((*node->entries)[b].data() + list.begin, list.end - list.begin,
+                              node->cluster->rows.Values(chunk), slots.Of(chunk, slots.first[i]));
+}
+
+/** @brief What the categories of a parent's list have left when a child's are taken away. */
+inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all,
+                               std::uint32_t origin, CategorySlots const& part,
+                               std::uint32_t part_list, CategorySlots* rest,
+                               std::uint32_t rest_list) {
+  auto const size = 2 * chunk.width;
+  auto p = all.first[origin], q = part.first[part_list];
+  auto const q_end = part.first[part_list + 1];
+  for (auto s = rest->first[rest_list]; s < rest->first[rest_list + 1]; ++s) {
+    auto const code = rest->codes[s];
+    if (code == CategorySlots::kRest) {
+      return;
+    }
+    while (all.codes[p] != code) {
+      ++p;
+    }
+    auto* out = rest->Of(chunk, s);
+    auto const* of_all = all.Of(chunk, p);
+    while (q < q_end && part.codes[q] < code) {
+      ++q;
+    }
+    if (q == q_end || part.codes[q] != code) {
+      std::copy_n(of_all, size, out);
+      continue;
+    }
+    auto const* of_part = part.Of(chunk, q);
+    for (std::size_t k = 0; k < size; ++k) {
+      out[k] = of_all[k] - of_part[k];
+    }
   }
+}
+
+/** @brief Sums of the rows that are not stored: the node's less all others. */
+inline void SumRest(std::size_t b, LabelChunk const& chunk, ClusterNode* node) {
+  auto& slots = node->categories[b];
+  auto const size = 2 * chunk.width;
+  for (std::size_t i = 0; i + 1 < slots.first.size(); ++i) {
+    auto const end = slots.first[i + 1];
+    if (end == slots.first[i] || slots.codes[end - 1] != CategorySlots::kRest) {
+      continue;
+    }
+    auto* rest = slots.Of(chunk, end - 1);
+    std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, rest);
+    for (auto s = slots.first[i]; s < end - 1; ++s) {
+      SubtractIntegers(slots.Of(chunk, s), size, rest);
+    }
+  }
+}
+
+/** @brief The same for the categories of two siblings as `SumSiblings` for lists with one bin. */
+inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, ClusterNode const& parent,
+                                ClusterNode* left, ClusterNode* right) {
+  ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
+    auto &of_left = left->categories[b], &of_right = right->categories[b];
+    bool const in_left = of_left.Has(pair.left), in_right = of_right.Has(pair.right);
+    bool const follows = !parent.categories.empty() && parent.categories[b].Has(pair.origin);
+    bool const left_is_short = in_left && in_right && LeftIsShort(*left, *right, b, pair);
+    if (in_left && (!follows || !in_right || left_is_short)) {
+      SumCategories(b, pair.left, chunk, left);
+    }
+    if (in_right && (!follows || !in_left || !left_is_short)) {
+      SumCategories(b, pair.right, chunk, right);
+    }
+    if (!follows || !in_left || !in_right) {
+      return;
+    }
+    auto const& all = parent.categories[b];
+    if (left_is_short) {
+      SubtractCategories(chunk, all, pair.origin, of_left, pair.left, &of_right, pair.right);
+    } else {
+      SubtractCategories(chunk, all, pair.origin, of_right, pair.right, &of_left, pair.left);
+    }
+  });
 }
 
 /** @brief Whether each of a list's categories is parted from all others; else they are sorted. */
@@ -145,7 +309,7 @@ inline bool IsOneHot(ClusterParam const& param, CategoryList const& list) {
   return common::UseOneHot(list.n_categories, param.max_cat_to_onehot);
 }
 
-/** @brief Compute the keys of all slots of categories that are to be sorted. */
+/** @brief Compute the keys of all categories that are to be sorted. */
 inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStats const& stats,
                     CategoryBuffer* buffer) {
   auto const& rows = node.cluster->rows;
@@ -155,30 +319,48 @@ inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStat
   auto const max_step = param.reg.max_delta_step != 0.0
                             ? static_cast<float>(param.reg.max_delta_step)
                             : std::numeric_limits<float>::infinity();
+  auto& keys = buffer->keys;
+  keys.clear();
+  for (auto& list : buffer->lists) {
+    list.first_key = keys.size();
+    auto const& slots = node.categories[list.block];
+    for (std::size_t k = 0; k < list.n_slots; ++k) {
+      keys.emplace_back();
+      keys.back().n_rows = slots.n_rows[list.first_slot + k];
+    }
+  }
   std::vector<float> weights;
   for (auto const& chunk : rows.Chunks()) {
-    weights.assign(chunk.n_labels, 1.0f);
-    for (std::size_t k = 0; n_labels > 1 && k < chunk.n_labels; ++k) {
+    weights.assign(chunk.width, 0.0f);
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
       auto const j = rows.Labels()[chunk.begin + k];
-      weights[k] = static_cast<float>(LabelWeight(reg, stats.sums[j], stats.sums[n_labels + j]));
+      weights[k] =
+          n_labels == 1
+              ? 1.0f
+              : static_cast<float>(LabelWeight(reg, stats.sums[j], stats.sums[n_labels + j]));
     }
+    KeyParam const by{rows.GradScale() + chunk.padded_begin,
+                      rows.HessScale() + chunk.padded_begin,
+                      weights.data(),
+                      static_cast<float>(reg.lambda),
+                      static_cast<float>(reg.alpha),
+                      max_step};
     for (auto const& list : buffer->lists) {
-      auto const end = list.first_slot + (IsOneHot(param, list) ? 0 : list.n_slots);
-      for (auto slot = list.first_slot; slot < end; ++slot) {
-        AddChunkToKey(buffer->Sums(chunk, slot), chunk, rows.GradScale() + chunk.padded_begin,
-                      rows.HessScale() + chunk.padded_begin, weights.data(),
-                      static_cast<float>(reg.lambda), static_cast<float>(reg.alpha), max_step,
-                      &buffer->keys[slot]);
+      if (!IsOneHot(param, list)) {
+        AddChunkToKeys(chunk.width, node.categories[list.block].Of(chunk, list.first_slot),
+                       list.n_slots, by, keys.data() + list.first_key);
       }
     }
   }
 }
 
 /** @brief Whether two slots have the same sums: then it is all one which comes first. */
-inline bool SameSums(ClusterNode const& node, std::size_t l, std::size_t r,
-                     CategoryBuffer* buffer) {
+inline bool SameSums(ClusterNode const& node, CategoryList const& list, std::size_t l,
+                     std::size_t r) {
+  auto const& slots = node.categories[list.block];
   for (auto const& chunk : node.cluster->rows.Chunks()) {
-    auto const *of_l = buffer->Sums(chunk, l), *of_r = buffer->Sums(chunk, r);
+    auto const* of_l = slots.Of(chunk, list.first_slot + l);
+    auto const* of_r = slots.Of(chunk, list.first_slot + r);
     if (!std::equal(of_l, of_l + 2 * chunk.width, of_r)) {
       return false;
     }
@@ -213,13 +395,12 @@ bool PushCategoryRanges(ClusterParam const& param, ClusterNode const& node,
   }
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  auto const key = [&](std::uint32_t k) { return buffer->keys[list.first_slot + k].key; };
-  auto const error = [&](std::uint32_t k) { return buffer->keys[list.first_slot + k].Error(); };
+  auto const key = [&](std::uint32_t k) { return buffer->keys[list.first_key + k].key; };
+  auto const error = [&](std::uint32_t k) { return buffer->keys[list.first_key + k].Error(); };
   std::sort(order.begin(), order.end(), [&](auto l, auto r) { return key(l) < key(r); });
   for (std::uint32_t k = 0; k + 1 < n; ++k) {
     auto const l = order[k], r = order[k + 1];
-    if (!(key(r) - key(l) > error(l) + error(r)) &&
-        !SameSums(node, list.first_slot + l, list.first_slot + r, buffer)) {
+    if (!(key(r) - key(l) > error(l) + error(r)) && !SameSums(node, list, l, r)) {
       return false;
     }
   }

@@ -43,9 +43,11 @@
 #include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/common/categorical.h"           // for IsCat
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../data/aligned_array.h"                        // for AlignedArray, MemoryPool
 #include "../data/gradient_matrix.h"                      // for GradientMatrix
+#include "cluster_categories.h"  // for NumberCategories, SumCategories, SumCategorySiblings
 #include "cluster_node.h"        // for ClusterNode, ClusterParam, RootLists
 #include "cluster_scan.h"        // for MakeListRanges, MakeBinRanges, ScoreSplits
 #include "cluster_units.h"       // for ClusterUnits, SizesOf
@@ -432,6 +434,7 @@ class ClusterEvaluator {
         return;
       }
       node.sums.resize(n_blocks);
+      node.categories.resize(param_.adds_categories ? n_blocks : 0);
       if (root.entries && node.cluster->rows.GlobalRows() == root.rows) {
         node.entries = root.entries;
         node.lists = root.lists;
@@ -462,6 +465,7 @@ class ClusterEvaluator {
       node.entries = parent.entries == root.entries ? root_children_ : parent.entries;
       node.lists.resize(n_blocks);
       node.sums.resize(n_blocks);
+      node.categories.resize(param_.adds_categories ? n_blocks : 0);
     }
   }
 
@@ -480,7 +484,8 @@ class ClusterEvaluator {
           ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
     }
     bool const has_many = request.stats->n_active >= ClusterUnits::kFewRows;
-    bool const may_pack = has_many && param_.reg.lambda > 0.0 && !param_.sorts_categories;
+    bool const may_pack =
+        has_many && param_.reg.lambda > 0.0 && !param_.sorts_categories && !param_.is_monotone;
     ClusterUnits const units{sizes, may_pack};
     auto const n_integers = (units.is_packed ? 1 : 2) * gradients.NumLabels() * global_rows.size();
     auto memory = cluster_memory_.Take(n_integers);
@@ -554,6 +559,9 @@ class ClusterEvaluator {
     }
     if (job.HasLists()) {
       this->FillSums(task, job.n_nodes, request);
+      if (!nodes_[request->nid].categories.empty()) {
+        this->FillCategories(context, task, job.n_nodes, request);
+      }
     }
     this->Score(context, job, task, request, running);
   }
@@ -610,8 +618,13 @@ class ClusterEvaluator {
       for (auto b = task.block_begin; b < task.block_end; ++b) {
         if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {
           histogram_memory_.GiveBack(node.histograms[b].sums.Release());
-        } else if (job.HasLists() && node.sums[b].kept_bytes == 0) {
+          continue;
+        }
+        if (job.HasLists() && node.sums[b].kept_bytes == 0) {
           node.sums[b] = {};
+        }
+        if (!node.categories.empty() && node.categories[b].kept_bytes == 0) {
+          node.categories[b] = {};
         }
       }
     }
@@ -774,6 +787,10 @@ class ClusterEvaluator {
       kept_bytes_ -= sums.kept_bytes;
       sums = {};
     }
+    for (auto& slots : node->categories) {
+      kept_bytes_ -= slots.kept_bytes;
+      slots = {};
+    }
     for (auto& histogram : node->histograms) {
       kept_bytes_ -= histogram.kept_bytes;
       if (!histogram.sums.Empty()) {
@@ -822,6 +839,49 @@ class ClusterEvaluator {
             SumOfList(node, b, i, chunk, &node.sums[b]);
           }
         }
+      }
+    }
+  }
+
+  /** @brief Fill the sums over categories of a group of blocks. */
+  void FillCategories(CandidateContext const& context, Task const& task, std::size_t n_nodes,
+                      Request const* request) {
+    auto takes = [&](std::size_t k, RowList const& list) {
+      auto const* allowed = request[k].allowed;
+      return common::IsCat(context.types, list.feature) && (!allowed || allowed[list.feature]);
+    };
+    auto has_rest = [&](std::size_t k, RowList const& list) {
+      return context.index.DefaultBin(list.feature) != BinIndex::kNoBin &&
+             list.end - list.begin < nodes_[request[k].nid].n_rows;
+    };
+    auto& node = nodes_[request->nid];
+    auto* sibling = n_nodes == 2 ? &nodes_[request[1].nid] : nullptr;
+    auto const* parent = n_nodes == 2 ? &nodes_[request->parent] : nullptr;
+    for (auto b = task.block_begin; b < task.block_end; ++b) {
+      NumberCategories(b, parent, &node, sibling, takes, has_rest);
+      for (auto* of : {&node, sibling}) {
+        if (of) {
+          auto& slots = of->categories[b];
+          auto const n_values = 2 * of->cluster->rows.PaddedLabels() * slots.codes.size();
+          slots.values.Resize(n_values);
+          auto const bytes = n_values * sizeof(std::int32_t);
+          slots.kept_bytes = this->Reserve(bytes) ? bytes : 0;
+        }
+      }
+    }
+    for (auto const& chunk : node.cluster->rows.Chunks()) {
+      for (auto b = task.block_begin; b < task.block_end; ++b) {
+        if (sibling) {
+          SumCategorySiblings(b, chunk, *parent, &node, sibling);
+          SumRest(b, chunk, sibling);
+        } else {
+          for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
+            if (node.categories[b].Has(i)) {
+              SumCategories(b, i, chunk, &node);
+            }
+          }
+        }
+        SumRest(b, chunk, &node);
       }
     }
   }

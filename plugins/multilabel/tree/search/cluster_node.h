@@ -38,9 +38,16 @@ struct ClusterParam {
   std::uint32_t max_cat_threshold{0};
   /** @brief Whether categories are sorted: coarse integers often leave open how. */
   bool sorts_categories{false};
+  /** @brief Whether the categories of lists are added up. */
+  bool adds_categories{false};
+  /** @brief Whether weights have bounds. */
+  bool is_monotone{false};
 
   /** @brief What scans must look out for. */
   [[nodiscard]] ScanRule Rule() const {
+    if (is_monotone) {
+      return ScanRule::kBounded;
+    }
     bool const steps = reg.max_delta_step != 0.0;
     if (reg.lambda == 0.0 || reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && IsSoft())) {
       return steps || reg.lambda == 0.0 ? ScanRule::kClipped : ScanRule::kCounted;
@@ -58,7 +65,7 @@ struct ClusterParam {
   /** @brief Whether labels may not count. */
   [[nodiscard]] bool HasBits() const {
     auto const rule = this->Rule();
-    return rule == ScanRule::kCounted || rule == ScanRule::kClipped;
+    return rule == ScanRule::kCounted || rule == ScanRule::kClipped || rule == ScanRule::kBounded;
   }
 
  private:
@@ -105,6 +112,27 @@ struct FeatureSums {
     return list < position.size() && position[list] != kNone;
   }
 };
+/** @brief Sums over the categories of a block's features: a slot for each that has rows. */
+struct CategorySlots {
+  /** @brief Code of the slot behind a feature's others: rows that are not stored. */
+  static constexpr std::uint32_t kRest = std::numeric_limits<std::uint32_t>::max();
+
+  std::size_t kept_bytes{0};
+  std::vector<std::uint32_t> first;   // by list: its first slot, and behind the last their number
+  std::vector<std::uint32_t> codes;   // by slot: the category's bin
+  std::vector<std::uint32_t> n_rows;  // by slot
+  AlignedArray<std::int32_t> values;  // chunk by chunk: [n_slots, 2 * width]
+
+  [[nodiscard]] bool Has(std::uint32_t list) const {
+    return list < first.size() && first[list] != first[list + 1];
+  }
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk, std::size_t slot) {
+    return values.Data() + 2 * (chunk.padded_begin * codes.size() + slot * chunk.width);
+  }
+  [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk, std::size_t slot) const {
+    return values.Data() + 2 * (chunk.padded_begin * codes.size() + slot * chunk.width);
+  }
+};
 /** @brief A node's histogram of one block. */
 struct NodeHistogram {
   IntegerHistogram sums;
@@ -121,6 +149,12 @@ struct ClusterReach {
   /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
   float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
 };
+/** @brief Monotone constraints: bounds of weights, and how far sums are off. By padded label. */
+struct ClusterBounds {
+  AlignedArray<float> lower, upper, grad_error, hess_error;
+  /** @brief How far anything is off, relative to its size. */
+  float relative{0.0f};
+};
 /** @brief A node of a cluster. */
 struct ClusterNode {
   std::shared_ptr<Cluster> cluster;
@@ -129,10 +163,12 @@ struct ClusterNode {
   std::shared_ptr<BlockEntries> entries;    // of the cluster
   std::vector<std::vector<RowList>> lists;  // by block
   std::vector<FeatureSums> sums;            // by block
+  std::vector<CategorySlots> categories;    // by block; empty where there are none
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
   ClusterReach reach;
+  ClusterBounds bounds;
   ScoreError error;
 };
 
@@ -215,6 +251,28 @@ inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats 
     reach.hess = static_cast<float>(hess);
     reach.least_hess = static_cast<float>(least - error);
     reach.enough_hess = static_cast<float>(least + error);
+  }
+}
+
+/** @brief Lay out the bounds of weights as scans read them. */
+inline void SetBounds(NodeStats const& stats, ClusterNode* node) {
+  auto const& rows = node->cluster->rows;
+  auto& bounds = node->bounds;
+  for (auto* values : {&bounds.lower, &bounds.upper, &bounds.grad_error, &bounds.hess_error}) {
+    values->Assign(rows.PaddedLabels(), 0.0f);
+  }
+  auto const n_rows = static_cast<float>(node->n_rows);
+  auto const n_units = 4.0f * std::sqrt(n_rows) + 2.0f;  // rows are rounded up and down at random
+  bounds.relative = 2e-6f + std::ldexp(n_rows, -29);     // or all alike
+  for (auto const& chunk : rows.Chunks()) {
+    for (std::size_t k = 0; k < chunk.n_labels; ++k) {
+      auto const j = rows.Labels()[chunk.begin + k];
+      auto const at = chunk.padded_begin + k;
+      bounds.lower.Data()[at] = stats.bounds.lower[j];
+      bounds.upper.Data()[at] = stats.bounds.upper[j];
+      bounds.grad_error.Data()[at] = n_units * rows.GradScale()[at];
+      bounds.hess_error.Data()[at] = n_units * rows.HessScale()[at];
+    }
   }
 }
 
@@ -304,6 +362,12 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
   if (param.HasReach()) {
     SetReach(param, n_labels, stats, node);
   }
+  if (rule == ScanRule::kBounded) {
+    SetBounds(stats, node);
+    // The scan says how far each score is off; what is left is the sum over chunks.
+    node->error = {2e-6f, 2e-6f * static_cast<float>(std::abs(stats.score)), -stats.score, 0.0f};
+    return;
+  }
   auto const of_hess = static_cast<float>(rounding.hess);
   auto const of_weights = is_gain ? 0.0f : static_cast<float>(std::sqrt(rounding.weights));
   auto const of_root = static_cast<float>(std::sqrt(72.0 * rounding.scores));
@@ -339,44 +403,68 @@ inline void SumOfList(ClusterNode const& node, std::size_t b, std::uint32_t i,
                               sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
 }
 
+/** @brief A feature's lists in two siblings: positions, `FeatureSums::kNone` where there is none.
+ */
+struct ListPair {
+  /** @brief In the parent. */
+  std::uint32_t origin;
+  std::uint32_t left, right;
+};
+
+/** @brief Call `fn(pair)` for each feature that has a list in one of two siblings. */
+template <typename Fn>
+void ForEachPair(std::vector<RowList> const& of_left, std::vector<RowList> const& of_right,
+                 Fn&& fn) {
+  constexpr auto kNone = FeatureSums::kNone;
+  std::uint32_t l{0}, r{0};
+  while (l < of_left.size() || r < of_right.size()) {
+    auto const origin = std::min(l < of_left.size() ? of_left[l].origin : kNone,
+                                 r < of_right.size() ? of_right[r].origin : kNone);
+    bool const in_left = l < of_left.size() && of_left[l].origin == origin;
+    bool const in_right = r < of_right.size() && of_right[r].origin == origin;
+    fn(ListPair{origin, in_left ? l : kNone, in_right ? r : kNone});
+    l += in_left;
+    r += in_right;
+  }
+}
+
+/** @brief Whether the left one of two siblings has fewer rows of a feature. */
+inline bool LeftIsShort(ClusterNode const& left, ClusterNode const& right, std::size_t b,
+                        ListPair const& pair) {
+  auto const length = [](RowList const& list) { return list.end - list.begin; };
+  return length(left.lists[b][pair.left]) <= length(right.lists[b][pair.right]);
+}
+
 /** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
 inline void SumSiblings(std::size_t b, LabelChunk const& chunk, ClusterNode const& parent,
                         ClusterNode* left, ClusterNode* right) {
-  auto const &of_left = left->lists[b], &of_right = right->lists[b];
   auto const& from = parent.sums[b];
-  std::uint32_t l{0}, r{0};
-  while (l < of_left.size() || r < of_right.size()) {
-    auto const origin = std::min(l < of_left.size() ? of_left[l].origin : FeatureSums::kNone,
-                                 r < of_right.size() ? of_right[r].origin : FeatureSums::kNone);
-    bool const in_left = l < of_left.size() && of_left[l].origin == origin;
-    bool const in_right = r < of_right.size() && of_right[r].origin == origin;
-    bool const sum_left = in_left && left->sums[b].Has(l);
-    bool const sum_right = in_right && right->sums[b].Has(r);
-    if (sum_left && sum_right && from.Has(origin)) {
-      auto const length = [](RowList const& list) { return list.end - list.begin; };
-      bool const left_is_short = length(of_left[l]) <= length(of_right[r]);
+  ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
+    bool const sum_left = left->sums[b].Has(pair.left);
+    bool const sum_right = right->sums[b].Has(pair.right);
+    if (sum_left && sum_right && from.Has(pair.origin)) {
+      bool const left_is_short = LeftIsShort(*left, *right, b, pair);
       auto* node = left_is_short ? left : right;
       auto* other = left_is_short ? right : left;
-      auto const i = left_is_short ? l : r, other_i = left_is_short ? r : l;
+      auto const i = left_is_short ? pair.left : pair.right;
+      auto const other_i = left_is_short ? pair.right : pair.left;
       SumOfList(*node, b, i, chunk, &node->sums[b]);
       auto const size = 2 * chunk.width;
-      auto const* all = from.Of(chunk) + from.position[origin] * size;
+      auto const* all = from.Of(chunk) + from.position[pair.origin] * size;
       auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
       auto* rest = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
       for (std::size_t k = 0; k < size; ++k) {
         rest[k] = all[k] - part[k];
       }
-    } else {
-      if (sum_left) {
-        SumOfList(*left, b, l, chunk, &left->sums[b]);
-      }
-      if (sum_right) {
-        SumOfList(*right, b, r, chunk, &right->sums[b]);
-      }
+      return;
     }
-    l += in_left;
-    r += in_right;
-  }
+    if (sum_left) {
+      SumOfList(*left, b, pair.left, chunk, &left->sums[b]);
+    }
+    if (sum_right) {
+      SumOfList(*right, b, pair.right, chunk, &right->sums[b]);
+    }
+  });
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_CLUSTER_NODE_H_

@@ -79,10 +79,9 @@ inline void PlaceScores(ScanBuffer* buffer) {
 inline void MakeCategoryRanges(ClusterParam const& param, ClusterNode const& node,
                                NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
   auto& categories = buffer->categories;
-  SumCategories(node, &categories);
   SetKeys(param, node, stats, &categories);
   categories.entries.clear();
-  categories.entries.reserve(categories.n_slots);  // ranges point into it
+  categories.entries.reserve(categories.keys.size());  // ranges point into it
   for (std::size_t i = 0; i < categories.lists.size(); ++i) {
     auto const& list = categories.lists[i];
     auto push = [&](ListRange const& range) {
@@ -122,29 +121,34 @@ inline void MakeListRanges(CandidateContext const& context, ClusterParam const& 
       auto const *begin = entries + list.begin, *end = entries + list.end;
       if (common::IsCat(context.types, feature)) {
         auto const n = list.end - list.begin;
-        if (param.reg.lambda == 0.0) {  // the weights of small categories are not bounded
+        if (!param.adds_categories) {
           running->candidates.push_back(CategoryCandidate(feature, b, begin, n));
           continue;
         }
         bool const has_default = context.index.DefaultBin(feature) != BinIndex::kNoBin;
-        buffer->categories.lists.push_back(
-            {feature, b, begin, n, ptrs[feature + 1] - ptrs[feature], has_default});
+        auto const& slots = node.categories[b];
+        buffer->categories.lists.push_back({feature, b, begin, n, ptrs[feature + 1] - ptrs[feature],
+                                            has_default, slots.first[i],
+                                            slots.first[i + 1] - slots.first[i]});
         continue;
       }
       auto const default_bin = context.index.DefaultBin(feature);
+      auto order = [&](Direction direction) { return context.OrderOf(feature, direction); };
       auto upwards = [&](ListEntry const* to, bool with_last) {
-        return SplitRange{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false},
+        return SplitRange{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false,
+                           order(Direction::kUp)},
                           Direction::kUp,
                           feature,
                           b,
                           0};
       };
       auto downwards = [&](ListEntry const* to, Direction direction) {
-        return SplitRange{{end - 1, -1, static_cast<std::uint32_t>(end - to), true, false},
-                          direction,
-                          feature,
-                          b,
-                          0};
+        return SplitRange{
+            {end - 1, -1, static_cast<std::uint32_t>(end - to), true, false, order(direction)},
+            direction,
+            feature,
+            b,
+            0};
       };
       bool const others = list.end - list.begin != node.n_rows;
       bool const has_default = others && default_bin != BinIndex::kNoBin;
@@ -154,7 +158,8 @@ inline void MakeListRanges(CandidateContext const& context, ClusterParam const& 
         middle =
             std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
       }
-      if (node.sums[b].Has(i)) {
+      // Singles are scored together: not those that have an order to keep.
+      if (node.sums[b].Has(i) && order(Direction::kUp) == 0) {
         buffer->single_sums.push_back(node.sums[b].position[i]);
         buffer->singles.push_back(has_default && middle == begin
                                       ? downwards(begin, Direction::kDown)
@@ -217,12 +222,13 @@ inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
     auto const* first = buffer->bins.data() + begin;
     auto push = [&](bool up, std::size_t n_entries, bool with_last, Direction direction) {
       if (n_entries > 0) {
-        buffer->ranges.push_back({{up ? first : first + n - 1, up ? 1 : -1,
-                                   static_cast<std::uint32_t>(n_entries), with_last, false},
-                                  direction,
-                                  f,
-                                  b,
-                                  0});
+        buffer->ranges.push_back(
+            {{up ? first : first + n - 1, up ? 1 : -1, static_cast<std::uint32_t>(n_entries),
+              with_last, false, context.OrderOf(f, direction)},
+             direction,
+             f,
+             b,
+             0});
       }
     };
     if (n_stored == node.n_rows) {
@@ -272,13 +278,19 @@ inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std
   auto const& reach = node.reach;
   std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
   bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = param.HasBits();
+  // A label that may not count changes its weight in the other child, too.
+  bool const needs_counts = param.is_monotone && param.reg.LabelFloor() > 0.0;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (auto k = begin; k < begin + n; ++k) {
-    bool may{true}, does{true};
+    bool may{true}, does{true}, is_open{false};
     if (has_bits) {
       auto const bits = buffer->bits[k] ^ flip;
       does = (bits & ReachBits::kBoth) == ReachBits::kBoth;
-      may = does || (bits & ReachBits::kInDoubt) != 0;
+      bool const in_doubt = (bits & ReachBits::kInDoubt) != 0;
+      may = (does || in_doubt) && (bits & ReachBits::kDisordered) == 0;
+      is_open = (in_doubt && (needs_counts || (param.is_monotone && param.reg.lambda == 0.0))) ||
+                (bits & ReachBits::kMaybeDisordered) != 0;
+      does = does && !is_open;
     }
     if (has_mean) {
       auto const least = std::min(buffer->hess[k], reach.hess - buffer->hess[k]);
@@ -292,7 +304,7 @@ inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std
     }
     if (!may) {
       score = -kInf;
-    } else if (doubt > 0.0f && param.reg.lambda == 0.0) {
+    } else if (is_open || (doubt > 0.0f && param.reg.lambda == 0.0)) {
       score = kInf;  // the smaller the Hessian, the larger
     }
   }
@@ -334,6 +346,15 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
       view.does = node.reach.does.Data() + at;
       view.all_must = param.reg.AllMustCount() ? -1 : 0;
     }
+    if (param.is_monotone) {
+      auto const& bounds = node.bounds;
+      view.lower = bounds.lower.Data() + at;
+      view.upper = bounds.upper.Data() + at;
+      view.grad_error = bounds.grad_error.Data() + at;
+      view.hess_error = bounds.hess_error.Data() + at;
+      view.relative_error = bounds.relative;
+      view.must_be_ordered = n_labels == 1 ? -1 : 0;
+    }
     auto const first = c * n_scores;
     auto output = [&](std::size_t offset) {
       auto const i = first + offset;
@@ -354,9 +375,8 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     }
     for (std::size_t r = 0; r < ranges.size(); ++r) {
       if (ranges[r].direction == Direction::kCategories) {
-        auto& categories = buffer->categories;
-        view.rows = {categories.Sums(chunk, categories.lists[ranges[r].categories].first_slot),
-                     false, false};
+        auto const& list = buffer->categories.lists[ranges[r].categories];
+        view.rows = {node.categories[list.block].Of(chunk, list.first_slot), false, false};
       } else if (!node.histograms.empty()) {
         view.rows = {node.histograms[ranges[r].block].sums.Sums(chunk), false, false};
       } else {

@@ -46,12 +46,18 @@ class ClusterSearch : public SplitSearch {
         ctx,
         {rules.reg, rules.ml_param.Method(), max_list_rows, max_bytes_,
          rules.param.max_cat_to_onehot, static_cast<std::uint32_t>(rules.param.max_cat_threshold),
-         this->SortsCategories(rules.param.max_cat_to_onehot)},
+         this->SortsCategories(rules.param.max_cat_to_onehot),
+         // Without lambda the weights of small categories are not bounded.
+         data.p_fmat->Info().HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone},
         {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
     if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
     }
     kernels_ = rules.kernels;
+    orders_ = {};
+    if (rules.is_monotone) {
+      orders_ = common::Span{rules.param.monotone_constraints};
+    }
     auto const n_labels = gradients_.NumLabels();
     scanners_.assign(n_threads_, {SplitScanner{rules.reg, n_labels},
                                   CategoryScanner{rules.param, rules.reg, kernels_, n_labels}});
@@ -72,8 +78,8 @@ class ClusterSearch : public SplitSearch {
         fn(BinIndex{ctx_, page, blocks_, default_bins_, true});
       }
     };
-    clusters_.Evaluate({*index_, cuts_, blocks_, gradients_, kernels_, types_}, visit, requests,
-                       &scanners_, &root_lists_);
+    clusters_.Evaluate({*index_, cuts_, blocks_, gradients_, kernels_, types_, orders_}, visit,
+                       requests, &scanners_, &root_lists_);
   }
 
   [[nodiscard]] std::vector<double> RootSums() override { return gradients_.Sum(ctx_); }
@@ -246,6 +252,7 @@ class ClusterSearch : public SplitSearch {
   RootLists root_lists_;
   SplitScanner::Kernels kernels_{};
   common::Span<FeatureType const> types_;
+  common::Span<int const> orders_;        // monotone constraints
   std::vector<ThreadScanners> scanners_;  // one per thread
 };
 }  // namespace xgboost::multilabel

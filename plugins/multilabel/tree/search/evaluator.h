@@ -18,6 +18,7 @@
 #include <vector>      // for vector
 
 #include "../data/bin_index.h"  // for BinIndex
+#include "../monotone.h"        // for OrderWeights, WeightBounds
 #include "../split_score.h"     // for ScoreNode, Regularisation
 #include "xgboost/base.h"       // for bst_bin_t, bst_feature_t, bst_idx_t
 #include "xgboost/logging.h"    // for LOG
@@ -50,6 +51,7 @@ struct BestSplit {
 struct NodeStats {
   /** @brief Sums over the node's rows, gradients then Hessians. [2 * n_labels] */
   std::vector<double> sums;
+  WeightBounds bounds;
   double score{0.0};
   /** @brief Number of rows that carry a gradient. */
   bst_idx_t n_active{0};
@@ -75,10 +77,54 @@ class SplitScanner {
 
   /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
   template <SplitMethod kMethod, LabelRule kRule>
-  float GainImpl(std::vector<double> const& passed, NodeStats const& node) {
+  float GainImpl(std::vector<double> const& passed, NodeStats const& node, int) {
     this->Restart();
     auto const gain = this->Pass<kMethod, kRule>(passed.data(), node);
     return this->Allowed(node) ? gain : 0.0f;
+  }
+
+  /** @brief The same where weights have bounds. */
+  template <SplitMethod kMethod>
+  float BoundedGain(std::vector<double> const& passed, NodeStats const& node, int order) {
+    using Traits = MethodTraits<kMethod>;
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    scanned_ = passed;
+    if (!this->Allowed(node)) {
+      return 0.0f;
+    }
+    double sum = 0.0, largest = -kInf, largest_rest = -kInf;
+    for (std::size_t j = 0; j < n_labels_; ++j) {
+      auto const [w, u, in_order] =
+          OrderWeights(reg_, node.bounds, order, j, scanned_.data(), rest_.data());
+      if (n_labels_ == 1 && !in_order) {
+        return 0.0f;
+      }
+      auto const p = Traits::LabelScore(reg_, scanned_[j], scanned_[n_labels_ + j], w);
+      auto const q = Traits::LabelScore(reg_, rest_[j], rest_[n_labels_ + j], u);
+      sum += p + q;
+      largest = std::max(largest, p);
+      largest_rest = std::max(largest_rest, q);
+    }
+    return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
+  }
+
+  /** @brief Score of a node. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  static double Score(Regularisation const& reg, NodeStats const& node) {
+    auto const n = node.sums.size() / 2;
+    if constexpr (kRule != LabelRule::kBounded) {
+      return ScoreNode<kMethod, kRule>(reg, node.sums.data(), n);
+    }
+    using Traits = MethodTraits<kMethod>;
+    double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < n; ++j) {
+      auto const grad = node.sums[j], hess = node.sums[n + j];
+      auto const weight = node.bounds.Clip(j, LabelWeight(reg, grad, hess));
+      auto const score = Traits::LabelScore(reg, grad, hess, weight);
+      sum += score;
+      largest = std::max(largest, score);
+    }
+    return Traits::kSum ? sum : largest;
   }
 
   void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
@@ -131,9 +177,15 @@ class SplitScanner {
   SplitScanner(Regularisation const& reg, std::size_t n_labels)
       : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
 
-  /** @brief The gain of one split. */
-  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node);
-  using ScoreFn = double (*)(Regularisation const& r, double const* sums, std::size_t n_labels);
+  /**
+   * @brief The gain of one split.
+   *
+   * @param order With a monotone constraint 1 if no label may weigh more in the child with the rows
+   *              passed than in the other, -1 if none may weigh less; else 0.
+   */
+  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node,
+                                         int order);
+  using ScoreFn = double (*)(Regularisation const& reg, NodeStats const& node);
 
   /** @brief The loops of one split method. */
   struct Kernels {
@@ -171,13 +223,15 @@ class SplitScanner {
         return MakeKernels<kMethod, LabelRule::kFloored>();
       case LabelRule::kClipped:
         return MakeKernels<kMethod, LabelRule::kClipped>();
+      case LabelRule::kBounded:
+        return {&SplitScanner::BoundedGain<kMethod>, &Score<kMethod, LabelRule::kBounded>};
     }
     LOG(FATAL) << "Unreachable";
     return {};
   }
   template <SplitMethod kMethod, LabelRule kRule>
   static Kernels MakeKernels() {
-    return {&SplitScanner::GainImpl<kMethod, kRule>, &ScoreNode<kMethod, kRule>};
+    return {&SplitScanner::GainImpl<kMethod, kRule>, &Score<kMethod, kRule>};
   }
 };
 }  // namespace xgboost::multilabel

@@ -21,7 +21,8 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   using Traits = MethodTraits<kMethod>;
   constexpr std::size_t kWidth = 8 * kVectors;
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  constexpr bool kCounts = kRule == ScanRule::kCounted || kRule == ScanRule::kClipped;
+  constexpr bool kBounds = kRule == ScanRule::kBounded;
+  constexpr bool kCounts = kRule == ScanRule::kCounted || kRule == ScanRule::kClipped || kBounds;
   constexpr bool kSteps = kRule == ScanRule::kStepped || kRule == ScanRule::kClipped;
   constexpr bool kSoft = kCounts || kSteps || kRule == ScanRule::kShrunk;
   constexpr std::int32_t kAbsolute = std::numeric_limits<std::int32_t>::max();
@@ -110,7 +111,115 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         out.hess[n_candidates] = sum[0];
       }
     }
-    if constexpr (kSoft) {
+    if constexpr (kBounds) {
+      Int8 passed_does{}, rest_does{}, in_doubt{}, disordered{}, maybe{};
+      Float8 sum{}, doubt{}, error{}, largest = zero - kInf, largest_rest = zero - kInf;
+      Float8 const order = zero + static_cast<float>(range.order);
+      Float8 const relative = zero + chunk.relative_error;
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        Int8 const rest_hess = totals[kVectors + v] - hess[v], rest_grad = totals[v] - grad[v];
+        Float8 a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v];
+        Float8 b = __builtin_convertvector(rest_hess, Float8) * hess_scale[v] + lambda[v];
+        Float8 const g = __builtin_convertvector(grad[v], Float8) * grad_scale[v];
+        Float8 const r = __builtin_convertvector(rest_grad, Float8) * grad_scale[v];
+        Float8 const lower = reinterpret_cast<Float8 const*>(chunk.lower)[v];
+        Float8 const upper = reinterpret_cast<Float8 const*>(chunk.upper)[v];
+        Float8 const grad_error = reinterpret_cast<Float8 const*>(chunk.grad_error)[v];
+        Float8 const hess_error = reinterpret_cast<Float8 const*>(chunk.hess_error)[v];
+        a = a < least ? least : a;
+        b = b < least ? least : b;
+        Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
+        Int8 const may_b = rest_hess > may[v], does_b = rest_hess > does[v];
+        passed_does |= does_a ^ all_must;
+        rest_does |= does_b ^ all_must;
+        in_doubt |= (may_a ^ does_a) | (may_b ^ does_b);
+#define XDCC_CLIP(x, low, high) ((x) < (low) ? (low) : (x) > (high) ? (high) : (x))
+        // -soft(G) / H within max_delta_step
+        Float8 w = XDCC_CLIP((XDCC_CLIP(g, -alpha, alpha) - g) / a, -max_step, max_step);
+        Float8 u = XDCC_CLIP((XDCC_CLIP(r, -alpha, alpha) - r) / b, -max_step, max_step);
+        w = may_a ? w : zero;
+        u = may_b ? u : zero;
+        Float8 const w_size = Float8(Int8(w) & kAbsolute), u_size = Float8(Int8(u) & kAbsolute);
+        Float8 const w_error =
+            relative * w_size + (grad_error + relative * alpha + w_size * hess_error) / a;
+        Float8 const u_error =
+            relative * u_size + (grad_error + relative * alpha + u_size * hess_error) / b;
+        if (range.order != 0) {
+          Float8 const w_most = w + order * w_error, u_least = u - order * u_error;
+          Float8 const w_least = w - order * w_error, u_most = u + order * u_error;
+          maybe |=
+              (XDCC_CLIP(w_most, lower, upper) - XDCC_CLIP(u_least, lower, upper)) * order > zero;
+          disordered |=
+              (XDCC_CLIP(w_least, lower, upper) - XDCC_CLIP(u_most, lower, upper)) * order > zero;
+          Float8 const s = g + r, twice = alpha + alpha;
+          Float8 const common =
+              XDCC_CLIP((XDCC_CLIP(s, -twice, twice) - s) / (a + b), -max_step, max_step);
+          Int8 const pools =
+              (XDCC_CLIP(w, lower, upper) - XDCC_CLIP(u, lower, upper)) * order > zero;
+          w = pools ? common : w;
+          u = pools ? common : u;
+        }
+        w = XDCC_CLIP(w, lower, upper);
+        u = XDCC_CLIP(u, lower, upper);
+#undef XDCC_CLIP
+        Float8 const w_abs = Float8(Int8(w) & kAbsolute), u_abs = Float8(Int8(u) & kAbsolute);
+        Float8 p = w, q = u, p_error = w_error + u_error, q_error = p_error;
+        if constexpr (Traits::kGain) {
+          Float8 const g_abs = Float8(Int8(g) & kAbsolute), r_abs = Float8(Int8(r) & kAbsolute);
+          p = -w * (g + g + a * w) - (alpha + alpha) * w_abs;
+          q = -u * (r + r + b * u) - (alpha + alpha) * u_abs;
+          p_error = w_abs * (relative * (g_abs + g_abs + a * w_abs + alpha + alpha) + grad_error +
+                             grad_error + w_abs * hess_error) +
+                    a * p_error * p_error;
+          q_error = u_abs * (relative * (r_abs + r_abs + b * u_abs + alpha + alpha) + grad_error +
+                             grad_error + u_abs * hess_error) +
+                    b * q_error * q_error;
+        } else if constexpr (!Traits::kWeight) {
+          p = w_abs;
+          q = u_abs;
+        }
+        // What does not surely count may be left out.
+        doubt += does_a ? zero : may_a ? Float8(Int8(p) & kAbsolute) : zero;
+        doubt += does_b ? zero : may_b ? Float8(Int8(q) & kAbsolute) : zero;
+        p = does_a ? p : may_a & (p > zero) ? p : zero;
+        q = does_b ? q : may_b & (q > zero) ? q : zero;
+        error += (may_a ? p_error : zero) + (may_b ? q_error : zero);
+        if constexpr (Traits::kSum) {
+          sum += p + q;
+        } else {
+          p += padding[v];
+          q += padding[v];
+          largest = p > largest ? p : largest;
+          largest_rest = q > largest_rest ? q : largest_rest;
+        }
+      }
+      Int8 const out_of_order = Int8{} + chunk.must_be_ordered;
+      Int8 bits = (passed_does & ReachBits::kPassed) | (rest_does & ReachBits::kRest) |
+                  (in_doubt & ReachBits::kInDoubt) |
+                  (disordered & out_of_order & ReachBits::kDisordered) |
+                  (maybe & ~disordered & out_of_order & ReachBits::kMaybeDisordered);
+#pragma GCC unroll 4
+      for (int lane = 4; lane > 0; lane /= 2) {
+        bits |= __builtin_shuffle(bits, kIndex ^ lane);
+        error += __builtin_shuffle(error, kIndex ^ lane);
+        doubt += __builtin_shuffle(doubt, kIndex ^ lane);
+        if constexpr (Traits::kSum) {
+          sum += __builtin_shuffle(sum, kIndex ^ lane);
+        } else {
+          Float8 const p = __builtin_shuffle(largest, kIndex ^ lane);
+          Float8 const q = __builtin_shuffle(largest_rest, kIndex ^ lane);
+          largest = p > largest ? p : largest;
+          largest_rest = q > largest_rest ? q : largest_rest;
+        }
+      }
+      out.bits[n_candidates] = bits[0];
+      out.passed[n_candidates] = (Traits::kSum ? sum[0] : largest[0]) + error[0];
+      if constexpr (!Traits::kSum) {
+        out.rest[n_candidates] = largest_rest[0] + error[0];
+      }
+      out.doubt[n_candidates] = doubt[0] + 4.0f * error[0];
+    } else if constexpr (kSoft) {
       if constexpr (kCounts) {
         out.doubt[n_candidates] = 0.0f;
       }
@@ -356,6 +465,8 @@ ListScanFn ListScanOfRule(ScanRule rule, std::size_t width) {
       return ListScanOfWidth<kMethod, ScanRule::kCounted>(width);
     case ScanRule::kClipped:
       return ListScanOfWidth<kMethod, ScanRule::kClipped>(width);
+    case ScanRule::kBounded:
+      return ListScanOfWidth<kMethod, ScanRule::kBounded>(width);
   }
   LOG(FATAL) << "Unreachable";
   return nullptr;

@@ -20,6 +20,9 @@
  * cannot know: the score is the highest that is possible, and the scan says how far down the true
  * one may be. In the same way it says whether labels enough count for a child to be allowed.
  *
+ * With monotone constraints (`monotone.h`) a score may be far below what its terms are: the scan
+ * adds up how far the terms are off, and gives the highest score that is possible.
+ *
  * Labels stand in chunks of `Width` labels, each with loops of its own, in which the sums stay in
  * registers.
  */
@@ -46,12 +49,14 @@ struct ListRange {
   bool with_last;
   /** @brief Whether each entry is a split of its own: the "rows" are sums over a feature's rows. */
   bool separate;
+  /** @brief A monotone constraint: 1 where the rows passed must not weigh more than the others. */
+  int order{0};
 };
 
 /**
  * @brief What the scan looks out for; each rule has loops of its own.
  *
- * Only the last two know labels that may not count.
+ * Only the last three know labels that may not count.
  */
 enum class ScanRule {
   kPlain,    // nothing
@@ -60,6 +65,7 @@ enum class ScanRule {
   kStepped,  // weights that `max_delta_step` clips, too
   kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
   kClipped,  // weights that `max_delta_step` clips or `reg_lambda` does not bound, too
+  kBounded,  // weights that monotone constraints bound, too
 };
 
 /** @brief What the scan of a split finds of its children, apart from scores: a bit each. */
@@ -71,6 +77,9 @@ struct ReachBits {
   static constexpr std::int32_t kBoth = kPassed | kRest;
   /** @brief A label may or may not count. */
   static constexpr std::int32_t kInDoubt = 4;
+  /** @brief A single label's weights are out of order, or may be. */
+  static constexpr std::int32_t kDisordered = 8;
+  static constexpr std::int32_t kMaybeDisordered = 16;
 };
 
 /** @brief A packed integer has the gradient above these bits, and the Hessian, never below 0, in
@@ -110,8 +119,16 @@ struct ChunkView {
   /** @brief -1 where all labels must count, 0 where one is enough. */
   std::int32_t all_must;
   float alpha;
-  /** @brief With `kStepped` and `kClipped`: `max_delta_step`. */
+  /** @brief With `kStepped`, `kClipped` and `kBounded`: `max_delta_step`. */
   float max_step;
+  /** @brief With `kBounded`: bounds of weights, and how far sums are off. */
+  float const* lower;
+  float const* upper;
+  float const* grad_error;
+  float const* hess_error;
+  float relative_error;
+  /** @brief -1 where weights must have the order by themselves: with a single label. */
+  std::int32_t must_be_ordered;
 };
 
 /** @brief Where scores go, one per candidate, in the order of the range. */

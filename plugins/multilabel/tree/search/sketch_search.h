@@ -30,9 +30,9 @@ class SketchSearch : public SplitSearch {
     auto const& reg = rules.reg;
     auto const n = data.gpair.Shape(1);
     // A label without Hessian is no division by zero, and a floor is for one of them only.
-    bool const follows_rules = reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
-                               (n == 1 || reg.min_child_weight == 0.0) &&
-                               rules.ml_param.Method() == SplitMethod::kSumGain;
+    bool const follows_rules =
+        !rules.is_monotone && reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
+        (n == 1 || reg.min_child_weight == 0.0) && rules.ml_param.Method() == SplitMethod::kSumGain;
     return follows_rules && n <= DirectionSearch::kMaxDirections &&
            OnAllWorkers(ctx,
                         data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical());

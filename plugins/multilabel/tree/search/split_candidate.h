@@ -121,6 +121,14 @@ struct CandidateContext {
   GradientMatrix const& gradients;
   SplitScanner::Kernels const& kernels;
   common::Span<FeatureType const> types;
+  /** @brief Monotone constraints by feature; those behind the last are 0. */
+  common::Span<int const> orders;
+
+  /** @brief 1 where the rows passed must not weigh more than the others, -1 where not less. */
+  [[nodiscard]] int OrderOf(bst_feature_t feature, Direction direction) const {
+    auto const order = feature < orders.size() ? orders[feature] : 0;
+    return direction == Direction::kUp ? order : -order;
+  }
 };
 
 /** @brief What a thread decides with. */
@@ -317,8 +325,8 @@ inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> c
 inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
                           RowCluster const& cluster, common::Span<std::uint32_t const> rows,
                           std::vector<Candidate> const& candidates, double* sums) {
-  CandidateContext const of_page{index,         ctx.cuts,    ctx.blocks,
-                                 ctx.gradients, ctx.kernels, ctx.types};
+  CandidateContext const of_page{index,       ctx.cuts,  ctx.blocks, ctx.gradients,
+                                 ctx.kernels, ctx.types, ctx.orders};
   auto const width = ctx.gradients.Width();
   std::vector<bst_idx_t> passed;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -385,7 +393,8 @@ inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
       }
       AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
     }
-    auto const gain = (scanners->numbers.*ctx.kernels.gain)(passed, *stats);
+    auto const gain =
+        (scanners->numbers.*ctx.kernels.gain)(passed, *stats, ctx.OrderOf(c.feature, c.direction));
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
                        best->direction == Direction::kDown && best->feature == c.feature;

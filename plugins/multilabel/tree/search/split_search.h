@@ -29,16 +29,26 @@ struct TreeRules {
   tree::TrainParam const& param;
   MultiLabelTrainParam const& ml_param;
   Regularisation reg;
+  /** @brief Whether the search follows monotone constraints: not on combinations of labels. */
+  bool is_monotone;
   SplitScanner::Kernels kernels;
 
-  TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param)
+  /** @param on_labels Whether the gradients are those of labels. */
+  TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param, bool on_labels)
       : param{param},
         ml_param{ml_param},
         reg{param, ml_param},
-        kernels{SplitScanner::Choose(ml_param.Method(), reg.Rule())} {}
+        is_monotone{on_labels && param.HasMonotone()},
+        kernels{SplitScanner::Choose(ml_param.Method(),
+                                     is_monotone ? LabelRule::kBounded : reg.Rule())} {}
 
   /** @brief The bins that pages of the matrix have. */
   [[nodiscard]] BatchParam Batch() const { return {param.max_bin, param.sparse_threshold}; }
+  /** @brief The monotone constraint of a feature. */
+  [[nodiscard]] int OrderOf(bst_feature_t feature) const {
+    auto const& orders = param.monotone_constraints;
+    return feature < orders.size() ? orders[feature] : 0;
+  }
   /** @brief Limit on the memory of histograms. */
   [[nodiscard]] std::size_t MaxBytes() const {
     return static_cast<std::size_t>(ml_param.max_histogram_mib) << 20;
