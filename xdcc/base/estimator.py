@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from xdcc.base import forks  # noqa: F401 (imported for what it does)
 from xdcc.base.documentation import ENTRIES, fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
