@@ -35,6 +35,7 @@ from xdcc.base.fit_data import (
 )
 from xdcc.base.known_entries import matching_share
 from xdcc.base.labels import Classes, Labels
+from xdcc.base.whole_fits import whole_or_nothing
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to measure on while training; the last pair is the one that decides."""
@@ -75,8 +76,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _labels_are_named: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Fill in what the subclass's documentation shares with others."""
+        """Fill in what the documentation shares with others, and make ``fit`` whole or nothing."""
         super().__init_subclass__(**kwargs)
+        if "fit" in vars(cls):
+            cls.fit = whole_or_nothing(cls.fit)
         fill_in_class(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:
