@@ -85,9 +85,11 @@ def main(arguments: list[str]) -> None:
         install(source, folder / "objects", environ)
         return
     flags = f"-fsanitize={chosen.sanitize}"
-    environ |= {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
+    environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
     install(source, folder / "objects", environ, f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
-    environ |= {"CXXFLAGS": f"{environ.get('CXXFLAGS', '')} {flags} -D_GLIBCXX_ASSERTIONS -O1 -g1"}
+    environ = environ | {
+        "CXXFLAGS": f"{environ.get('CXXFLAGS', '')} {flags} -D_GLIBCXX_ASSERTIONS -O1 -g1"
+    }
     install(ROOT, folder / "xdcc", environ, "setup-args=-Dbuildtype=debugoptimized")
 
 

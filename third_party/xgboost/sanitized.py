@@ -1,7 +1,7 @@
 """Runs Python with what ``develop.py --sanitize`` built: ``python sanitized.py -m pytest tests``.
 
 The sanitizers' libraries have to be there before Python, which is built without them. What they
-find ends the process with a report. `suppressions.txt` names what is not looked at, with reasons.
+find ends the process with a report.
 """
 
 import os
@@ -9,14 +9,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from staging import HERE
-
 _LIBRARIES = ("libasan.so", "libubsan.so", "libstdc++.so")
 
 OPTIONS = {
     # Python and the libraries keep memory to the end; what is asked for in vain is None as without.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
-    "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:suppressions={HERE / 'suppressions.txt'}",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "PYTHONMALLOC": "malloc",
 }
 

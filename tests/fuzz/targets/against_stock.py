@@ -27,15 +27,14 @@ def attempt(case: dict[str, object]) -> None:
     y = (np.nan_to_num(X[:, 0]) + rng.normal(size=n_rows) > 0).astype(float)
     params = {"base_score": 0.5, "nthread": 1, **case}
     params.pop("seed")
+    weight = rng.uniform(0.5, 1.5, n_rows)  # no two splits gain the same
     predicted = []
     for objective in ("multilabel:logistic", "binary:logistic"):
-        matrix = xgb.DMatrix(X, y)
+        matrix = xgb.DMatrix(X, y, weight=weight)
         booster = xgb.train({**params, "objective": objective}, matrix, num_boost_round=3)
         predicted.append(booster.predict(matrix).ravel())
-    # Splits of equal gain may be decided otherwise: what they lead to fits the labels equally.
-    losses = [-np.log(np.where(y == 1, p, 1 - p)).mean() for p in predicted]
-    if not np.allclose(*predicted, atol=1e-4) and abs(losses[0] - losses[1]) > 0.02:
-        raise Different(f"mean log losses {losses}, predictions {predicted}")
+    if not np.allclose(*predicted, atol=1e-3):
+        raise Different(f"predictions {predicted}")
 
 
 TARGET = Target(cases, attempt)
