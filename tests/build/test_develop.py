@@ -1,6 +1,9 @@
 """The tree that incremental builds compile: kept from build to build, and right each time."""
 
 import os
+import subprocess
+
+import pytest
 
 
 def test_only_what_changed_is_touched(project):
@@ -34,3 +37,30 @@ def test_another_pin_makes_the_tree_anew(project):
     pin.write_text(pin.read_text() + "# refreshed\n")
     assert develop.update(folder, os.environ) == source
     assert not (source / "objects.txt").exists()
+
+
+def test_sanitizers_are_compiled_into_the_plugin_and_the_kernels(project, monkeypatch):
+    develop = project.load("develop")
+    commands = []
+
+    def run(command, env, check):
+        commands.append((list(map(str, command)), env))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(develop.subprocess, "run", run)
+    develop.main(["--sanitize", "address,undefined", str(project.folder.parent / "tree")])
+    (xgboost, of_xgboost), (xdcc, of_xdcc) = commands
+    assert "cmake.define.XDCC_SANITIZE=address,undefined" in xgboost
+    assert xdcc[-1] == str(develop.ROOT)
+    assert "-fsanitize=address,undefined" in of_xgboost["LDFLAGS"]
+    assert "-fsanitize" not in of_xgboost.get("CXXFLAGS", "")  # upstream's sources are not checked
+    assert "-fsanitize=address,undefined" in of_xdcc["CXXFLAGS"]
+
+
+def test_a_failed_installation_ends_with_its_exit_status(project, monkeypatch):
+    develop = project.load("develop")
+    monkeypatch.setattr(
+        develop.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 3)
+    )
+    with pytest.raises(SystemExit, match="3"):
+        develop.main([str(project.folder.parent / "tree")])

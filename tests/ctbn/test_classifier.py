@@ -367,6 +367,8 @@ def test_plot_trees(fitted):
         ({"n_draws": 0}, "n_draws=0"),
         ({"max_solver_iter": 0}, "max_solver_iter=0"),
         ({"n_jobs": 0}, "n_jobs=0"),
+        ({"n_parent_candidates": 0}, "n_parent_candidates=0: it has to be a whole number"),
+        ({"verbose": "much"}, "verbose='much'"),
         ({"base_estimator": 3}, "base_estimator=3: it has to be a classifier with predict_proba"),
     ],
 )
@@ -395,3 +397,19 @@ def test_refused_data(fitted):
     for method in ("predict", "predict_proba", "sample"):
         with pytest.raises(NotFittedError):
             getattr(small(), method)(X)
+
+
+def test_many_pairs_are_announced(monkeypatch):
+    monkeypatch.setattr("xdcc.ctbn.estimator._MANY_PAIRS", 9)
+    X, Y = labelled_rows(n_rows=20)
+    with pytest.warns(UserWarning, match="^12 pairs of labels .* n_parent_candidates=20 would"):
+        small(max_components=1).fit(X, Y)
+    small(max_components=1, n_parent_candidates=2).fit(X, Y)  # 8: no warning
+
+
+def test_progress_is_shown_on_demand(capsys):
+    X, Y = labelled_rows(n_rows=20)
+    small(max_components=1).fit(X, Y)
+    assert not capsys.readouterr().err
+    small(max_components=1, verbose=True).fit(X, Y)
+    assert "12/12" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from xdcc.ctbn.learner import LogisticLearner
 from xdcc.ctbn.logistic import Penalty
 from xdcc.ctbn.reference import best_tree
-from xdcc.ctbn.structure import edge_weights, maximum_branching
+from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import top_down
 
 
@@ -48,6 +48,7 @@ def test_edge_weights(parent_effect):
         learner,
         (X[train], Y[train], weight[train]),
         (X[held_out], Y[held_out], weight[held_out]),
+        Search(),
     )
     for i in range(3):
         alone = LogisticRegression(tol=1e-8).fit(X[train], Y[train, i], weight[train])
@@ -84,7 +85,7 @@ def test_unknown_labels_do_not_count():
     def weights(Y, rows, held_out):
         ones = np.ones(80)
         parts = [(X[r], Y[r], ones[r]) for r in (rows, held_out)]
-        return edge_weights(learner, *parts)
+        return edge_weights(learner, *parts, Search())
 
     some = Y.copy()
     some[:10, 0] = np.nan
@@ -100,3 +101,61 @@ def test_unknown_labels_do_not_count():
     z = alone.log_odds(X[50:60])[1, 0]
     missing = -np.logaddexp(0, np.where(Y[50:60, 1] == 1, -z, z)).sum()
     assert edges[0, 1] == pytest.approx(known_edges[0, 1] + missing, abs=1e-4)
+
+
+def test_candidates_are_those_with_the_highest_mutual_information():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((200, 6)) < 0.4).astype(float)
+    Y[:, 3] = np.where(rng.random(200) < 0.8, Y[:, 1], Y[:, 3])
+    Y[:20, 2] = np.nan
+    weight = rng.random(200)
+    tried = candidate_parents(Y, weight, 2)
+    assert tried.sum(axis=0).tolist() == [2] * 6
+    assert tried[1, 3]
+    assert tried[3, 1]
+    for i in range(6):
+        information = np.full(6, -np.inf)
+        for j in set(range(6)) - {i}:
+            known = ~np.isnan(Y[:, i] + Y[:, j])
+            information[j] = mutual_information(Y[known, i], Y[known, j], weight[known])
+        assert set(np.flatnonzero(tried[:, i])) == set(np.argsort(-information)[:2])
+
+
+def mutual_information(a, b, weight):
+    total = 0
+    for u in (0, 1):
+        for v in (0, 1):
+            p, q, r = (
+                weight[rows].sum() / weight.sum() for rows in ((a == u) & (b == v), a == u, b == v)
+            )
+            total += p * np.log(p / (q * r))
+    return total
+
+
+@pytest.mark.parametrize("n_candidates", [None, 5, 9])
+def test_enough_candidates_are_all(n_candidates):
+    Y = np.eye(6)
+    assert np.array_equal(candidate_parents(Y, np.ones(6), n_candidates), ~np.eye(6, dtype=bool))
+
+
+def test_what_is_not_tried_is_no_parent():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    Y = (rng.random((60, 4)) < 0.5).astype(float)
+    learner = LogisticLearner(Penalty(1.0), "feature")
+    part = (X, Y, np.ones(60))
+    all_edges, roots = edge_weights(learner, part, part, Search())
+    edges, same_roots = edge_weights(learner, part, part, Search(n_candidates=1))
+    tried = candidate_parents(Y, np.ones(60), 1)
+    np.testing.assert_allclose(edges[tried], all_edges[tried], rtol=1e-4)
+    assert np.isneginf(edges[~tried]).all()
+    assert np.array_equal(roots, same_roots)
+    for label, parent in enumerate(maximum_branching(edges, roots)):
+        assert parent == -1 or tried[parent, label]
+
+
+def test_progress_counts_pairs(capsys):
+    learner = LogisticLearner(Penalty(1.0), "feature")
+    part = (np.eye(4), np.eye(4)[:, :3], np.ones(4))
+    edge_weights(learner, part, part, Search(verbose=True))
+    assert "6/6" in capsys.readouterr().err

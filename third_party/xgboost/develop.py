@@ -4,8 +4,12 @@ For who changes the plugin. The source tree stays in the folder (``build/xgboost
 and so do its object files: of the plugin only files that changed are copied, so that CMake compiles
 only these and what includes them. A changed patch or pin makes the tree anew. Then pip installs the
 result into the environment of this Python, which needs the packages that pyproject.toml lists.
+
+``--sanitize address,undefined`` compiles the checks of these sanitizers into the plugin and into
+xdcc's kernels, in a folder of its own, and installs both; ``sanitized.py`` runs them.
 """
 
+import argparse
 import filecmp
 import os
 import shutil
@@ -17,7 +21,8 @@ from pathlib import Path
 from errors import BuildError
 from staging import HERE, PATCHES, PIN, PLUGIN, stage
 
-FOLDER = HERE.parent.parent / "build" / "xgboost"
+ROOT = HERE.parent.parent
+FOLDER = ROOT / "build" / "xgboost"
 
 
 def update(folder: Path, environ: Mapping[str, str]) -> Path:
@@ -53,18 +58,39 @@ def mirror(original: Path, copy: Path) -> None:
             shutil.copyfile(original / name, target)
 
 
+def install(project: Path, folder: Path, environ: Mapping[str, str], *settings: str) -> None:
+    """Let pip build a project in a folder and install it, or end with pip's exit status."""
+    command = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
+    chosen = [f"build-dir={folder}", *settings]
+    options = [part for setting in chosen for part in ("-C", setting)]
+    result = subprocess.run([sys.executable, *command, *options, project], env=environ, check=False)
+    if result.returncode:
+        raise SystemExit(result.returncode)
+
+
 def main(arguments: list[str]) -> None:
     """Update the source tree, compile what changed, and install."""
-    folder = Path(arguments[0]).resolve() if arguments else FOLDER
+    parser = argparse.ArgumentParser(prog="develop.py", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", help="where sources and object files stay")
+    parser.add_argument("--sanitize", metavar="NAMES", help="build with these sanitizers, and xdcc")
+    chosen = parser.parse_args(arguments)
+    default = FOLDER.with_name("sanitized") if chosen.sanitize else FOLDER
+    folder = Path(chosen.folder or default).resolve()
     environ = {"CMAKE_GENERATOR": "Ninja"} | os.environ
     try:
         source = update(folder, environ)
     except BuildError as error:
         raise SystemExit(f"xdcc: {error}") from None
-    install = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
-    settings = ["-C", f"build-dir={folder / 'objects'}"]
-    result = subprocess.run([sys.executable, *install, *settings, source], env=environ, check=False)
-    raise SystemExit(result.returncode)
+    if not chosen.sanitize:
+        install(source, folder / "objects", environ)
+        return
+    flags = f"-fsanitize={chosen.sanitize}"
+    environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
+    install(source, folder / "objects", environ, f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
+    environ = environ | {
+        "CXXFLAGS": f"{environ.get('CXXFLAGS', '')} {flags} -D_GLIBCXX_ASSERTIONS -O1 -g1"
+    }
+    install(ROOT, folder / "xdcc", environ, "setup-args=-Dbuildtype=debugoptimized")
 
 
 if __name__ == "__main__":

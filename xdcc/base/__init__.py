@@ -13,5 +13,6 @@
 `folds`, `label_frequency`  folds stratified by labels; how frequent labels are
 `kernel_features`           X as the Cython kernels read it
 `plugin`, `pyplot`          whether the patched XGBoost and Matplotlib are there
+`forks`, `whole_fits`       what a fork does to threads, and an exception to a fit
 ==========================  =====================================================================
 """

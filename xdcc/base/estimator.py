@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from xdcc.base import forks  # noqa: F401 (imported for what it does)
 from xdcc.base.documentation import ENTRIES, fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
@@ -34,6 +35,7 @@ from xdcc.base.fit_data import (
 )
 from xdcc.base.known_entries import matching_share
 from xdcc.base.labels import Classes, Labels
+from xdcc.base.whole_fits import whole_or_nothing
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to measure on while training; the last pair is the one that decides."""
@@ -74,8 +76,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _labels_are_named: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Fill in what the subclass's documentation shares with others."""
+        """Fill in what the documentation shares with others, and make ``fit`` whole or nothing."""
         super().__init_subclass__(**kwargs)
+        if "fit" in vars(cls):
+            cls.fit = whole_or_nothing(cls.fit)
         fill_in_class(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:

@@ -47,6 +47,12 @@ class CTBNMixtureClassifier(BaseCTBN):
     random_state : int, RandomState instance or None, default=None
         Seed of the splits of the rows, of annealing and of the draws.
     {n_jobs}
+    n_parent_candidates : int or None, default=None
+        Number of labels that are tried as each label's parent: those whose mutual information with
+        it is highest. None tries all, as the paper does: for each tree a model is trained for every
+        ordered pair of labels.
+    verbose : bool or int, default=False
+        Whether progress bars show how many pairs of labels have been tried, and the time left.
 
     Attributes
     ----------

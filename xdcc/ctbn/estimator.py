@@ -1,6 +1,7 @@
 """``BaseCTBN``: what a tree and a mixture of trees share, from parameters to predictions."""
 
 import os
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,10 +15,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Threads, check_domain
+from xdcc.base.domains import (
+    Anything,
+    Choice,
+    Either,
+    Number,
+    Seed,
+    Threads,
+    Verbosity,
+    check_domain,
+)
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import Features
-from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
 from xdcc.base.parameters import declares_parameters
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.design import Design
@@ -32,6 +42,7 @@ from xdcc.ctbn.learner import (
 from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.strength import choose_C
+from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
 
@@ -43,6 +54,9 @@ _ROUGH_TOL = 1e-5
 
 _TOL = 1e-7
 """Tolerances of the models while the mixture grows, and of the final ones."""
+
+_MANY_PAIRS = 100_000
+"""A user hears of more pairs of labels."""
 
 
 @declares_parameters
@@ -61,9 +75,11 @@ class BaseCTBN(MultiLabelEstimator):
             "base_estimator": Anything(),
             "prediction": Choice(get_args(Prediction)),
             "n_draws": Number(low=1, whole=True),
+            "n_parent_candidates": Either(Number(low=1, whole=True), None),
             "max_solver_iter": Number(low=1, whole=True),
             "random_state": Seed(),
             "n_jobs": Threads(),
+            "verbose": Verbosity(),
         }
     )
 
@@ -75,6 +91,8 @@ class BaseCTBN(MultiLabelEstimator):
     max_solver_iter: int = 1000
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
+    n_parent_candidates: int | None = None
+    verbose: bool | int = False
 
     # No parameters of a single tree, whose most probable labelset is found exactly.
     max_components = 1
@@ -102,7 +120,8 @@ class BaseCTBN(MultiLabelEstimator):
         ConvergenceWarning
             If a logistic regression of the mixture did not converge; the message names it.
         UserWarning
-            If a component has collapsed and is dropped.
+            If a component has collapsed and is dropped, or if there are more than 100,000 pairs of
+            labels to try for each tree.
         """
         data = self._begin_fit(X, Y)
         if len(data.Y) < 2:
@@ -112,13 +131,15 @@ class BaseCTBN(MultiLabelEstimator):
             )
         if self.inference == "exact":
             check_few_labels(self.n_labels_)
+        self._warn_of_many_pairs()
         random = check_random_state(self.random_state)
         self._seed = random.randint(2**31 - 1)
         labels = data.Y.astype(np.float64)
         with _threads(self.n_jobs) as run:
             rows = self._learn_design(data.X)
             learners = self._learners(rows, labels, run, random)
-            grower = Grower(*learners, EMLimits(), random)
+            search = Search(self.n_parent_candidates, bool(self.verbose))
+            grower = Grower(*learners, EMLimits(), random, search)
             mixture, growth = grower.grow(rows, labels, self.max_components)
         self.mixture_: Mixture = mixture
         self._keep(growth)
@@ -199,6 +220,18 @@ class BaseCTBN(MultiLabelEstimator):
         random = check_random_state(random_state)
         shape = (checked.shape[0], n, 1 + self.n_labels_)
         return self._draw(checked, random.random_sample(shape))
+
+    def _warn_of_many_pairs(self) -> None:
+        others = self.n_labels_ - 1
+        n_pairs = self.n_labels_ * min(self.n_parent_candidates or others, others)
+        if n_pairs > _MANY_PAIRS:
+            warnings.warn(
+                f"{n_pairs:,} pairs of labels are to be tried for each tree, each with a model of "
+                "its own, which takes long. n_parent_candidates=20 would try the 20 labels that "
+                "tell most about each label; verbose=True shows the time left.",
+                UserWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
 
     def _learn_design(self, X: Features) -> Matrix:
         self._design = Design(X) if self.base_estimator is None else None

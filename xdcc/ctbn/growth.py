@@ -28,7 +28,7 @@ from xdcc.ctbn.mixture import (
     fit_component,
     without_collapsed,
 )
-from xdcc.ctbn.structure import edge_weights, maximum_branching
+from xdcc.ctbn.structure import Search, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import Parents
 
 _VALIDATION_FOLDS = 5
@@ -70,6 +70,8 @@ class Grower:
         When EM ends.
     random : RandomState
         Splits the rows.
+    search : Search
+        How structures are searched for.
     """
 
     def __init__(
@@ -78,11 +80,13 @@ class Grower:
         exact: Learner,
         limits: EMLimits,
         random: np.random.RandomState,
+        search: Search = Search(),  # noqa: B008 (it cannot change)
     ) -> None:
         self._rough = rough
         self._exact = exact
         self._limits = limits
         self._random = random
+        self._search = search
 
     def grow(self, X: Matrix, Y: Floats, max_components: int) -> tuple[Mixture, Growth]:
         """Find structures and fit the mixture on all rows.
@@ -172,7 +176,7 @@ class Grower:
             return np.full(Y.shape[1], -1)
         held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self._random)
         train, held = ((X[rows], Y[rows], weights[rows]) for rows in (~held_out, held_out))
-        return maximum_branching(*edge_weights(self._rough, train, held))
+        return maximum_branching(*edge_weights(self._rough, train, held, self._search))
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:

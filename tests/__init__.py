@@ -1,0 +1,1 @@
+"""The tests, a package by name: a dependency installs one of the same name."""

@@ -1,0 +1,47 @@
+"""The campaign finds what it has to find; and it finds nothing in a few inputs of each target."""
+
+import pytest
+
+from tests.fuzz.bad_target import VALUES
+from tests.fuzz.campaign import target_names, try_target
+from tests.fuzz.mutation import mutated_bytes, mutated_data
+
+
+def test_whatever_goes_wrong_is_a_finding():
+    result = try_target("tests.fuzz.bad_target", seed=0, seconds=60, inputs=60)
+    found = {
+        finding.kind: VALUES[finding.value % len(VALUES)] for finding in reversed(result.findings)
+    }
+    assert found == {
+        "SIGSEGV": "crash",
+        "MemoryError": "memory",
+        "KeyError": "raise",
+        "ValueError": "silent",
+    }
+    assert result.tried == 60
+    assert result.refused > 0
+    assert result.accepted > 0
+    assert "refused" in str(result)
+
+
+def test_a_target_that_cannot_be_imported_says_why():
+    with pytest.raises(
+        RuntimeError, match=r"no_target cannot be tried: (.|\n)*ModuleNotFoundError"
+    ):
+        try_target("tests.fuzz.no_target", seed=0, seconds=1)
+
+
+@pytest.mark.parametrize(
+    "strategy", [mutated_bytes([b"abcd"]), mutated_data([{"a": [1, {"b": 2}]}])]
+)
+def test_edits_differ(strategy):
+    with pytest.warns(match="example"):
+        assert len({repr(strategy.example()) for _ in range(50)}) > 25
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", target_names())
+def test_no_findings(name):
+    result = try_target(f"tests.fuzz.targets.{name}", seed=1, seconds=60, inputs=300)
+    assert result.findings == []
+    assert result.tried > 0

@@ -1,0 +1,158 @@
+"""Ctrl-C or an exception at any time: the estimator is unfitted or as before, and goes on."""
+
+import inspect
+import sys
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import xdcc
+
+ESTIMATORS = {
+    "MultiLabelXGBClassifier": {"n_estimators": 3},
+    "DynamicChainClassifier": {"n_estimators": 2, "cv": 2},
+    "OrderFreeChainClassifier": {"n_estimators": 2, "cv": 2, "random_state": 0},
+    "BinaryRelevance": {"n_estimators": 2},
+    "EnsembleOfChains": {"n_estimators": 2},
+    "HOMER": {},
+    "RandomDecisionTreeClassifier": {"n_estimators": 3, "random_state": 0},
+    "LaCovaCClassifier": {},
+    "LaCovaCForestClassifier": {"n_estimators": 2, "random_state": 0},
+    "BoomerClassifier": {"n_rules": 10, "random_state": 0},
+    "CTBNMixtureClassifier": {
+        "C": 1.0,
+        "max_components": 2,
+        "n_anneal": 5,
+        "random_state": 0,
+        "n_jobs": 1,
+    },
+}
+
+
+def new(name):
+    return getattr(xdcc, name)(**ESTIMATORS[name])
+
+
+def rows(seed, n_features, n_labels):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, n_features)).astype(np.float32)
+    return X, (X[:, :n_labels] + rng.normal(size=(80, n_labels)) > 0).astype(int)
+
+
+def is_counted(code):
+    """Whether it is a function of the package; generators may swallow what profilers raise."""
+    return "/xdcc/" in code.co_filename and not code.co_flags & inspect.CO_GENERATOR
+
+
+def n_calls(function):
+    """Count the calls of the package's functions, of which `interrupted` names one."""
+    count = 0
+
+    def watch(frame, event, _):
+        nonlocal count
+        count += event == "call" and is_counted(frame.f_code)
+
+    run_watched(function, watch)
+    return count
+
+
+def interrupted(function, at):
+    """Raise what Ctrl-C raises, in a function of the package."""
+    count = 0
+
+    def watch(frame, event, _):
+        nonlocal count
+        count += event == "call" and is_counted(frame.f_code)
+        if count >= at:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_watched(function, watch)
+
+
+def run_watched(function, watch):
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_interrupted_in_fit(name):
+    first, others = rows(0, 5, 3), rows(1, 4, 2)
+    fitted = new(name).fit(*first)
+    fresh = new(name)
+    total = n_calls(lambda: fresh.fit(*others))
+    expected = fitted.predict_proba(first[0])
+    for share in (0.1, 0.4, 0.7, 0.85):
+        at = max(2, int(share * total))
+        fresh = new(name)
+        interrupted(lambda: fresh.fit(*others), at)  # noqa: B023
+        with pytest.raises(NotFittedError):
+            fresh.predict(first[0])
+        interrupted(lambda: fitted.fit(*others), at)
+        assert np.array_equal(fitted.predict_proba(first[0]), expected)
+        assert fitted.n_labels_ == 3
+    assert fitted.fit(*others).predict(others[0]).shape == (80, 2)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_interrupted_in_predict(name):
+    X, Y = rows(0, 5, 3)
+    fitted = new(name).fit(X, Y)
+    expected = fitted.predict_proba(X)
+    total = n_calls(lambda: fitted.predict_proba(X))
+    for share in (0.3, 0.6, 0.95):
+        interrupted(lambda: fitted.predict_proba(X), max(2, int(share * total)))
+        assert np.array_equal(fitted.predict_proba(X), expected)
+
+
+def test_a_callback_that_raises():
+    X, Y = rows(0, 5, 3)
+    chain = xdcc.DynamicChainClassifier(n_estimators=2, chain_length=1, cv=2).fit(X, Y)
+    expected = chain.predict_proba(X)
+
+    def fails(number, n_rounds, seconds):
+        raise OSError("no space for a report")
+
+    with pytest.raises(OSError, match="no space"):
+        chain.fit(X[:, :2], Y[:, :1], callback=fails)
+    assert np.array_equal(chain.predict_proba(X), expected)
+
+
+MANY_FITS = """
+import gc, resource, sys
+from pathlib import Path
+import numpy as np
+import xdcc
+
+name, params, n_fits = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3])
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 10)).astype(np.float32)
+Y = (X[:, :4] + rng.normal(size=(300, 4)) > 0).astype(int)
+
+
+def resident():
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
+for number in range(n_fits):
+    getattr(xdcc, name)(**params).fit(X, Y).predict(X)
+    if number == n_fits // 5:
+        early = resident()
+print(resident() - early)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_thousand_fits_take_no_more_memory_than_some(run_python, name):
+    result = run_python("-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), "1000")
+    assert result.returncode == 0, result.stderr
+    assert float(result.stdout) < 8  # MiB
