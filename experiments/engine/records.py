@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import resource
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ FORMAT = 1
 PACKAGES = ("xdcc", "xgboost", "numpy", "scipy", "scikit-learn")
 
 _SEAL = b', "sha256": "'
+
+_NAME = re.compile(r"\w[\w. +-]{,100}/\w[\w. +-]{,100}")
 
 _LONGEST_LINE = 2**26
 """Bytes; a packed file unfolds to a thousand times its size."""
@@ -79,16 +82,20 @@ def record_line(record: Record) -> bytes:
 
 
 def parse_record(line: bytes) -> tuple[str, Record] | None:
-    """Return the name of a record and the record; None if the line is not as it was written."""
+    """Return the name of a record and the record; None if the line is not as it was written.
+
+    Nor is there a record whose name would lead out of the folder.
+    """
     body, _, seal = line.rpartition(_SEAL)
     text = body + b"}"
     if seal != _sealed(text):
         return None
     try:
         record = json.loads(text)
-        return record_name(record["key"]), record
+        name = record_name(record["key"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
+    return (name, record) if _NAME.fullmatch(name) else None
 
 
 def _sealed(text: bytes) -> bytes:

@@ -106,18 +106,23 @@ def _parts(name: str, storage: Storage, seed: int) -> tuple[dict[str, _Arrays], 
         raise ValueError(f"{name} has no test part")
     fit_rows = rows_by_name(name)
     loaded, Y = load_training_rows(name, seed, None if fit_rows is None else 2 * fit_rows)
-    X, Y, sparse = _dense(loaded), Y.astype(np.float32), sp.issparse(loaded)
+    X, labels, sparse = _dense(loaded), Y.astype(np.float32), sp.issparse(loaded)
     order = random.permutation(len(X))
     if has_test:
         published = load_dataset(name, "test")
         test = _dense(published.X), published.Y.astype(np.float32)
         if storage == "published split":
-            return {"fit": (X, Y), "held out": test, "test": test}, sparse
+            return {"fit": (X, labels), "held out": test, "test": test}, sparse
         fit, held_out = np.split(order, [len(X) * 2 // 3])
     else:
         fit, held_out, tested = np.split(order, [len(X) // 2, len(X) * 3 // 4])
-        test = X[tested], Y[tested]
-    return {"fit": (X[fit], Y[fit]), "held out": (X[held_out], Y[held_out]), "test": test}, sparse
+        test = X[tested], labels[tested]
+    parts = {
+        "fit": (X[fit], labels[fit]),
+        "held out": (X[held_out], labels[held_out]),
+        "test": test,
+    }
+    return parts, sparse
 
 
 def _dense(X: NDArray[np.floating] | sp.csr_array) -> NDArray[np.float32]:

@@ -240,8 +240,8 @@ def chain_table(summary: Summary) -> str:
             lengths = {result["chain_length"] for result in summary.results(cell)}
             row += [", ".join(map(str, lengths)), _cost(summary, cell, cell, "cpu_seconds")]
         for name, slower in PAIRS_OF_CHAINS:
-            cells_of_pair = (theirs._replace(candidate=each) for each in (slower, name))
-            ratio = summary.ratio(*cells_of_pair)
+            ours = theirs._replace(candidate=name)
+            ratio = summary.ratio(theirs._replace(candidate=slower), ours)
             row.append("" if ratio is None else ratio_text(ratio))
         rows.append(row)
     names = ["short chain", "full chain", "classifier chain", "auto chain", "booster per label"]

@@ -214,6 +214,12 @@ def test_edited_line(store, tasks, messages):
     assert "holds no whole record in line 3" in messages[0]
 
 
+@pytest.mark.parametrize("dataset", ["../elsewhere", "..", "/tmp", "x" * 300, ""])
+def test_names_that_lead_out_of_the_folder(dataset):
+    record = {"key": {"dataset": dataset, "method": "br"}, "result": None}
+    assert records.parse_record(records.record_line(record)) is None
+
+
 def test_long_lines_are_not_taken_into_memory(store, tasks, messages, monkeypatch):
     monkeypatch.setattr(records, "_LONGEST_LINE", 2**16)
     write(store, tasks)

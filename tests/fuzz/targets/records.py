@@ -6,17 +6,16 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from experiments.packs import ENDING
-from experiments.records import RecordStore
+from experiments.engine.records import PACK, RecordStore, record_line
 from tests.fuzz import ROOT
 from tests.fuzz.mutation import mutated_bytes, mutated_data
 from tests.fuzz.target import Target
 
 
 def _some_lines() -> list[bytes]:
-    packs = sorted((ROOT / "experiments").rglob(f"*{ENDING}"))
+    packs = sorted((ROOT / "experiments").rglob(PACK))
     with gzip.open(min(packs, key=lambda path: path.stat().st_size)) as file:
-        return sorted(file.read().splitlines(), key=len)[:6]
+        return sorted(file.read().splitlines(keepends=True), key=len)[:6]
 
 
 LINES = _some_lines()
@@ -25,22 +24,19 @@ PIECES = [
 ]
 
 lines = mutated_bytes(LINES, PIECES) | mutated_data([json.loads(line) for line in LINES]).map(
-    lambda record: json.dumps(record).encode()
+    record_line
 )
-packs = st.lists(lines, max_size=3).map(b"\n".join).map(lambda text: gzip.compress(text, 1))
-damaged = mutated_bytes([gzip.compress(b"\n".join(LINES[:3]), 1)])
+packs = st.lists(lines, max_size=3).map(b"".join).map(lambda text: gzip.compress(text, 1))
+damaged = mutated_bytes([gzip.compress(b"".join(LINES[:3]), 1)])
 
 
 def attempt(content: bytes) -> None:
     folder = Path("records")
-    folder.mkdir(exist_ok=True)
-    for path in folder.glob("*/*.json"):
+    (folder / "digits").mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*/*"):
         path.unlink()
-    if content.startswith(b"\x1f\x8b"):
-        (folder / f"study{ENDING}").write_bytes(content)
-    else:
-        (folder / "digits").mkdir(exist_ok=True)
-        (folder / "digits" / "br-1.json").write_bytes(content)
+    name = PACK if content.startswith(b"\x1f\x8b") else "br-1.json"
+    (folder / "digits" / name).write_bytes(content)
     store = RecordStore(folder, report_broken=lambda sentence: None)
     for record in store.read_all():
         record["key"]["dataset"], record.get("result")

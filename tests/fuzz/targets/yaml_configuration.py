@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from experiments.configuration import ConfigurationError, load_configuration
+from experiments.engine.configuration import ConfigurationError, load_configuration
 from tests.fuzz import ROOT
 from tests.fuzz.mutation import mutated_bytes, mutated_data
 from tests.fuzz.target import Target
