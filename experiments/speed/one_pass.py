@@ -99,7 +99,7 @@ class OnePass:
         random = np.random.default_rng(0)
         self.Y = np.ascontiguousarray(Y, np.float32)
         n_samples, n_labels = Y.shape
-        self.leaf_of = random.integers(_LEAVES, size=n_samples, dtype=np.uint32)
+        self.leaf_of = random.integers(_LEAVES, size=(n_samples,), dtype=np.uint32)
         self.leaf_values = random.normal(0, 0.01, (_LEAVES, n_labels)).astype(np.float32)
         self.direction = random.normal(size=(n_labels,)).astype(np.float32)
         self.margins = random.normal(-3, 1, (n_samples, n_labels)).astype(np.float32)
