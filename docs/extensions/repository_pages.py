@@ -15,6 +15,7 @@ REPOSITORY = DOCS.parent
 PAGES = {
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
+    "SECURITY.md": "security",
     "third_party/xgboost/README.md": "patches",
 }
 """File of the repository: its page below `docs/made`."""
