@@ -169,7 +169,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
 
 
 @pytest.mark.parametrize("method", SPLIT_METHODS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     n_labels=st.sampled_from([1, 3]),
     unknown=st.sampled_from([0, 0.3]),
