@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Split
 from experiments.method_parts.scores import log_loss_of
@@ -19,7 +20,7 @@ from xdcc.decision import apply_thresholds, pcut
 _SPARSE_BELOW = 0.1
 
 
-class AsPublished:
+class AsPublished(BaseEstimator):
     """An estimator on features of two values, whose probabilities are read as in the paper.
 
     Parameters
@@ -38,13 +39,13 @@ class AsPublished:
     def __init__(
         self, estimator: Any, *, cut: bool, certain: bool, smooth: Literal["log_loss", "all"] | None
     ) -> None:
-        self.estimator, self._cut, self._certain, self._smooth = estimator, cut, certain, smooth
+        self.estimator, self.cut, self.certain, self.smooth = estimator, cut, certain, smooth
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Train on both values of every feature."""
         self._mean = dense(X).mean(axis=0, dtype=np.float64)
         # Where few are above the mean, scikit-learn's trees are faster on sparse features.
-        self._sparse = self._cut and bool((dense(X) > self._mean).mean() < _SPARSE_BELOW)
+        self._sparse = self.cut and bool((dense(X) > self._mean).mean() < _SPARSE_BELOW)
         self.estimator.fit(self._features(X), Y)
         return self
 
@@ -54,22 +55,22 @@ class AsPublished:
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return what PCut is applied to."""
-        return self._proba(X, smoothing=self._smooth == "all")
+        return self._proba(X, smoothing=self.smooth == "all")
 
     def smoothed_proba(self, X: Any) -> NDArray[np.float64]:
         """Return what log-loss is computed of."""
-        return self._proba(X, smoothing=self._smooth is not None)
+        return self._proba(X, smoothing=self.smooth is not None)
 
     def _proba(self, X: Any, *, smoothing: bool) -> NDArray[np.float64]:
-        if self._certain:
+        if self.certain:
             return self.predict(X).astype(np.float64)
-        if self._smooth is not None:
+        if self.smooth is not None:
             self.estimator.set_params(smoothing=int(smoothing))
         return self.estimator.predict_proba(self._features(X))
 
     def _features(self, X: Any) -> Any:
         values = dense(X)
-        if not self._cut:
+        if not self.cut:
             return values
         above = (values > self._mean).astype(np.float32)
         return sparse.csr_matrix(above) if self._sparse else above

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 import yaml
 
-from xdcc.data import make_multilabel
+from xdcc.data import load_arff, make_multilabel, pinned
+from xdcc.data.content_digest import content_digest
 from xdcc.data.registry import DATASETS
 
 ROOT = Path(__file__).parents[2]
@@ -64,10 +65,10 @@ def run_script(tmp_path, monkeypatch, run_python):
 
 
 @pytest.fixture
-def write_benchmark(tmp_path):
+def write_benchmark(tmp_path, monkeypatch):
     """Write made data as the files of a benchmark, of the same size; return the folder of all.
 
-    Half of the features are nominal, and the labels depend on the features and on each other.
+    They are the published ones then, in this process. Half of the features are nominal, and the labels depend on the features and on each other.
     """
 
     def write(name):
@@ -90,7 +91,11 @@ def write_benchmark(tmp_path):
         for part, lines in parts.items():
             (folder / f"{part}.arff").write_text("\n".join([*header, *lines]))
         labels = "".join(f'<label name="{label}"/>' for label in made.label_names)
-        (folder / f"{name}.xml").write_text(f"<labels>{labels}</labels>")
+        xml = folder / f"{name}.xml"
+        xml.write_text(f"<labels>{labels}</labels>")
+        for part in parts:
+            content = load_arff(folder / f"{part}.arff", xml)
+            monkeypatch.setitem(pinned.CONTENT, f"{part}.arff", content_digest(content))
         return folder.parent
 
     return write
