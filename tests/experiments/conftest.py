@@ -68,7 +68,8 @@ def run_script(tmp_path, monkeypatch, run_python):
 def write_benchmark(tmp_path, monkeypatch):
     """Write made data as the files of a benchmark, of the same size; return the folder of all.
 
-    They are the published ones then, in this process. Half of the features are nominal, and the labels depend on the features and on each other.
+    They are the published ones then, in this process. Half of the features are nominal, and the
+    labels depend on the features and on each other.
     """
 
     def write(name):
