@@ -236,4 +236,4 @@ def test_without_matplotlib(
 
 def test_import_does_not_load_matplotlib() -> None:
     code = "import sys, xdcc.explain; sys.exit('matplotlib' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)

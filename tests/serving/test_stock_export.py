@@ -260,7 +260,7 @@ def test_a_failed_export_leaves_nothing(fitted_chain, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shutil.copyfile", fail)
+    monkeypatch.setattr("xdcc.serving.stock_export.write_synced", fail)
     with pytest.raises(OSError, match="No space left"):
         to_stock(fitted_chain("paper"), tmp_path / "stock")
     assert os.listdir(tmp_path) == []

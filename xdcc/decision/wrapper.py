@@ -39,8 +39,6 @@ class Decider(MultiLabelEstimator):
     def _begin_decision(self, X: Any, Y: Any, sample_weight: Any) -> DecisionData:
         """Check parameters, labels and weights, and set what the data say."""
         self._check_params()
-        # A fit that fails leaves no model: not an old one that is told of new labels.
-        self.__dict__.pop(self._fitted_attribute, None)
         # Numbers of rows and features, names of features; the estimator checks what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
         labels = check_labels(Y, type(self).__name__)
