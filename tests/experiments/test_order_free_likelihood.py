@@ -43,7 +43,7 @@ def test_the_table_of_the_page():
     with (KEPT / "likelihood.csv").open() as kept:
         lines = list(csv.DictReader(kept))
     rows = [
-        f"| {line['data']} | {line['independent']} | {line['joint']} | "
+        f"| {line['data']} | {line['independent']} | {line['joint']} | {line['mixture']} | "
         f"{line['error_booster']} / {line['error_chain']} | "
         f"{line['others_before']} → {line['others_after']} | {line['seconds']} |"
         for line in lines

@@ -6,8 +6,8 @@ Trained with its defaults on the training part of each data set (slashdot: the f
 measured on the test part. Three files are written to `--output`, by default beside this one.
 `likelihood.csv` has a line for each data set:
 
-* `independent`, `joint`: mean negative log-likelihood of a row's labelset by the calibrated first
-  classifier alone and by the chain;
+* `independent`, `joint`, `mixture`: mean negative log-likelihood of a row's labelset by the
+  calibrated first classifier alone, by the chain, and by `CTBNMixtureClassifier` with its defaults;
 * `mode`: subset accuracy of the most probable labelset;
 * `error_booster`, `error_first`, `error_chain`: expected calibration error (15 bins of equal width,
   all labels together) of a booster on all rows, its iterations found on five folds, of the first
@@ -38,6 +38,7 @@ from sklearn.calibration import calibration_curve
 from experiments import STUDIES
 from experiments.studies.automatic.qualities import plain_booster
 from xdcc.chain import OrderFreeChainClassifier
+from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.data import load_dataset
 from xdcc.decision.out_of_fold import mean_margins
 
@@ -49,6 +50,7 @@ MEASURED = (
     "data",
     "independent",
     "joint",
+    "mixture",
     "mode",
     "error_booster",
     "error_first",
@@ -102,6 +104,7 @@ def measure(name: str, seed: int) -> tuple[list[Any], dict[str, Floats]]:
     model = OrderFreeChainClassifier(random_state=seed, n_jobs=1).fit(X, Y)
     seconds = time.process_time() - begin
 
+    mixture = CTBNMixtureClassifier(random_state=seed, n_jobs=1).fit(X, Y)
     margins = mean_margins(model.estimators_, X_test, model.n_labels_)
     proba = model.predict_proba(X_test)
     booster = reliability(plain_booster(X, Y, seed).predict_proba(X_test), Y_test)
@@ -118,6 +121,7 @@ def measure(name: str, seed: int) -> tuple[list[Any], dict[str, Floats]]:
         name,
         f"{log_loss(model.calibration_.proba(margins), Y_test).sum(axis=1).mean():.3f}",
         f"{-model.log_prob(X_test, Y_test).mean():.3f}",
+        f"{-mixture.log_prob(X_test, Y_test).mean():.3f}",
         f"{(model.predict(X_test) == Y_test).all(axis=1).mean():.3f}",
         f"{calibration_error(booster):.4f}",
         f"{calibration_error(reliability(expit(margins), Y_test)):.4f}",
