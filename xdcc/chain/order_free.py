@@ -78,8 +78,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         The first classifier, with `predict_proba` or `decision_function`. None is a
         :class:`~xdcc.boosting.MultiLabelXGBClassifier` whose trees are searched on one random
         combination of a random half of the labels, at a rate of 0.05 and on 70 % of the rows each,
-        or with more than 10,000 rows at 0.3 and on 35 %; its number of iterations is found out of
-        fold.
+        or with more than 10,000 rows at 0.15 and on 50 %; its number of iterations is found out
+        of fold.
     n_estimators : int, default=1000
         Largest number of boosting iterations for the labels' dependences; how many there are is
         found out of fold. Where labels do not depend on each other it may be none.
@@ -424,8 +424,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             return self.estimator
         return MultiLabelXGBClassifier(
             n_estimators=1000,
-            learning_rate=0.05 if n_rows <= _FEW_ROWS else 0.3,
-            subsample=0.7 if n_rows <= _FEW_ROWS else 0.35,
+            learning_rate=0.05 if n_rows <= _FEW_ROWS else 0.15,
+            subsample=0.7 if n_rows <= _FEW_ROWS else 0.5,
             sketch_size=1,
             max_bin=MAX_BIN,
             labels_per_tree=(self.n_labels_ + 1) // 2,
