@@ -118,3 +118,12 @@ def test_margins_are_finite():
     assert_allclose(found, [[logit(1e-6), logit(1 - 1e-6), logit(0.25)]])
     identity = PlattScaling(np.ones(3), np.zeros(3))
     assert_allclose(identity.proba(found), proba, atol=2e-6)
+
+
+@pytest.mark.parametrize("margin", [-1.0, 0.0, 3.0])
+def test_equal_margins(margin):
+    """The curvature is singular: a minimiser must end, and the frequency is right."""
+    Y = np.array([[1.0, 1.0, 0.0, 1.0]])
+    margins = np.full(Y.shape, margin)
+    a, b = fit_platt(margins, Y, np.ones(1), np.ones(Y.shape, bool))
+    assert expit(a * margin + b) == pytest.approx((3 * 4 / 5 + 1 / 3) / 4, abs=1e-6)

@@ -185,8 +185,9 @@ def fit_platt(
         mixed = h @ z
         return np.array([[(h * z) @ z, mixed], [mixed, h.sum()]])
 
+    # "trust-exact" does not end where the curvature is singular: equal margins, for example.
     found = minimize(
-        loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8}
+        loss, start, jac=True, hess=curvature, method="trust-ncg", options={"gtol": 1e-8}
     )
     a, b = found.x
     # The loss is convex: if its minimum has a negative slope, the best one allowed is 0.
