@@ -23,6 +23,8 @@ def _build(train: MultiLabelDataset, seed: int, kind: str, cut: bool, certain: b
         model: Any = LaCovaCClassifier(n_jobs=1, **params)
         if not cut:
             model.set_params(categorical_features=nominal_features(train))
+    elif kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; expected one of {', '.join([*KINDS, 'tree'])}")
     else:
         order = {"order": np.arange(train.n_labels)} if kind == "cc" else {}  # as in MEKA
         tree = J48TreeClassifier() if pruned else J48TreeClassifier(confidence=None, laplace=True)

@@ -98,3 +98,10 @@ def test_every_method_predicts(line):
     Y_proba, labels = model.predict_proba(test.X), model.predict(test.X)
     assert Y_proba.shape == labels.shape == test.Y.shape
     assert (Y_proba == labels).all() == (line in ("LP", "CC"))
+
+
+@pytest.mark.parametrize("kind", [True, "forest"])
+def test_unknown_kind(kind):
+    data = dataset("digits-tiny").load("train")
+    with pytest.raises(ValueError, match=r"expected one of br, cc, lp, homer, lpbr, tree"):
+        method("lacovac_paper").build(data, 0, **method("lacovac_paper").params | {"kind": kind})
