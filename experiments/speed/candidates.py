@@ -22,7 +22,13 @@ from experiments.speed.job import Job
 from experiments.speed.setting import Setting
 from experiments.speed.stopwatch import Clock
 from experiments.speed.suites import STOCK
-from experiments.speed.variants import VARIANTS, build_variant, levels, overlapping_groups
+from experiments.speed.variants import (
+    VARIANTS,
+    build_variant,
+    levels,
+    overlapping_groups,
+    rising_and_falling,
+)
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
@@ -209,6 +215,8 @@ class Variant(XGBoost):
         """Return the variant's matrix; note its constraints, which depend on the features."""
         if self.name == "interaction_constraints":
             self.parameters["interaction_constraints"] = overlapping_groups(X.shape[1])
+        if self.name == "monotone_constraints":
+            self.parameters["monotone_constraints"] = rising_and_falling(X.shape[1])
         return build_variant(self.name, X, Y, self.parameters)
 
     def predict(self, model: xgb.Booster, X: Features) -> NDArray[np.float32]:

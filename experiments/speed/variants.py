@@ -28,6 +28,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "reg_alpha": {"reg_alpha": 0.1},
     "max_delta_step": {"max_delta_step": 0.5},
     "interaction_constraints": {},
+    "monotone_constraints": {},
     "external_memory": {},
 }
 """Further parameters of each variant."""
@@ -43,6 +44,11 @@ def overlapping_groups(n_features: int) -> str:
     """Return the first and the last two thirds of the features, as XGBoost reads constraints."""
     features = list(range(n_features))
     return str([features[: -(-2 * n_features // 3)], features[n_features // 3 :]])
+
+
+def rising_and_falling(n_features: int) -> str:
+    """Return a constraint for each feature, 1 and -1 in turns, as XGBoost reads them."""
+    return str(tuple((-1) ** k for k in range(n_features)))
 
 
 def build_variant(

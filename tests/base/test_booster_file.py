@@ -1,7 +1,7 @@
 """`check_booster`: what XGBoost writes passes, and what would end the process does not.
 
-Random edits, and the slow twin that the kernel is compared with, are in
-``tests/serving/test_model_edits.py``.
+Random edits, on which the kernel is compared with its slow twin, are those of
+``tests/fuzz/targets/booster_file.py``.
 """
 
 import json
@@ -12,6 +12,10 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
+from tests.fuzz.campaign import try_target
+from tests.fuzz.targets.booster_file import BOOSTERS
+from xdcc.base import booster_scan_reference
+from xdcc.base._booster_scan import scan
 from xdcc.base.booster_file import check_booster, read_booster
 from xdcc.serving import ModelFileError
 
@@ -461,3 +465,39 @@ def test_every_truncation_is_refused(trained):
             for length in range(0, len(content), 7):
                 with pytest.raises(ModelFileError):
                     check_booster(content[:length])
+
+
+def test_edits_are_refused_or_used_without_a_fault():
+    result = try_target("tests.fuzz.targets.booster_file", seed=0, seconds=60, inputs=400)
+    assert result.findings == []
+    assert result.tried > 100
+    assert result.refused > 20
+    assert result.accepted > 0
+
+
+@pytest.mark.parametrize("content", [b"1", b"[]", b'"x"', b"null"])
+def test_what_is_no_object(content):
+    for read in scan, booster_scan_reference.scan:
+        with pytest.raises(ValueError, match=r"."):
+            read(content, deepest=32)
+
+
+def test_the_twin_reads_the_same():
+    """What an unedited model holds, told by both."""
+    for contents in BOOSTERS:
+        for content in contents:
+            trees = booster_scan_reference.scan(content, deepest=32)
+            found = scan(content, deepest=32)["learner"]["gradient_booster"]["model"].get("trees")
+            if found is None:
+                assert trees == []
+                continue
+            assert found.n_trees == len(trees)
+            widths = [int(tree["tree_param"]["size_leaf_vector"]) for tree in trees]
+            assert (found.smallest_width, found.largest_width) == (min(widths), max(widths))
+            features = [
+                feature
+                for tree in trees
+                for feature, left in zip(tree["split_indices"], tree["default_left"], strict=True)
+                if (feature, left) != (booster_scan_reference.DELETED, 1)
+            ]
+            assert found.largest_feature == max(features)

@@ -1,4 +1,4 @@
-"""Load for the service in docs/serving.md: its own code, many requests, bad ones mixed in.
+"""Load for the service in docs/guide/serving.md: its own code, many requests, bad ones mixed in.
 
     python tests/serving/service_load.py --requests 10000 --clients 8
 
@@ -26,7 +26,7 @@ from xdcc.chain import DynamicChainClassifier
 from xdcc.data import make_multilabel
 from xdcc.serving import save_model
 
-PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "serving.md"
 
 BAD = [
     b"",

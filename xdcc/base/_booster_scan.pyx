@@ -293,21 +293,25 @@ cdef class _Scanner:
             raise self.error("a number with too many digits")
         return whole
 
+    cdef bint at_end_of_list(self) except -1:
+        """Tell whether a list of JSON ends behind an entry; otherwise the next one follows."""
+        cdef int c
+        self.skip_spaces()
+        c = self.byte()
+        if c != b"]" and c != b",":
+            raise self.error("',' or ']' was expected")
+        return c == b"]"
+
     cdef list text_list(self, int depth):
         cdef list found = []
-        cdef int c
         self.skip_spaces()
         if self.position < self.end and self.data[self.position] == b"]":
             self.position += 1
             return found
         while True:
             found.append(self.value(depth + 1))
-            self.skip_spaces()
-            c = self.byte()
-            if c == b"]":
+            if self.at_end_of_list():
                 return found
-            if c != b",":
-                raise self.error("',' or ']' was expected")
 
     cdef bint is_infinite(self) noexcept:
         """Tell whether a minus and an infinity follow."""
@@ -377,7 +381,6 @@ cdef class _Scanner:
     cdef Trees trees(self, int depth):
         cdef Trees trees = Trees()
         cdef int64_t n = -1
-        cdef int c
         trees.largest_feature = -1
         trees.smallest_width = trees.largest_width = 0
         if depth + 2 > self.deepest:
@@ -396,12 +399,8 @@ cdef class _Scanner:
         while True:
             self.skip_spaces()
             self.tree(trees, depth + 1)
-            self.skip_spaces()
-            c = self.byte()
-            if c == b"]":
+            if self.at_end_of_list():
                 return trees
-            if c != b",":
-                raise self.error("',' or ']' was expected")
 
     cdef int tree(self, Trees trees, int depth) except -1:
         cdef int slot
@@ -482,7 +481,6 @@ cdef class _Scanner:
     cdef int read_text_integers(self, vector[int64_t]* found) except -1:
         cdef int64_t start, value, k
         cdef bint negative
-        cdef int c
         self.skip_spaces()
         if self.position < self.end and self.data[self.position] == b"]":
             self.position += 1
@@ -501,19 +499,14 @@ cdef class _Scanner:
                 self.position = start
                 raise self.error("a whole number of 32 bits was expected")
             found.push_back(-value if negative else value)
-            self.skip_spaces()
-            c = self.byte()
-            if c == b"]":
+            if self.at_end_of_list():
                 return 0
-            if c != b",":
-                raise self.error("',' or ']' was expected")
 
     cdef int64_t skip_reals(self, bint bounded) except -1:
         """Skip real numbers and return how many; bounded ones are below 1e38 in size."""
         cdef int64_t n, k, start
         cdef const unsigned char* at
         cdef uint32_t bits, broken = 0
-        cdef int c
         self.expect(b"[")
         if self.binary:
             self.expect(b"$")
@@ -549,12 +542,8 @@ cdef class _Scanner:
                 self.position = start
                 raise self.error("a real number was expected")
             n += 1
-            self.skip_spaces()
-            c = self.byte()
-            if c == b"]":
+            if self.at_end_of_list():
                 return n
-            if c != b",":
-                raise self.error("',' or ']' was expected")
 
     cdef int check_tree(self, Trees trees, object described) except -1:
         cdef int64_t n_nodes = self.integers[LEFT].size(), width, n_deleted

@@ -6,6 +6,7 @@ are small and not nested without end; the kernel is compared with it.
 
 import json
 import math
+import re
 import struct
 from typing import Any
 
@@ -68,7 +69,12 @@ def scan(content: bytes | bytearray, *, deepest: int) -> list[dict[str, Any]]:
     if is_binary:
         model = _Binary(content).model()
     else:
-        model = json.loads(content.decode(), object_pairs_hook=_once, parse_int=_of_64_bits)
+        model = json.loads(
+            content.decode(), object_pairs_hook=_once, parse_int=_of_64_bits, parse_float=_real
+        )
+        strings = re.finditer(rb'"((?:[^"\\]|\\.)*)"\s*(:?)', content)
+        _require(not any(string[2] and b"\\" in string[1] for string in strings))
+    _require(isinstance(model, dict))
     return _trees_below(model, 0, deepest, is_binary)
 
 
@@ -189,6 +195,12 @@ def _require(fits: bool) -> None:
 def _of_64_bits(digits: str) -> int:
     _require(len(digits) <= 20 and -(2**63) <= int(digits) < 2**63)
     return int(digits)
+
+
+def _real(digits: str) -> float:
+    exponent = digits.lower().partition("e")[2]
+    _require(len(exponent.lstrip("+-")) <= 3)
+    return float(digits)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -32,7 +32,8 @@ namespace {
 /** @brief What the numbers of a tree are drawn for. */
 enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
 
-constexpr std::size_t kRun = 1024;  // rows that a thread takes at a time
+constexpr std::size_t kRun = 1024;      // rows that a thread takes at a time
+constexpr std::size_t kInCache = 4096;  // probabilities that are read while they are in cache
 constexpr std::size_t kLabels = 8;  // whose gradients and Hessians two vectors hold, alternating
 
 /** @brief Sums of squared gradients by label, in an order that threads do not change. */
@@ -340,7 +341,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
                                       AlignedArray<float>* probabilities,
                                       linalg::Matrix<GradientPair>* out, Derive&& derive) const {
   // Combined while they are in cache; a thread takes several such runs at a time.
-  constexpr std::size_t kTogether = 4096, kRuns = 16;
+  constexpr std::size_t kRuns = 16;
   std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_directions_;
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
@@ -352,7 +353,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
   }
   Combination const by{columns.data(), k, n_padded_};
   auto const* row_weights = loss.weights.Empty() ? nullptr : loss.weights.Data();
-  auto const n_together = std::max<std::size_t>(1, kTogether / n);
+  auto const n_together = std::max<std::size_t>(1, kInCache / n);
   auto const n_tasks = (n_rows + kRuns * n_together - 1) / (kRuns * n_together);
   std::vector<std::uint8_t> is_finite(n_tasks);
   common::ParallelFor(n_tasks, ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
@@ -418,7 +419,7 @@ void Sketch::DeriveGroups(Context const* ctx, LogisticLoss const& loss,
   for (std::size_t g = 0; g < groups.size(); ++g) {
     (*probabilities)[g].Resize(n_rows * groups[g].size() + kLabels);
   }
-  auto const n_together = std::max<std::size_t>(1, 4096 / width);  // they stay in cache
+  auto const n_together = std::max<std::size_t>(1, kInCache / width);
   common::ParallelFor((n_rows + n_together - 1) / n_together, ctx->Threads(), [&](auto r) {
     auto const begin = r * n_together, end = std::min(n_rows, begin + n_together);
     std::vector<float> of_all((end - begin) * width);

@@ -154,11 +154,17 @@ def test_gradients_combined_by_hand():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sketch_size", [1, 3, 5])
 @pytest.mark.parametrize(("n_rows", "n_labels"), [(700, 7), (61, 70), (90, 300), (5, 5000)])
-def test_derived_gradients_are_those_in_memory(n_rows, n_labels, sketch_size, weighted):
+@pytest.mark.parametrize("drawn", [{}, {"subsample": 0.6, "seed": 4}], ids=["all rows", "drawn"])
+@pytest.mark.parametrize("n_groups", [1, 2, 3])
+def test_derived_gradients_are_those_in_memory(
+    n_rows, n_labels, sketch_size, weighted, drawn, n_groups
+):
     """Weights of labels, here all 1, ask for gradients in memory."""
     X, Y = make_data("unknown", n_rows, n_labels=n_labels)
     weight = np.random.default_rng(1).uniform(0, 2, size=n_rows) if weighted else None
-    params = {"sketch_size": sketch_size, "scale_pos_weight": 3 if weighted else 1}
+    params = {"sketch_size": sketch_size, "scale_pos_weight": 3 if weighted else 1} | drawn
+    if n_groups > 1:
+        params["labels_per_tree"] = -(-n_labels // n_groups)
     derived = train(X, Y, weight=weight, **params)
     in_memory = train(X, Y, weight=weight, **params, label_weight=[1] * n_labels)
     assert splits_of(derived.get_dump()) == splits_of(in_memory.get_dump())
