@@ -15,7 +15,17 @@ from sklearn.base import BaseEstimator
 from experiments.engine.registry import Labels, Split
 from experiments.method_parts.scores import log_loss_of
 from xdcc import metrics
+from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.decision import apply_thresholds, pcut
+
+PEERS: dict[str, Any] = {
+    "br": BinaryRelevance,
+    "cc": ClassifierChain,
+    "lp": LabelPowerset,
+    "homer": HOMER,
+    "lpbr": LPBR,
+}
+"""The methods that stand beside LaCovaC's trees in the paper, over trees of one label each."""
 
 _SPARSE_BELOW = 0.1
 

@@ -9,12 +9,8 @@ from experiments.method_parts import lacovac_paper as paper
 from experiments.method_parts.base_learners import nominal_features
 from experiments.method_parts.j48_tree import J48TreeClassifier
 from experiments.method_parts.readings import pcut_reading
-from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
 from xdcc.data import MultiLabelDataset
 from xdcc.lacovac import LaCovaCClassifier
-
-KINDS: dict[str, Any] = {"br": BinaryRelevance, "cc": ClassifierChain, "lp": LabelPowerset,
-         "homer": HOMER, "lpbr": LPBR}  # fmt: skip
 
 
 def _build(train: MultiLabelDataset, seed: int, kind: str, cut: bool, certain: bool, pruned: bool,
@@ -23,12 +19,12 @@ def _build(train: MultiLabelDataset, seed: int, kind: str, cut: bool, certain: b
         model: Any = LaCovaCClassifier(n_jobs=1, **params)
         if not cut:
             model.set_params(categorical_features=nominal_features(train))
-    elif kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {', '.join([*KINDS, 'tree'])}")
+    elif kind not in paper.PEERS:
+        raise ValueError(f"kind is {kind!r}; expected one of {', '.join([*paper.PEERS, 'tree'])}")
     else:
         order = {"order": np.arange(train.n_labels)} if kind == "cc" else {}  # as in MEKA
         tree = J48TreeClassifier() if pruned else J48TreeClassifier(confidence=None, laplace=True)
-        model = KINDS[kind](estimator=tree, random_state=seed, **order)
+        model = paper.PEERS[kind](estimator=tree, random_state=seed, **order)
     return paper.AsPublished(model, cut=cut, certain=certain, smooth=smooth)
 
 
