@@ -1,8 +1,8 @@
 /**
- * @brief The gradients of one tree, laid out for histograms and rounded so that sums are exact.
+ * @brief The gradients of one tree, rounded where they are read so that sums are exact.
  *
- * Row i holds its n_labels gradients, then its n_labels Hessians: one contiguous vector that is
- * added to a histogram bin at once.
+ * They stay where the objective put them: row i holds a gradient and a Hessian of each label in
+ * turn. Sums over rows have all gradients first, then all Hessians.
  *
  * Gradients and Hessians are rounded to a grid of step 2^(e - 52), with 2^e at least the sum of
  * their absolute values over the rows (bounded by n_rows * maximum). Every sum over rows is then a
@@ -37,20 +37,12 @@ inline constexpr char kNotFinite[] =
     "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
     "finite?";
 
-/** @brief Where the rows of a `GradientMatrix` lie. */
-struct GradientView {
-  /** @brief A row's gradients, then its Hessians. [n_rows, width] */
-  float const* values;
-  /** @brief Whether any label of the row carries a gradient. [n_rows] */
-  std::uint8_t const* active;
-  std::size_t width;
-};
-
 /** @brief Rounds to the grid by adding and subtracting a number of the right magnitude. */
 class GridRounding {
   double shift_{0.0};
 
  public:
+  GridRounding() = default;
   GridRounding(float max_abs, double n_rows) {
     auto const bound = static_cast<double>(max_abs) * n_rows;
     if (bound > 0.0) {
@@ -63,6 +55,16 @@ class GridRounding {
     // XGBoost is compiled without -ffast-math, so this is not simplified to v.
     return static_cast<float>((static_cast<double>(v) + shift_) - shift_);
   }
+};
+
+/** @brief Where the rows of a `GradientMatrix` lie, and how they are rounded. */
+struct GradientView {
+  /** @brief A gradient and a Hessian for each label. [n_rows, n_labels, 2] */
+  float const* pairs;
+  std::size_t n_labels;
+  GridRounding grad_rounding, hess_rounding;
+
+  [[nodiscard]] float const* Row(std::size_t row) const { return pairs + row * 2 * n_labels; }
 };
 
 /** @brief The largest absolute gradient and Hessian; NaN or infinite values make `probe` NaN. */
@@ -83,29 +85,49 @@ XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::
   return {grad, hess, probe};
 }
 
-/** @brief Lay out and round one row. Returns whether any entry is not zero. */
-XDCC_TARGET_CLONES static bool AssignRow(GradientPair const* gpair, std::size_t n_labels,
-                                         GridRounding grad_rounding, GridRounding hess_rounding,
-                                         float* row) {
-  auto const* values = reinterpret_cast<float const*>(gpair);
+/** @brief Whether any entry of a row is not rounded to zero. */
+XDCC_TARGET_CLONES static bool IsActive(GradientView gradients, std::size_t row) {
+  auto const* pairs = gradients.Row(row);
   float largest{0.0f};
 #pragma omp simd reduction(max : largest)
-  for (std::size_t j = 0; j < n_labels; ++j) {
-    float const g = grad_rounding(values[2 * j]), h = hess_rounding(values[2 * j + 1]);
-    row[j] = g;
-    row[n_labels + j] = h;
-    float const size = std::abs(g) + std::abs(h);
+  for (std::size_t j = 0; j < gradients.n_labels; ++j) {
+    float const size = std::abs(gradients.grad_rounding(pairs[2 * j])) +
+                       std::abs(gradients.hess_rounding(pairs[2 * j + 1]));
     largest = size > largest ? size : largest;
   }
   return largest > 0.0f;
 }
 
-/** @brief Sum of rows. [n_rows, width] -> [width] */
-XDCC_TARGET_CLONES static void SumRows(float const* values, std::size_t n_rows, std::size_t width,
-                                       double* out) {
-  for (std::size_t i = 0; i < n_rows; ++i, values += width) {
-    for (std::size_t k = 0; k < width; ++k) {
-      out[k] += values[k];
+/**
+ * @brief Add rows to sums, exactly. [n_rows, n_labels, 2] -> [2 * n_labels]
+ *
+ * @param rows Which; null: the first ones.
+ */
+XDCC_TARGET_CLONES static void AddRowsExactly(GradientView gradients, bst_idx_t const* rows,
+                                              std::size_t n_rows, double* out) {
+  constexpr std::size_t kAhead = 4, kLabels = 64;
+  auto const n_labels = gradients.n_labels;
+  double shifts[2 * kLabels];
+  for (std::size_t k = 0; k < 2 * kLabels; k += 2) {
+    shifts[k] = gradients.grad_rounding.Shift();
+    shifts[k + 1] = gradients.hess_rounding.Shift();
+  }
+  // As they stand, so that vectors are read without taking them apart.
+  for (std::size_t begin = 0; begin < n_labels; begin += kLabels) {
+    auto const n = std::min(kLabels, n_labels - begin);
+    double sums[2 * kLabels] = {};
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      if (rows && i + kAhead < n_rows) {
+        Prefetch(gradients.Row(rows[i + kAhead]) + 2 * begin, 2 * n * sizeof(float));
+      }
+      auto const* pairs = gradients.Row(rows ? rows[i] : i) + 2 * begin;
+      for (std::size_t k = 0; k < 2 * n; ++k) {
+        sums[k] += (pairs[k] + shifts[k]) - shifts[k];
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      out[begin + j] += sums[2 * j];
+      out[n_labels + begin + j] += sums[2 * j + 1];
     }
   }
 }
@@ -113,14 +135,14 @@ XDCC_TARGET_CLONES static void SumRows(float const* values, std::size_t n_rows, 
 class GradientMatrix {
  public:
   /**
-   * @brief Copy and round the gradients of one tree.
+   * @brief Take the gradients of one tree, which have to stay until it is grown.
    *
    * @param gpair Gradients after masks and sampling. [n_rows, n_labels]
    */
   void Assign(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
     CHECK(gpair.CContiguous());
     n_rows_ = gpair.Shape(0);
-    n_labels_ = gpair.Shape(1);
+    auto const n_labels = gpair.Shape(1);
     auto const n_threads = ctx->Threads();
     auto const* pairs = gpair.Values().data();
 
@@ -128,7 +150,7 @@ class GradientMatrix {
     std::vector<GradientRange> ranges(n_runs);
     common::ParallelFor(n_runs, n_threads, [&](auto r) {
       auto const n = std::min<std::size_t>(kRun, n_rows_ - r * kRun);
-      ranges[r] = RangeOf(pairs + r * kRun * n_labels_, n * n_labels_);
+      ranges[r] = RangeOf(pairs + r * kRun * n_labels, n * n_labels);
     });
     GradientRange all;
     for (auto const& range : ranges) {
@@ -143,16 +165,14 @@ class GradientMatrix {
     auto n_all_rows = static_cast<double>(n_rows_);
     collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
     CHECK_EQ(reduced[2], 0.0f) << kNotFinite;
-    GridRounding const grad_rounding{reduced[0], n_all_rows};
-    GridRounding const hess_rounding{reduced[1], n_all_rows};
+    view_ = {reinterpret_cast<float const*>(pairs), n_labels, GridRounding{reduced[0], n_all_rows},
+             GridRounding{reduced[1], n_all_rows}};
 
-    values_.resize(n_rows_ * this->Width());
     active_.resize(n_rows_);
     common::ParallelFor(n_runs, n_threads, [&](auto r) {
       auto const end = std::min<std::size_t>(n_rows_, (r + 1) * kRun);
       for (std::size_t i = r * kRun; i < end; ++i) {
-        active_[i] = AssignRow(pairs + i * n_labels_, n_labels_, grad_rounding, hess_rounding,
-                               values_.data() + i * this->Width());
+        active_[i] = IsActive(view_, i);
       }
     });
   }
@@ -162,9 +182,10 @@ class GradientMatrix {
     std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
     std::vector<std::vector<double>> parts(ctx->Threads(), std::vector<double>(this->Width()));
     common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-      SumRows(values_.data() + r * kRun * this->Width(),
-              std::min<std::size_t>(kRun, n_rows_ - r * kRun), this->Width(),
-              parts[omp_get_thread_num()].data());
+      auto of_run = view_;
+      of_run.pairs = view_.Row(r * kRun);
+      AddRowsExactly(of_run, nullptr, std::min<std::size_t>(kRun, n_rows_ - r * kRun),
+                     parts[omp_get_thread_num()].data());
     });
     auto& sum = parts.front();
     for (std::size_t t = 1; t < parts.size(); ++t) {
@@ -174,12 +195,10 @@ class GradientMatrix {
     return sum;
   }
 
-  [[nodiscard]] std::size_t NumLabels() const { return n_labels_; }
-  /** @brief Length of a row: gradients and Hessians. */
-  [[nodiscard]] std::size_t Width() const { return 2 * n_labels_; }
-  [[nodiscard]] GradientView View() const {
-    return {values_.data(), active_.data(), this->Width()};
-  }
+  [[nodiscard]] std::size_t NumLabels() const { return view_.n_labels; }
+  /** @brief Length of a row's sums: gradients and Hessians. */
+  [[nodiscard]] std::size_t Width() const { return 2 * view_.n_labels; }
+  [[nodiscard]] GradientView const& View() const { return view_; }
   /** @brief Whether any label of the row carries a gradient; other rows add nothing anywhere. */
   [[nodiscard]] bool Active(bst_idx_t ridx) const { return active_[ridx]; }
 
@@ -188,8 +207,7 @@ class GradientMatrix {
   static constexpr std::size_t kRun = 1024;
 
   bst_idx_t n_rows_{0};
-  std::size_t n_labels_{0};
-  std::vector<float> values_;
+  GradientView view_{};
   std::vector<std::uint8_t> active_;
 };
 }  // namespace xgboost::multilabel

@@ -227,7 +227,8 @@ class ClusterEvaluator {
     ScanBuffer scan;
   };
 
-  [[nodiscard]] std::vector<Job> MakeJobs(std::vector<Request> const& requests) const {
+  /** @brief Say what is to be done; forget sums of parents from which nothing follows. */
+  [[nodiscard]] std::vector<Job> MakeJobs(std::vector<Request> const& requests) {
     std::vector<Job> jobs;
     auto is_large = [&](std::size_t i) {
       return is_shared_ || requests[i].stats->n_active > param_.max_list_rows;
@@ -251,6 +252,8 @@ class ClusterEvaluator {
         if (stays(i) || stays(i + 1)) {
           jobs.push_back({JobKind::kHistogramSiblings, i, 2});
           jobs.back().stays = {stays(i), stays(i + 1)};
+        } else {
+          this->DropSums(&nodes_[requests[i].parent]);
         }
         for (auto k : {i, i + 1}) {
           if (!stays(k)) {

@@ -36,21 +36,22 @@ struct GradientSizes {
 
 XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const* rows,
                                         std::size_t n_rows, double* sums, float* largest) {
-  auto const width = gradients.width;
+  auto const n_labels = gradients.n_labels;
   float least{0.0f};
   for (std::size_t i = 0; i < n_rows; ++i) {
-    float const* row = gradients.values + rows[i] * width;
-    for (std::size_t k = 0; k < width; ++k) {
-      float const size = std::abs(row[k]);
-      sums[k] += size;
-      largest[k] = size > largest[k] ? size : largest[k];
-    }
+    auto const* pairs = gradients.Row(rows[i]);
 #pragma omp simd reduction(min : least)
-    for (std::size_t k = width / 2; k < width; ++k) {
-      least = row[k] < least ? row[k] : least;
+    for (std::size_t j = 0; j < n_labels; ++j) {
+      float const grad = std::abs(gradients.grad_rounding(pairs[2 * j]));
+      float const hess = gradients.hess_rounding(pairs[2 * j + 1]), size = std::abs(hess);
+      sums[j] += grad;
+      sums[n_labels + j] += size;
+      largest[j] = grad > largest[j] ? grad : largest[j];
+      largest[n_labels + j] = size > largest[n_labels + j] ? size : largest[n_labels + j];
+      least = hess < least ? hess : least;
     }
   }
-  largest[width] = std::max(largest[width], -least);
+  largest[2 * n_labels] = std::max(largest[2 * n_labels], -least);
 }
 
 inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradients,

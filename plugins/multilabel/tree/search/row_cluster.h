@@ -100,18 +100,13 @@ XDCC_TARGET_CLONES static void RoundRows(GradientView gradients, bst_idx_t const
                                          std::size_t n_rows, std::uint32_t const* labels,
                                          LabelChunk chunk, float const* grad_factor,
                                          float const* hess_factor, std::int32_t* out) {
-  auto const n_labels = gradients.width / 2;
   bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
   for (std::size_t i = 0; i < n_rows; ++i, out += 2 * chunk.width) {
-    float const* grad = gradients.values + rows[i] * gradients.width;
-    float const* hess = grad + n_labels;
-    if (together) {
-      grad += labels[0];
-      hess += labels[0];
-    }
+    auto const* pairs = gradients.Row(rows[i]) + (together ? 2 * labels[0] : 0);
     for (std::size_t j = 0; j < chunk.n_labels; ++j) {
       auto const from = together ? j : labels[j];
-      float const g = grad[from] * grad_factor[j], h = hess[from] * hess_factor[j];
+      float const g = gradients.grad_rounding(pairs[2 * from]) * grad_factor[j];
+      float const h = gradients.hess_rounding(pairs[2 * from + 1]) * hess_factor[j];
       out[j] = static_cast<std::int32_t>(g + (g < 0.0f ? -0.5f : 0.5f));
       out[chunk.width + j] = static_cast<std::int32_t>(h + (h < 0.0f ? -0.5f : 0.5f));
     }
@@ -132,23 +127,18 @@ XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const*
                                         float const* hess_factor, float const* shifts,
                                         std::int32_t* out) {
   constexpr float kLowest = 1 << ClusterUnits::kGradBits, kMost = (1 << 16) - 1;
-  auto const n_labels = gradients.width / 2;
   bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
   for (std::size_t i = 0; i < n_rows; ++i, out += chunk.width) {
-    float const* grad = gradients.values + rows[i] * gradients.width;
-    float const* hess = grad + n_labels;
-    if (together) {
-      grad += labels[0];
-      hess += labels[0];
-    }
+    auto const* pairs = gradients.Row(rows[i]) + (together ? 2 * labels[0] : 0);
     // Multiples of the golden ratio, without their whole part.
     float const of_row =
         static_cast<float>((static_cast<std::uint32_t>(rows[i]) * 2654435769u) >> 8) * 0x1p-24f;
     for (std::size_t j = 0; j < chunk.n_labels; ++j) {
       auto const from = together ? j : labels[j];
       float const sum = of_row + shifts[j], shift = sum - (sum < 1.0f ? 0.0f : 1.0f);
-      float const g = grad[from] * grad_factor[j] + kLowest + shift;  // positive: cut, not rounded
-      float const h = hess[from] * hess_factor[j] + shift;
+      // Positive: cut, not rounded.
+      float const g = gradients.grad_rounding(pairs[2 * from]) * grad_factor[j] + kLowest + shift;
+      float const h = gradients.hess_rounding(pairs[2 * from + 1]) * hess_factor[j] + shift;
       auto const high = static_cast<std::int32_t>(g < kMost ? g : kMost) - (1 << 15);
       auto const low = static_cast<std::int32_t>(h < kMost ? h : kMost);
       out[j] = high * (1 << 16) + low;

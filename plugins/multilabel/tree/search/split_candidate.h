@@ -97,22 +97,6 @@ struct RunningBest {
   }
 };
 
-/** @brief Sum of rows in double precision, exactly. [n_rows, width] -> [width] */
-XDCC_TARGET_CLONES static void AddRowsExactly(GradientView gradients, bst_idx_t const* rows,
-                                              std::size_t n_rows, double* out) {
-  constexpr std::size_t kAhead = 4;
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    float const* row = gradients.values + rows[i] * gradients.width;
-    if (i + kAhead < n_rows) {
-      Prefetch(gradients.values + rows[i + kAhead] * gradients.width,
-               gradients.width * sizeof(float));
-    }
-    for (std::size_t k = 0; k < gradients.width; ++k) {
-      out[k] += row[k];
-    }
-  }
-}
-
 /** @brief What is needed to turn a candidate into a split. */
 struct CandidateContext {
   BinIndex const& index;
