@@ -63,6 +63,8 @@ def install(project: Path, folder: Path, environ: Mapping[str, str], *settings: 
     command = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
     chosen = [f"build-dir={folder}", *settings]
     options = [part for setting in chosen for part in ("-C", setting)]
+    if not folder.exists():  # minutes: pip shows how far it is only if told
+        command.append("--verbose")
     result = subprocess.run([sys.executable, *command, *options, project], env=environ, check=False)
     if result.returncode:
         raise SystemExit(result.returncode)
