@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -95,6 +96,21 @@ def test_type_checkers_see_the_same_names():
     modules = {(module.name, module.name, "xdcc") for module in iter_modules(xdcc.__path__)}
     estimators = {(name, name, f"xdcc.{home}") for name, home in xdcc._HOMES.items()}
     assert imported == modules | estimators
+
+
+def test_sources_without_kernels_say_what_to_do(tmp_path):
+    sources = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(Path(xdcc.__file__).parent, tmp_path / "xdcc", ignore=sources)
+    done = subprocess.run(
+        [sys.executable, "-c", "import xdcc; xdcc.rdt"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: xdcc.")
+    assert f"is not compiled: the folder {tmp_path / 'xdcc'} holds sources" in last
+    assert last.endswith("or compile it where it is: pip install -e .")
 
 
 @pytest.mark.parametrize(

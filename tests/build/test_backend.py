@@ -247,6 +247,20 @@ def test_cmake_fails(cxx, backend, build, monkeypatch, written, message):
 
 
 @posix
+def test_an_interrupted_build_leaves_nothing_behind(project, cxx, backend, build, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(backend.upstream, "build_wheel", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            backend.build_wheel(str(project.folder))
+    assert _kept(project) == []
+    build()
+    assert len(_kept(project)) == 1
+
+
+@posix
 def test_scikit_build_core_finds_no_cmake(cxx, backend, build, monkeypatch):
     def fail(*_):
         raise backend.ScikitBuildError("no CMake")
