@@ -120,12 +120,14 @@ def _modules() -> list[str]:
 def _module(name: str) -> ModuleType:
     try:
         return import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(f"{__name__}."):
+    except ImportError as error:
+        from pathlib import Path
+
+        folder = Path(__path__[0])
+        if (error.name or "").startswith(__name__) and any(folder.glob("*/*.pyx")):
             raise ImportError(
-                f"{error.name} is not compiled: the folder {__path__[0]} holds sources, not the "
-                "installed package. Start Python from another folder or with -P, or compile it "
-                "where it is: pip install -e ."
+                f"{folder} holds sources that are not compiled, not the installed package: start "
+                "Python in another folder or with -P, or compile them there: pip install -e ."
             ) from error
         raise
 

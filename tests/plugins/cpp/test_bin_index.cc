@@ -8,13 +8,13 @@
 #include <string>   // for string
 #include <vector>   // for vector
 
-#include "../../../src/data/adapter.h"         // for ArrayAdapter
-#include "../../../src/data/gradient_index.h"  // for GHistIndexMatrix
-#include "testing.h"                           // for Random, XDCC_TEST
-#include "tree/data/bin_index.h"               // for BinIndex, MakeFeatureBlocks
-#include "xgboost/context.h"                   // for Context
-#include "xgboost/data.h"                      // for DMatrix, BatchParam
-#include "xgboost/linalg.h"                    // for ArrayInterfaceStr, MakeTensorView
+#include "src/data/adapter.h"         // for ArrayAdapter
+#include "src/data/gradient_index.h"  // for GHistIndexMatrix
+#include "testing.h"                  // for Random, XDCC_TEST
+#include "tree/data/bin_index.h"      // for BinIndex, MakeFeatureBlocks
+#include "xgboost/context.h"          // for Context
+#include "xgboost/data.h"             // for DMatrix, BatchParam
+#include "xgboost/linalg.h"           // for ArrayInterfaceStr, MakeTensorView
 
 namespace xgboost::multilabel {
 namespace {
