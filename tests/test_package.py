@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -95,6 +96,20 @@ def test_type_checkers_see_the_same_names():
     modules = {(module.name, module.name, "xdcc") for module in iter_modules(xdcc.__path__)}
     estimators = {(name, name, f"xdcc.{home}") for name, home in xdcc._HOMES.items()}
     assert imported == modules | estimators
+
+
+def test_sources_without_kernels_say_what_to_do(tmp_path):
+    sources = Path(__file__).parents[1] / "xdcc"
+    shutil.copytree(sources, tmp_path / "xdcc", ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run(
+        [sys.executable, "-c", "import xdcc; xdcc.rdt"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: {tmp_path / 'xdcc'} holds sources that are not compiled")
+    assert last.endswith("with -P, or compile them there: pip install -e .")
 
 
 @pytest.mark.parametrize(

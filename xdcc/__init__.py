@@ -14,6 +14,7 @@ array([[1, 0, 0, 1, 1, 1, 0],
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
@@ -89,13 +90,13 @@ __all__ = ["__version__", *_HOMES]
 def _import(name: str) -> Any:
     value: Any
     if name in _HOMES:
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        value = getattr(_module(_HOMES[name]), name)
     elif name == "__version__":
         from importlib.metadata import version
 
         value = version(__name__)
     elif name in _modules():
-        value = import_module(f"{__name__}.{name}")
+        value = _module(name)
     else:
         raise AttributeError(_unknown_name_message(name))
     globals()[name] = value  # the next time nobody asks
@@ -114,6 +115,21 @@ def _modules() -> list[str]:
     from pkgutil import iter_modules
 
     return [module.name for module in iter_modules(__path__)]
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ImportError as error:
+        from pathlib import Path
+
+        folder = Path(__path__[0])
+        if (error.name or "").startswith(__name__) and any(folder.glob("*/*.pyx")):
+            raise ImportError(
+                f"{folder} holds sources that are not compiled, not the installed package: start "
+                "Python in another folder or with -P, or compile them there: pip install -e ."
+            ) from error
+        raise
 
 
 def _unknown_name_message(name: str) -> str:

@@ -41,8 +41,16 @@ def test_missing_plugin_is_an_import_error_with_instructions(estimator: object) 
     assert isinstance(caught.value, ImportError)
     message = str(caught.value)
     assert message.startswith(type(estimator).__name__)
-    assert "pip install ./third_party/xgboost" in message
+    assert message.endswith(": pip install --force-reinstall --no-deps ./third_party/xgboost")
     assert xgboost.__version__ in message
+
+
+@pytest.mark.usefixtures("stock")
+def test_a_package_of_another_name_is_to_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"xgboost": ["xgboost-cpu", "xgboost"]}
+    monkeypatch.setattr("xdcc.base.plugin.packages_distributions", lambda: names)
+    with pytest.raises(PluginMissingError, match="run: pip uninstall --yes xgboost-cpu && pip ins"):
+        require_plugin("This test")
 
 
 @pytest.mark.usefixtures("stock")

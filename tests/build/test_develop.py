@@ -39,15 +39,47 @@ def test_another_pin_makes_the_tree_anew(project):
     assert not (source / "objects.txt").exists()
 
 
-def test_sanitizers_are_compiled_into_the_plugin_and_the_kernels(project, monkeypatch):
+def test_a_tree_that_is_half_made_is_made_anew(project, monkeypatch):
     develop = project.load("develop")
+    folder = project.folder.parent / "tree"
+
+    def interrupted(folder, environ):
+        (folder / "half").mkdir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        context.setattr(develop, "stage", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            develop.update(folder, os.environ)
+    assert (develop.update(folder, os.environ) / "pyproject.toml").is_file()
+    assert not (folder / "half").exists()
+
+
+@pytest.fixture
+def commands(project, monkeypatch):
+    """What `develop.py` has pip do, and in which environment; nothing is done."""
     commands = []
 
     def run(command, env, check):
         commands.append((list(map(str, command)), env))
         return subprocess.CompletedProcess(command, 0)
 
-    monkeypatch.setattr(develop.subprocess, "run", run)
+    monkeypatch.setattr(project.load("develop").subprocess, "run", run)
+    return commands
+
+
+def test_tests_of_the_plugin_are_built_only_on_request(project, commands):
+    develop = project.load("develop")
+    develop.main([str(project.folder.parent / "tree"), "--test"])
+    develop.main([str(project.folder.parent / "tree")])
+    (tests, _), (without, _) = commands
+    assert f"cmake.define.XDCC_TESTS={develop.TESTS}" in tests
+    assert "--verbose" in tests
+    assert "cmake.define.XDCC_TESTS=" in without  # what CMake remembers is overwritten
+
+
+def test_sanitizers_are_compiled_into_the_plugin_and_the_kernels(project, commands):
+    develop = project.load("develop")
     develop.main(["--sanitize", "address,undefined", str(project.folder.parent / "tree")])
     (xgboost, of_xgboost), (xdcc, of_xdcc) = commands
     assert "cmake.define.XDCC_SANITIZE=address,undefined" in xgboost

@@ -6,9 +6,12 @@ import os
 import re
 import tarfile
 import threading
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 
 @pytest.fixture
@@ -151,3 +154,15 @@ def test_the_real_pin_is_complete(project):
     assert re.fullmatch(r"[0-9a-f]{64}", pin.sha256)
     assert re.fullmatch(r"xdcc\.\d+", pin.local)
     assert pin.local_version == f"{pin.version}+{pin.local}"
+
+
+def test_the_wheel_takes_the_place_of_a_stock_one():
+    """By its version it is newer, and it is what xdcc requires."""
+    root = Path(__file__).resolve().parents[2]
+    upstream = tomllib.loads((root / "third_party" / "xgboost" / "upstream.toml").read_text())
+    stock = Version(upstream["version"])
+    ours = Version(f"{stock}+{upstream['local']}")
+    assert ours > stock
+    requirements = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    (required,) = (r for r in map(Requirement, requirements) if r.name == "xgboost")
+    assert required.specifier.contains(ours)

@@ -26,6 +26,7 @@ if sys.version_info < (3, 12):  # noqa: UP036 (no frontend has checked it when t
 
 import cache
 import compiler
+import progress
 import staging
 from errors import BuildError
 from patching import read_series
@@ -87,7 +88,8 @@ def build_wheel(
         folder_to_keep = (
             None if _mentioned((PREBUILT, SYSTEM), settings) else _choose_library(settings)
         )
-        name = _delegate(upstream.build_wheel, source, folder, settings, metadata)
+        with progress.shown(source):
+            name = _delegate(upstream.build_wheel, source, folder, settings, metadata)
         if folder_to_keep:
             with zipfile.ZipFile(Path(folder, name)) as wheel:
                 library = wheel.extract(f"xgboost/lib/{cache.LIBRARY}", source)
@@ -142,7 +144,11 @@ def _choose_library(settings: dict[str, str | list[str]]) -> Path | None:
         print(f"xdcc: reusing the compiled library {library}", file=sys.stderr)
         settings[f"cmake.define.{PREBUILT}"] = library.parent.as_posix()
         return None
-    print("xdcc: compiling XGBoost; this takes several minutes", file=sys.stderr, flush=True)
+    print(
+        "xdcc: compiling XGBoost; this takes minutes (pip install -v shows how far it is)",
+        file=sys.stderr,
+        flush=True,
+    )
     return folder
 
 

@@ -5,6 +5,8 @@ and so do its object files: of the plugin only files that changed are copied, so
 only these and what includes them. A changed patch or pin makes the tree anew. Then pip installs the
 result into the environment of this Python, which needs the packages that pyproject.toml lists.
 
+``--test`` also builds and runs the plugin's C++ tests, ``tests/plugins/cpp``.
+
 ``--sanitize address,undefined`` compiles the checks of these sanitizers into the plugin and into
 xdcc's kernels, in a folder of its own, and installs both; ``sanitized.py`` runs them.
 """
@@ -23,6 +25,7 @@ from staging import HERE, PATCHES, PIN, PLUGIN, stage
 
 ROOT = HERE.parent.parent
 FOLDER = ROOT / "build" / "xgboost"
+TESTS = ROOT / "tests" / "plugins" / "cpp"
 
 
 def update(folder: Path, environ: Mapping[str, str]) -> Path:
@@ -58,11 +61,19 @@ def mirror(original: Path, copy: Path) -> None:
             shutil.copyfile(original / name, target)
 
 
-def install(project: Path, folder: Path, environ: Mapping[str, str], *settings: str) -> None:
+def install(
+    project: Path,
+    folder: Path,
+    environ: Mapping[str, str],
+    *settings: str,
+    verbose: bool = False,
+) -> None:
     """Let pip build a project in a folder and install it, or end with pip's exit status."""
     command = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
     chosen = [f"build-dir={folder}", *settings]
     options = [part for setting in chosen for part in ("-C", setting)]
+    if verbose or not folder.exists():  # from nothing it takes minutes: pip shows how far it is
+        command.append("--verbose")
     result = subprocess.run([sys.executable, *command, *options, project], env=environ, check=False)
     if result.returncode:
         raise SystemExit(result.returncode)
@@ -72,6 +83,7 @@ def main(arguments: list[str]) -> None:
     """Update the source tree, compile what changed, and install."""
     parser = argparse.ArgumentParser(prog="develop.py", description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", help="where sources and object files stay")
+    parser.add_argument("--test", action="store_true", help="run the plugin's C++ tests, too")
     parser.add_argument("--sanitize", metavar="NAMES", help="build with these sanitizers, and xdcc")
     chosen = parser.parse_args(arguments)
     default = FOLDER.with_name("sanitized") if chosen.sanitize else FOLDER
@@ -81,12 +93,14 @@ def main(arguments: list[str]) -> None:
         source = update(folder, environ)
     except BuildError as error:
         raise SystemExit(f"xdcc: {error}") from None
+    settings = [f"cmake.define.XDCC_TESTS={TESTS if chosen.test else ''}"]
+    if chosen.sanitize:
+        flags = f"-fsanitize={chosen.sanitize}"
+        environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
+        settings.append(f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
+    install(source, folder / "objects", environ, *settings, verbose=chosen.test)
     if not chosen.sanitize:
-        install(source, folder / "objects", environ)
         return
-    flags = f"-fsanitize={chosen.sanitize}"
-    environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
-    install(source, folder / "objects", environ, f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
     environ = environ | {
         "CXXFLAGS": f"{environ.get('CXXFLAGS', '')} {flags} -D_GLIBCXX_ASSERTIONS -O1 -g1"
     }

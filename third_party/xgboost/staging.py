@@ -20,8 +20,13 @@ PLUGIN = HERE.parent.parent / "plugins" / "multilabel"
 # CMake definitions that differ from upstream's CMake defaults. They are written into the staged
 # pyproject.toml, so a config setting or CMAKE_ARGS of the user's still overrides them. Hidden
 # symbols keep the C++ of this library apart from that of other libraries in the same process; the
-# official wheels are built so.
-CMAKE_DEFAULTS = {"HIDE_CXX_SYMBOLS": "ON"}
+# official wheels are built so. The unity build compiles many files at once, which halves the time:
+# most of it goes into reading the same headers.
+CMAKE_DEFAULTS = {
+    "HIDE_CXX_SYMBOLS": "ON",
+    "CMAKE_UNITY_BUILD": "ON",
+    "CMAKE_UNITY_BUILD_BATCH_SIZE": "12",
+}
 
 
 def stage(work: Path, environ: Mapping[str, str]) -> Path:

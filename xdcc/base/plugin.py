@@ -6,6 +6,8 @@ The estimators that grow trees for all labels at once need XGBoost built from
 imported, so ``import xdcc`` works with either.
 """
 
+from importlib.metadata import packages_distributions
+
 import xgboost
 
 _BUILD_INFO_KEY = "XDCC_MULTILABEL"
@@ -59,9 +61,15 @@ def require_plugin(user: str) -> None:
         )
         raise PluginMissingError(
             f"{user} needs the XGBoost of this project, but the installed xgboost "
-            f"{xgboost.__version__} has {lack}. In a clone of the project run: "
-            "pip install ./third_party/xgboost"
+            f"{xgboost.__version__} has {lack}. In a clone of the project run: {_remedy()}"
         )
+
+
+def _remedy() -> str:
+    """Return a command. Other packages (xgboost-cpu) bring files of the same names."""
+    others = sorted({*packages_distributions().get("xgboost", [])} - {"xgboost"})
+    removal = f"pip uninstall --yes {' '.join(others)} && " if others else ""
+    return f"{removal}pip install --force-reinstall --no-deps ./third_party/xgboost"
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -1,0 +1,44 @@
+"""Says what the unity build saves: ``python third_party/xgboost/build_cost.py [folder]``.
+
+Builds the library twice from nothing, as `develop.py` does: as it is built, and file by file. Takes
+the CPU seconds of all compilers, which other work on the machine changes little, and the wall
+seconds, which it does. The builds stay in the folder (``build/cost`` unless named), and the second
+stays installed.
+"""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from develop import FOLDER
+from staging import HERE
+
+
+def cost(folder: Path, unity: str, environ: Mapping[str, str]) -> tuple[float, float]:
+    """Return CPU and wall seconds of a build from nothing."""
+    shutil.rmtree(folder, ignore_errors=True)
+    begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, HERE / "develop.py", folder],
+        env={**environ, "CMAKE_ARGS": f"-DCMAKE_UNITY_BUILD={unity}"},
+        check=True,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, time.monotonic() - begin
+
+
+if __name__ == "__main__":
+    root = Path(*sys.argv[1:2] or [FOLDER.with_name("cost")]).resolve()
+    plain = {name: value for name, value in os.environ.items() if "LAUNCHER" not in name}  # ccache
+    (unity, wall), (ordinary, ordinary_wall) = (
+        cost(root / name, switch, plain) for name, switch in [("unity", "ON"), ("ordinary", "OFF")]
+    )
+    print(f"unity build:    {unity:.0f} CPU seconds, {wall:.0f} seconds of wall time")
+    print(f"ordinary build: {ordinary:.0f} CPU seconds, {ordinary_wall:.0f} seconds of wall time")
+    print(f"CPU time of the unity build: {unity / ordinary:.0%} of the ordinary one's")
