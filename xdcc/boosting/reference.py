@@ -217,12 +217,15 @@ def split_allowed(
     >>> print(split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="all"))
     False
     """
-    weigh = {"any": np.max, "all": np.min, "mean": np.mean}[_checked(scope, SCOPES)]
-    left, right = (
-        (min_child_weight <= weigh(H, axis=-1)) & (np.max(H, axis=-1) > 0)
-        for H in (H_left, H_right)
-    )
-    return left & right
+
+    def enough(H: ArrayLike) -> Bools:
+        H = np.asarray(H)
+        largest = H.max(axis=-1)
+        reached = {"any": largest, "all": H.min(axis=-1), "mean": H.mean(axis=-1)}
+        found: Bools = (min_child_weight <= reached[_checked(scope, SCOPES)]) & (largest > 0)
+        return found
+
+    return enough(H_left) & enough(H_right)
 
 
 def _checked[Name: str](name: Name, known: tuple[Name, ...]) -> Name:
