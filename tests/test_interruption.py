@@ -126,12 +126,12 @@ def test_a_callback_that_raises():
 
 
 MANY_FITS = """
-import gc, resource, sys
+import gc, resource, signal, sys, time
 from pathlib import Path
 import numpy as np
 import xdcc
 
-name, params, n_fits = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3])
+name, params, n_fits, interrupt = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 10)).astype(np.float32)
 Y = (X[:, :4] + rng.normal(size=(300, 4)) > 0).astype(int)
@@ -142,17 +142,33 @@ def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
+def ctrl_c(*_):
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGALRM, ctrl_c)
+delay, n_interrupted = 0, 0
 for number in range(n_fits):
-    getattr(xdcc, name)(**params).fit(X, Y).predict(X)
+    began = time.perf_counter()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay * rng.random())  # none if it is 0
+        getattr(xdcc, name)(**params).fit(X, Y).predict(X)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if interrupt:
+            delay = time.perf_counter() - began
+    except KeyboardInterrupt:
+        n_interrupted += 1
     if number == n_fits // 5:
         early = resident()
+assert not interrupt or n_interrupted > n_fits / 3, n_interrupted
 print(resident() - early)
 """
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("options", [["1000"], ["400", "interrupted"]], ids=" ".join)
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_thousand_fits_take_no_more_memory_than_some(run_python, name):
-    result = run_python("-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), "1000")
+def test_many_fits_take_no_more_memory_than_some(run_python, name, options):
+    result = run_python("-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), *options)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 8  # MiB

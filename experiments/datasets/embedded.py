@@ -1,6 +1,6 @@
 """Data that need no file: scikit-learn's digits, and a few of their rows for quick checks."""
 
-from functools import partial
+from functools import cache, partial
 
 from experiments.engine.registry import DataSet
 from xdcc.data import MultiLabelDataset, load_dataset
@@ -8,6 +8,7 @@ from xdcc.data import MultiLabelDataset, load_dataset
 TINY_ROWS = 90
 
 
+@cache  # each line of a configuration is built with it
 def _load_tiny(split: None) -> MultiLabelDataset:
     """Load the two middle rows of the first images."""
     data = load_dataset("digits", split)[:TINY_ROWS]

@@ -98,6 +98,12 @@ def parse_record(line: bytes) -> tuple[str, Record] | None:
     return (name, record) if _NAME.fullmatch(name) else None
 
 
+def _content(line: bytes) -> Record:
+    """Return the record of a line that `parse_record` has found whole."""
+    record: Record = json.loads(line.rpartition(_SEAL)[0] + b"}")
+    return record
+
+
 def _sealed(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode() + b'"}\n'
 
@@ -353,8 +359,7 @@ class RecordStore:
         if line is None:
             self._read_packs()
             line = self._packed_line(name)
-        parsed = None if line is None else parse_record(line)
-        return None if parsed is None else parsed[1]
+        return None if line is None else _content(line)
 
     def _packed_line(self, name: str) -> bytes | None:
         return next((p.lines[name] for p in self._packs.values() if name in p.lines), None)

@@ -1,6 +1,7 @@
 """Shows the parts of a report in a notebook: tables, figures, and what became of the claims."""
 
 import io
+from functools import cache
 from pathlib import Path
 
 from IPython.display import Image, Markdown
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 
 from experiments import RESULTS
 from experiments.engine.configuration import Section
-from experiments.engine.records import open_store
+from experiments.engine.records import RecordStore, open_store
 from experiments.engine.results import load_finished
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
@@ -38,7 +39,7 @@ class Experiment:
     """
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
-        self.config, self.results = load_finished(name, open_store(folder))
+        self.config, self.results = load_finished(name, _store(folder))
 
     def table(self, title: str, measure: str | None = None) -> Markdown:
         """Return the table of a section, found by the beginning of its title."""
@@ -64,6 +65,12 @@ class Experiment:
                 return section
         there = ", ".join(section.title for section in self.config.report)
         raise ValueError(f"There is no section {title}; there are: {there}")
+
+
+@cache
+def _store(folder: Path) -> RecordStore:
+    """Return the one store of a notebook, which reads packed files only where they changed."""
+    return open_store(folder)
 
 
 def show(figure: Figure) -> Image:

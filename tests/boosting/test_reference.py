@@ -99,7 +99,7 @@ class TestScores:
     def test_split_allowed_by_min_child_weight_1(self, H_right, scope, allowed):
         H_left = [5, 5]
         for H in [(H_left, H_right), (H_right, H_left)]:
-            assert reference.split_allowed(*H, min_child_weight=1, scope=scope) is allowed
+            assert reference.split_allowed(*H, min_child_weight=1, scope=scope) == allowed
 
     @pytest.mark.parametrize("scope", SCOPES)
     def test_a_child_without_hessian_is_never_allowed(self, scope):

@@ -1,9 +1,14 @@
 """The tree that incremental builds compile: kept from build to build, and right each time."""
 
 import os
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+
+BACKEND = Path(__file__).parents[2] / "third_party" / "xgboost"
 
 
 def test_only_what_changed_is_touched(project):
@@ -87,6 +92,48 @@ def test_sanitizers_are_compiled_into_the_plugin_and_the_kernels(project, comman
     assert "-fsanitize=address,undefined" in of_xgboost["LDFLAGS"]
     assert "-fsanitize" not in of_xgboost.get("CXXFLAGS", "")  # upstream's sources are not checked
     assert "-fsanitize=address,undefined" in of_xdcc["CXXFLAGS"]
+
+
+def test_counters_are_compiled_into_the_plugin(project, monkeypatch):
+    develop = project.load("develop")
+    commands = []
+
+    def run(command, env, check):
+        commands.append((list(map(str, command)), env))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(develop.subprocess, "run", run)
+    develop.main(["--coverage", str(project.folder.parent / "tree")])
+    ((xgboost, of_xgboost),) = commands
+    assert "cmake.define.XDCC_COVERAGE=ON" in xgboost
+    assert "--coverage" in of_xgboost["LDFLAGS"]
+
+
+@pytest.mark.skipif(not shutil.which("g++") or not shutil.which("gcov"), reason="there is no GCC")
+def test_lines_that_have_run(tmp_path):
+    """Those of a header count for all files that include it; those of XGBoost do not count."""
+    plugin = tmp_path / "plugin" / "multilabel"
+    plugin.mkdir(parents=True)
+    (plugin / "half.h").write_text(
+        "inline int Half(int x) {\n  if (x % 2) {\n    return -1;\n  }\n  return x / 2;\n}\n"
+    )
+    (plugin / "even.cc").write_text('#include "half.h"\nint Even() {\n  return Half(4);\n}\n')
+    (plugin / "odd.cc").write_text('#include "half.h"\nint Odd() {\n  return Half(3);\n}\n')
+    (tmp_path / "main.cc").write_text("int Even();\nint main() {\n  return Even() - 2;\n}\n")
+    for file in ("plugin/multilabel/even", "plugin/multilabel/odd", "main"):
+        command = ["g++", "--coverage", "-c", f"{file}.cc", "-o", f"{file}.o"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    objects = [str(path) for path in tmp_path.rglob("*.o")]
+    subprocess.run(["g++", "--coverage", *objects, "-o", "program"], cwd=tmp_path, check=True)
+    subprocess.run(["./program"], cwd=tmp_path, check=True)
+    command = [sys.executable, BACKEND / "covered.py", tmp_path]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == [
+        "    2 of    2  even.cc",
+        "    3 of    4  half.h  3",
+        "    0 of    2  odd.cc  2, 3",
+        "5 of 8 lines have run: 62.5 %",
+    ]
 
 
 def test_a_failed_installation_ends_with_its_exit_status(project, monkeypatch):

@@ -539,6 +539,53 @@ def test_worker_that_is_gone_before_all_are_connected(client: Any) -> None:
         assert client.submit(os.getpid, workers=[address], pure=False).result(timeout=10)
 
 
+def _slow(place: str) -> Any:
+    return pytest.param(place, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        _slow("chunks.join_chunks"),
+        _slow("chunks.join_measured_chunks"),
+        _slow("classifier._positive_bits"),
+        _slow("classifier.deal_folds"),
+        _slow("classifier._take"),
+        "classifier._choose",
+    ],
+)
+def test_worker_that_is_killed_before_the_training(
+    client: Any, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While it places rows, deals folds or chooses sketches: others do it, or there is an error."""
+    module, _, name = place.rpartition(".")
+    work = getattr(importlib.import_module(f"xdcc.dask.{module}"), name)
+    killed = tmp_path / "killed"
+
+    def die_once(*args: Any, **arguments: Any) -> Any:
+        if not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return work(*args, **arguments)
+
+    params = OUT_OF_FOLD | {"split_method": "sumGain", "sketch_size": "auto", "random_state": 0}
+    fitted = on(client, **params).fit(rows(X), rows(Y))
+    before = fitted.predict_proba(X)
+    monkeypatch.setattr(f"xdcc.dask.{place}", die_once)
+    began = time.monotonic()
+    try:
+        fitted.fit(rows(X[::-1]), rows(Y[::-1]), eval_set=[(rows(X), rows(Y))])
+    except WorkerLostError:
+        np.testing.assert_array_equal(fitted.predict_proba(X), before)
+    else:
+        expected = chain.DynamicChainClassifier(**{**SMALL, **params})
+        expected.fit(X[::-1], Y[::-1], eval_set=[(X, Y)])
+        assert_same_chain(fitted, expected)
+    assert time.monotonic() - began < 60
+    assert killed.exists()
+    client.wait_for_workers(2, timeout=60)
+
+
 def test_worker_that_is_killed_while_training(client: Any) -> None:
     fitted = on(client, **OUT_OF_FOLD).fit(rows(X), rows(Y))
     before = fitted.predict_proba(X)

@@ -9,6 +9,8 @@ result into the environment of this Python, which needs the packages that pyproj
 
 ``--sanitize address,undefined`` compiles the checks of these sanitizers into the plugin and into
 xdcc's kernels, in a folder of its own, and installs both; ``sanitized.py`` runs them.
+``--coverage`` compiles counters into the plugin, in a folder of its own, too; ``covered.py`` reads
+what they have counted.
 """
 
 import argparse
@@ -85,19 +87,23 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("folder", nargs="?", help="where sources and object files stay")
     parser.add_argument("--test", action="store_true", help="run the plugin's C++ tests, too")
     parser.add_argument("--sanitize", metavar="NAMES", help="build with these sanitizers, and xdcc")
+    parser.add_argument("--coverage", action="store_true", help="count the plugin's lines that run")
     chosen = parser.parse_args(arguments)
-    default = FOLDER.with_name("sanitized") if chosen.sanitize else FOLDER
-    folder = Path(chosen.folder or default).resolve()
+    name = "sanitized" if chosen.sanitize else "covered" if chosen.coverage else FOLDER.name
+    folder = Path(chosen.folder or FOLDER.with_name(name)).resolve()
     environ = {"CMAKE_GENERATOR": "Ninja"} | os.environ
     try:
         source = update(folder, environ)
     except BuildError as error:
         raise SystemExit(f"xdcc: {error}") from None
     settings = [f"cmake.define.XDCC_TESTS={TESTS if chosen.test else ''}"]
+    flags = f"-fsanitize={chosen.sanitize}"
     if chosen.sanitize:
-        flags = f"-fsanitize={chosen.sanitize}"
         environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
         settings.append(f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
+    elif chosen.coverage:
+        environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} --coverage"}
+        settings.append("cmake.define.XDCC_COVERAGE=ON")
     install(source, folder / "objects", environ, *settings, verbose=chosen.test)
     if not chosen.sanitize:
         return

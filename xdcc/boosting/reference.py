@@ -1,7 +1,8 @@
 """The slow, obvious NumPy twin of the native split scores and of boosted multi-label trees.
 
 An oracle for tests, never used for real work: it adds up the rows of every candidate split anew
-and shares no code or data structure with the C++ updater. Read from top to bottom:
+and shares no code or data structure with the C++ updater. What is said of a node's sums holds for
+those of many nodes at once, in the axes before the labels'. Read from top to bottom:
 
 - `gradients`: derivatives of the logistic loss, 0 for unknown and masked labels;
 - `label_weights_and_gains`, `node_score`: a node's leaf values and its score (Table 1 of the XDCC
@@ -111,7 +112,7 @@ def label_weights_and_gains(
 
     Parameters
     ----------
-    G, H : array-like, shape (n_labels,)
+    G, H : array-like, shape (..., n_labels)
         Sums of gradients and Hessians over the node's rows.
     reg_lambda, alpha : float
         L2 and L1 penalty of the leaf values.
@@ -123,7 +124,7 @@ def label_weights_and_gains(
 
     Returns
     -------
-    weights, gains : float64 arrays, shape (n_labels,)
+    weights, gains : float64 arrays, shape (..., n_labels)
         Not shrunk by a learning rate. Both 0 for a label that counts 0, as one with H_j <= 0 does.
 
     {raises_for_scope}
@@ -138,7 +139,7 @@ def label_weights_and_gains(
     if _checked(scope, SCOPES) != "mean":
         counts &= min_child_weight <= H
     soft_G = np.sign(G) * np.maximum(np.abs(G) - alpha, 0.0)
-    weights = np.zeros(len(G))
+    weights = np.zeros(G.shape)
     weights[counts] = -soft_G[counts] / (H[counts] + reg_lambda)
     if max_delta_step > 0:
         weights = np.clip(weights, -max_delta_step, max_delta_step)
@@ -149,12 +150,12 @@ def label_weights_and_gains(
 @documented_twin
 def node_score(
     G: ArrayLike, H: ArrayLike, method: SplitMethod, **regularisation: Unpack[Regularisation]
-) -> float:
+) -> Floats:
     """Score of a node, Table 1 of the XDCC paper.
 
     Parameters
     ----------
-    G, H : array-like, shape (n_labels,)
+    G, H : array-like, shape (..., n_labels)
         Sums of gradients and Hessians over the node's rows.
     method : one of `SPLIT_METHODS`
         Whether to take the sum or the maximum, and of what: gains, leaf values or absolute leaf
@@ -164,7 +165,7 @@ def node_score(
 
     Returns
     -------
-    float
+    float64 array, shape (...)
         The gain of a split is score(left) + score(right) - score(node).
 
     {raises}
@@ -184,18 +185,19 @@ def node_score(
     aggregate, term = _checked(method, SPLIT_METHODS)[:3], method[3:]
     weights, gains = label_weights_and_gains(G, H, **regularisation)
     terms = {"Gain": gains, "Weight": weights, "AbsG": np.abs(weights)}[term]
-    return float(terms.sum() if aggregate == "sum" else terms.max())
+    scores: Floats = terms.sum(axis=-1) if aggregate == "sum" else terms.max(axis=-1)
+    return scores
 
 
 @documented_twin
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
-) -> bool:
+) -> Bools:
     """Whether both children are heavy enough, in the sense of ``min_child_weight_scope``.
 
     Parameters
     ----------
-    H_left, H_right : array-like, shape (n_labels,)
+    H_left, H_right : array-like, shape (..., n_labels)
         Sums of Hessians over each child's rows. Some H_j must be positive in each.
     min_child_weight : float
         What must be reached in both children ...
@@ -204,26 +206,26 @@ def split_allowed(
 
     Returns
     -------
-    bool
+    bool array, shape (...)
 
     {raises_for_scope}
 
     Examples
     --------
-    >>> split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="any")
+    >>> print(split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="any"))
     True
-    >>> split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="all")
+    >>> print(split_allowed([2.0, 0.5], [1.5, 0.1], min_child_weight=1.0, scope="all"))
     False
     """
-    for H in (np.asarray(H_left), np.asarray(H_right)):
-        heavy_enough = {
-            "any": min_child_weight <= H.max(),
-            "all": min_child_weight <= H.min(),
-            "mean": min_child_weight <= H.mean(),
-        }[_checked(scope, SCOPES)]
-        if not (heavy_enough and H.max() > 0):
-            return False
-    return True
+
+    def enough(H: ArrayLike) -> Bools:
+        H = np.asarray(H)
+        largest = H.max(axis=-1)
+        reached = {"any": largest, "all": H.min(axis=-1), "mean": H.mean(axis=-1)}
+        found: Bools = (min_child_weight <= reached[_checked(scope, SCOPES)]) & (largest > 0)
+        return found
+
+    return enough(H_left) & enough(H_right)
 
 
 def _checked[Name: str](name: Name, known: tuple[Name, ...]) -> Name:
@@ -261,15 +263,17 @@ def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
     return cuts
 
 
-def goes_left(values: Floats, threshold: float, default_left: bool) -> Bools:
+def goes_left(values: Floats, threshold: ArrayLike, default_left: bool) -> Bools:
     """Which of a feature's float32 values (n_rows,) a split sends left: below it, or missing.
+
+    With thresholds of shape (n, 1): for each of them.
 
     Examples
     --------
     >>> goes_left(np.array([0.5, 2.0, np.nan]), threshold=1.0, default_left=True)
     array([ True, False,  True])
     """
-    return np.where(np.isnan(values), default_left, values < np.float32(threshold))
+    return np.where(np.isnan(values), default_left, values < np.asarray(threshold, np.float32))
 
 
 CANDIDATE = np.dtype(
@@ -322,22 +326,28 @@ def candidate_gains(
     X = np.asarray(X, dtype=np.float32)
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
 
-    def score(G: Floats, H: Floats) -> float:
+    def score(G: Floats, H: Floats) -> Floats:
         return node_score(G, H, method, min_child_weight=min_child_weight, scope=scope, **penalties)
 
+    def sums(rows: Bools) -> tuple[Floats, Floats]:
+        """Of each row of a matrix (n_thresholds, n_rows)."""
+        chosen = rows[:, :, np.newaxis]
+        return np.where(chosen, grad, 0).sum(axis=1), np.where(chosen, hess, 0).sum(axis=1)
+
     score_of_node = score(grad.sum(axis=0), hess.sum(axis=0))
-    candidates = []
+    candidates = [np.empty(0, dtype=CANDIDATE)]
     for feature, thresholds in enumerate(cuts):
         for default_left in (False, True):
-            for threshold in np.asarray(thresholds):
-                left = goes_left(X[:, feature], threshold, default_left)
-                G_left, H_left = grad[left].sum(axis=0), hess[left].sum(axis=0)
-                G_right, H_right = grad[~left].sum(axis=0), hess[~left].sum(axis=0)
-                gain = -np.inf
-                if split_allowed(H_left, H_right, min_child_weight=min_child_weight, scope=scope):
-                    gain = score(G_left, H_left) + score(G_right, H_right) - score_of_node
-                candidates.append((feature, threshold, default_left, gain))
-    return np.array(candidates, dtype=CANDIDATE)
+            found = np.empty(len(np.asarray(thresholds)), dtype=CANDIDATE)
+            found["feature"], found["default_left"] = feature, default_left
+            found["threshold"] = thresholds
+            left = goes_left(X[:, feature], found["threshold"][:, np.newaxis], default_left)
+            (G_left, H_left), (G_right, H_right) = sums(left), sums(~left)
+            found["gain"] = score(G_left, H_left) + score(G_right, H_right) - score_of_node
+            allowed = split_allowed(H_left, H_right, min_child_weight=min_child_weight, scope=scope)
+            found["gain"][~allowed] = -np.inf
+            candidates.append(found)
+    return np.concatenate(candidates)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Digests of what the published files hold, and of the labels of the data sets that OpenML has.
 
-OpenML's own content is not pinned: its labels must be those of the published files.
+OpenML's own features are not pinned (a digest of them needs a download, which nobody has made for
+this file): its labels must be those of the published files.
 """
 
 CONTENT: dict[str, str] = {

@@ -153,8 +153,10 @@ def test_file_that_was_cut_off(store, tasks, messages, share):
 def test_cut_reaches_into_the_records(store, tasks, messages):
     """Half of a file with more than a buffer of records has some of them."""
     many = [Task("digits-tiny", Evaluation(), 0, None, "br", {"x": k}, 0) for k in range(300)]
+    record = make_record(many[0], None, None, {})
     for task in many:
-        store.write(task, make_record(task, {"noise": os.urandom(200).hex()}, None, {}))
+        own = {"key": task.key(), "result": {"noise": os.urandom(200).hex()}}
+        store.write(task, record | own)
     store.pack({"study": names(*many)})
     file = store.pack_path("study")
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])

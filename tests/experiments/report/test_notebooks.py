@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import cache
 
 import nbformat
 import pytest
@@ -10,11 +11,21 @@ from experiments.__main__ import main
 from experiments.engine import configuration
 from experiments.engine.plan import groups
 from experiments.engine.records import RecordStore
+from experiments.engine.results import load_finished
 from experiments.engine.runner import Runner
+from experiments.report import notebook
 from experiments.report.execute import NOTEBOOKS, execute, experiments_of
 from experiments.report.notebook import Experiment
 
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once():
+    """The results of an experiment are read once for all notebooks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(notebook, "load_finished", cache(load_finished))
+        yield
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda file: file.stem)
@@ -36,9 +47,9 @@ def test_there_is_one_for_each_paper():
 
 
 def test_is_readable_without_running(file):
-    notebook = nbformat.read(file, as_version=4)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
+    content = nbformat.read(file, as_version=4)
+    nbformat.validate(content)
+    for cell in content.cells:
         if cell.cell_type == "code" and not cell.source.startswith("import sys"):
             assert cell.outputs, f"without output: {cell.source}"
     assert file.stat().st_size < 600_000

@@ -26,10 +26,17 @@ RULES_PAGE = REPOSITORY / "docs" / "guide" / "decision_rules.md"
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory):
+def store():
+    """The kept records, which are read once."""
+    return open_store()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, store):
     """The report that the records give now; its figures are drawn, but not rendered."""
     folder = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiments.__main__.open_store", lambda *_: store)
         patch.setattr(Figure, "savefig", lambda _, file, **__: Path(file).write_text("<svg/>"))
         assert main(["report", "--all", "--output", str(folder)]) == 0
     return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("REPORT.md")}
@@ -84,11 +91,11 @@ def test_the_results_page_shows_numbers_of_the_report(report):
 @pytest.mark.parametrize(
     ("page", "n_lines"), [("README.md", 10), ("docs/start/which_method.md", 14)]
 )
-def test_a_page_shows_means_of_the_records(page, n_lines):
+def test_a_page_shows_means_of_the_records(store, page, n_lines):
     """Over the data sets that all methods but CatBoost have results of, as in its figure."""
     text = (REPOSITORY / page).read_text()
     shown = table_after(text, "Means over 13 benchmark data sets")
-    _, results = load_finished("all-methods", open_store())
+    _, results = load_finished("all-methods", store)
     assert len(shown) == n_lines
     for column, (measure, average, form) in {
         "example-based F1": ("example_f1", mean, ".3f"),
@@ -150,9 +157,8 @@ def test_the_page_of_decision_rules_shows_the_league(report):
     assert shown == made
 
 
-def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
+def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen(store):
     seen = ["emotions", "enron", "flags", "birds", "medical"]
-    store = open_store()
     found = []
     for measure in ("subset-accuracy", "example-f1", "hamming-accuracy"):
         config, results = load_finished(f"league-{measure}", store)
@@ -165,8 +171,8 @@ def test_what_the_page_of_decision_rules_says_of_data_that_had_not_been_seen():
     assert f"({', '.join(found)} on eight)" in text
 
 
-def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
-    config, results = load_finished("lacovac-2016-as-published", open_store())
+def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached(store):
+    config, results = load_finished("lacovac-2016-as-published", store)
     near = [
         round(abs(results.scores(measure).loc[dataset, line] - value), 3) <= 0.04
         for section in config.report

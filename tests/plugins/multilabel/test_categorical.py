@@ -103,14 +103,16 @@ def margins(trees, X):
     return result
 
 
-def gain_of(left, G, H, method, scope="any", min_child_weight=0.0, **penalties):
-    """What a node gains if these of its rows go left; -inf if it may not be split so."""
+def gains_of(sides, G, H, method, scope="any", min_child_weight=0.0, **penalties):
+    """What a node gains if these of its rows go left, one side after the other; -inf: forbidden."""
     options = {"scope": scope, "min_child_weight": min_child_weight}
-    sides = [(G[side].sum(axis=0), H[side].sum(axis=0)) for side in (left, ~left)]
-    if not reference.split_allowed(sides[0][1], sides[1][1], **options):
-        return -np.inf
     score = partial(reference.node_score, method=method, **options, **penalties)
-    return score(*sides[0]) + score(*sides[1]) - score(G.sum(axis=0), H.sum(axis=0))
+    lefts = np.array(sides)[:, :, np.newaxis]
+    left, right = (
+        [np.where(rows, sums, 0).sum(axis=1) for sums in (G, H)] for rows in (lefts, ~lefts)
+    )
+    gains = score(*left) + score(*right) - score(G.sum(axis=0), H.sum(axis=0))
+    return np.where(reference.split_allowed(left[1], right[1], **options), gains, -np.inf)
 
 
 def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_threshold, **penalties):
@@ -155,7 +157,7 @@ def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **option
                     sides += [
                         reference.goes_left(column, cut, to_left) for to_left in (False, True)
                     ]
-        gains = np.array([gain_of(side, *here[1:], method, **options) for side in sides])
+        gains = gains_of(sides, *here[1:], method, **options)
         if node.feature is None:
             assert depth == max_depth or gains.max(initial=0) < 1.01 * SMALLEST_GAIN
             weights, _ = reference.label_weights_and_gains(
@@ -187,9 +189,7 @@ def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
             np.testing.assert_allclose(a.value, b.value, rtol=0, atol=1e-5)
             continue
         left, expected = a.goes_left(X[rows]), b.goes_left(X[rows])
-        gain, expected_gain = (
-            gain_of(side, G[rows], H[rows], "sumGain", **penalties) for side in (left, expected)
-        )
+        gain, expected_gain = gains_of([left, expected], G[rows], H[rows], "sumGain", **penalties)
         assert a.gain == pytest.approx(gain, rel=1e-5)
         if not np.array_equal(left, expected):
             assert gain == pytest.approx(expected_gain, rel=1e-6), f"{a} instead of {b}"
@@ -354,11 +354,10 @@ def test_best_of_all_subsets(seed):
     X, types = make_features([7], n_rows=60, missing=0.0, seed=seed)
     G, H = make_gradients(len(X), 1, seed=seed)
     (root, *_), *_ = read_trees(grow_tree(OURS | {"max_depth": 1, "lambda": 0}, X, types, G, H))
-    gains = [
-        gain_of(~np.isin(X[:, 0], subset), G, H, "sumGain", reg_lambda=0.0)
-        for size in range(1, 7)
-        for subset in combinations(range(7), size)
+    sides = [
+        ~np.isin(X[:, 0], subset) for size in range(1, 7) for subset in combinations(range(7), size)
     ]
+    gains = gains_of(sides, G, H, "sumGain", reg_lambda=0.0)
     assert root.gain == pytest.approx(max(gains), rel=1e-5)
 
 

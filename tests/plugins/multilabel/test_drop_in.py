@@ -78,7 +78,11 @@ def test_dask_layer():
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -142,7 +142,7 @@ def test_same_predictions_under_every_parameter(data, params, weighted):
     X, Y = data(seed=1)
     weight = np.random.default_rng(2).uniform(0.2, 3.0, len(X)) if weighted else None
     ours, stock, matrix = train_both(X, Y, {"min_child_weight": 0.0, **params}, weight)
-    plain, _, _ = train_both(X, Y, {"min_child_weight": 0.0}, weight)
+    plain = xgb.train(OURS | {"min_child_weight": 0.0}, matrix, N_ROUNDS)
     np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
     assert not np.allclose(ours.predict(matrix), plain.predict(matrix)), (
         "the parameter does nothing"
@@ -172,6 +172,28 @@ def test_any_single_label(data, weighted, min_child_weight, policy):
     for label in range(Y.shape[1]):
         ours, stock, matrix = train_both(X, Y[:, label], params, weight)
         np.testing.assert_allclose(ours.predict(matrix), stock.predict(matrix), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_all_rows_are_lighter_than_the_floor(n_labels):
+    """Stock's root has weights then, and so has ours in stock's reading of `min_child_weight`.
+
+    In our own readings a label that is lighter has weight 0 in every node, the root too.
+    """
+    X, Y = random_data()
+    X, Y = X[:10], Y[:10, :n_labels]
+    params = {"min_child_weight": 2.6, "base_score": 0.4}  # more than 10 rows of .24
+    _, stock, matrix = train_both(X, Y, params)
+    margin = stock.predict(matrix, output_margin=True)
+    assert np.abs(margin - np.log(0.4 / 0.6)).min() > 0.01
+    for scope, expected in {
+        "mean": margin,
+        "any": np.log(0.4 / 0.6),
+        "all": np.log(0.4 / 0.6),
+    }.items():
+        ours = xgb.train(OURS | params | {"min_child_weight_scope": scope}, matrix, N_ROUNDS)
+        found = ours.predict(matrix, output_margin=True)
+        np.testing.assert_allclose(found, np.broadcast_to(expected, found.shape), atol=1e-5)
 
 
 @pytest.mark.parametrize("data", [random_data, mostly_zeros])

@@ -84,7 +84,7 @@ def test_same_predictions_as_stock(params, max_list_rows):
 
 
 class Twin:
-    """The rules of a constrained node, written out naively."""
+    """The rules of a constrained node, written out naively; for many splits at once, too."""
 
     def __init__(self, method, penalties, floor):
         self.method, self.penalties, self.floor = method, penalties, floor
@@ -99,7 +99,7 @@ class Twin:
         both = (left[0] + right[0], left[1] + right[1])
         doubled = {k: v if k == "max_delta_step" else 2 * v for k, v in self.penalties.items()}
         common = np.clip(label_weights_and_gains(*both, **doubled, **self.floor)[0], *bounds)
-        return np.where(wrong, common, w), np.where(wrong, common, u), wrong.any()
+        return np.where(wrong, common, w), np.where(wrong, common, u), wrong.any(axis=-1)
 
     def score(self, G, H, weights):
         counts = H > 0
@@ -109,16 +109,15 @@ class Twin:
         gains = -(2 * G * weights + (H + reg_lambda) * weights**2 + 2 * alpha * abs(weights))
         terms = {"Gain": gains, "Weight": weights, "AbsG": abs(weights)}[self.method[3:]]
         terms = np.where(counts, terms, 0)
-        return terms.sum() if self.method[:3] == "sum" else terms.max()
+        return terms.sum(axis=-1) if self.method[:3] == "sum" else terms.max(axis=-1)
 
     def gain(self, node, left, right, bounds, order):
-        if not split_allowed(left[1], right[1], **self.floor):
-            return -np.inf
         w, u, wrong = self.child_weights(left, right, bounds, order)
-        if wrong and len(w) == 1:
-            return -np.inf
+        allowed = split_allowed(left[1], right[1], **self.floor)
+        if w.shape[-1] == 1:
+            allowed = allowed & ~wrong
         own = self.score(*node, self.weights(*node, bounds))
-        return self.score(*left, w) + self.score(*right, u) - own
+        return np.where(allowed, self.score(*left, w) + self.score(*right, u) - own, -np.inf)
 
 
 def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
@@ -135,15 +134,18 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
     while pending:
         node, rows, bounds, weights, depth = pending.pop()
         n_nodes += 1
-        of_node = sums(rows)
 
-        def gain(feature, left, rows=rows, of_node=of_node, bounds=bounds):
-            return twin.gain(of_node, sums(rows[left]), sums(rows[~left]), bounds, ORDERS[feature])
+        def gains(feature, left, rows=rows, bounds=bounds):
+            """Of a matrix (n_splits, n_rows)."""
+            sides = [
+                [np.where(side[:, :, None], of_row[rows], 0).sum(axis=1) for of_row in (grad, hess)]
+                for side in (left, ~left)
+            ]
+            return twin.gain(sums(rows), *sides, bounds, ORDERS[feature])
 
         best = max(
-            gain(f, goes_left(X[rows, f], threshold, default_left))
+            gains(f, goes_left(X[rows, f], thresholds[:, None], default_left)).max()
             for f, thresholds in enumerate(cuts)
-            for threshold in thresholds
             for default_left in (False, True)
         )
         if tree.is_leaf(node):
@@ -154,7 +156,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
             continue
         feature, left = tree.feature[node], tree.goes_left(node, X[rows])
         np.testing.assert_allclose(tree.gain[node], best, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(gain(feature, left), best, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(gains(feature, left[None]), best, rtol=1e-5, atol=1e-6)
         order = ORDERS[feature]
         w, u, _ = twin.child_weights(sums(rows[left]), sums(rows[~left]), bounds, order)
         lower, upper = bounds

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.some_cases import one_in
 from xdcc.boosting import MultiLabelXGBClassifier, reference
 from xdcc.boosting import reference_sketch as twin
 from xdcc.boosting.tree_comparison import compare_trees, read_trees
@@ -104,9 +105,10 @@ def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
     return equal_nodes
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("sketch_size", [1, 2, 3, 4, 6])
-@pytest.mark.parametrize("kind", ["dense", "missing", "zeros", "unknown"])
+@pytest.mark.parametrize(
+    ("kind", "sketch_size", "method"),
+    one_in(3, ["dense", "missing", "zeros", "unknown"], [1, 2, 3, 4, 6], METHODS),
+)
 def test_agrees_with_the_twin(kind, sketch_size, method):
     X, Y = make_data(kind, n_rows=60, n_features=5)
     weight = np.random.default_rng(1).uniform(0.5, 2, size=60)
@@ -151,15 +153,20 @@ def test_gradients_combined_by_hand():
     np.testing.assert_allclose(combined[1], [[5 / 4, 1 / 4], [3 / 2, 5 / 2]])
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("sketch_size", [1, 3, 5])
-@pytest.mark.parametrize(("n_rows", "n_labels"), [(700, 7), (61, 70), (90, 300), (5, 5000)])
-@pytest.mark.parametrize("drawn", [{}, {"subsample": 0.6, "seed": 4}], ids=["all rows", "drawn"])
-@pytest.mark.parametrize("n_groups", [1, 2, 3])
-def test_derived_gradients_are_those_in_memory(
-    n_rows, n_labels, sketch_size, weighted, drawn, n_groups
-):
+@pytest.mark.parametrize(
+    ("shape", "sketch_size", "weighted", "drawn", "n_groups"),
+    one_in(
+        3,
+        [(700, 7), (61, 70), (90, 300), (5, 5000)],
+        [1, 3, 5],
+        {"plain": False, "weighted": True},
+        {"all rows": {}, "drawn": {"subsample": 0.6, "seed": 4}},
+        [1, 2, 3],
+    ),
+)
+def test_derived_gradients_are_those_in_memory(shape, sketch_size, weighted, drawn, n_groups):
     """Weights of labels, here all 1, ask for gradients in memory."""
+    n_rows, n_labels = shape
     X, Y = make_data("unknown", n_rows, n_labels=n_labels)
     weight = np.random.default_rng(1).uniform(0, 2, size=n_rows) if weighted else None
     params = {"sketch_size": sketch_size, "scale_pos_weight": 3 if weighted else 1} | drawn
@@ -262,9 +269,9 @@ def test_one_label_has_the_splits_of_the_general_engine(kind, min_child_weight):
 )
 def test_number_of_threads(kind, params):
     X, Y = make_data(kind, n_rows=6000, n_features=40)
-    one = train(X, Y, **params).save_raw("json")
+    one = train(X, Y, 2, **params).save_raw("json")
     for n in (2, 5):
-        booster = train(X, Y, **params, nthread=n)
+        booster = train(X, Y, 2, **params, nthread=n)
         booster.set_param({"nthread": 1})
         assert booster.save_raw("json") == one
 
