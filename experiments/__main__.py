@@ -200,9 +200,7 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         console.print(f"written: {file}", highlight=False)
 
 
-def _finished(
-    store: RecordStore, console: Console
-) -> dict[str, tuple[Configuration, "Results"]]:
+def _finished(store: RecordStore, console: Console) -> dict[str, tuple[Configuration, "Results"]]:
     from experiments.engine.results import load_finished
 
     found = {}

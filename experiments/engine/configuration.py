@@ -372,9 +372,7 @@ class Section(_Part):
         A sentence on how the table is to be read.
     """
 
-    kind: Literal[
-        "scores", "ranks", "critical_difference", "pareto", "curve", "figure"
-    ]
+    kind: Literal["scores", "ranks", "critical_difference", "pareto", "curve", "figure"]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
     lines: list[str] | None = None

@@ -82,7 +82,7 @@ class Verdict:
              str(one.equal), str(one.worse), effect(one, self.claim), p_value(one.p_value)]
             for one in self.comparisons
         ]  # fmt: skip
-        return f"{opening} {self.test}.\n\n{markdown_table(head, rows)}"
+        return f"{opening} {self.test}.\n\n{markdown_table(head, rows, 3 if places else 2)}"
 
 
 def p_value(value: float) -> str:
@@ -188,14 +188,11 @@ def _over_data_sets(
     )
 
 
-def _by_ranks(
-    claim: Claim, table: pd.DataFrame, results: Results
-) -> tuple[list[Comparison], str]:
+def _by_ranks(claim: Claim, table: pd.DataFrame, results: Results) -> tuple[list[Comparison], str]:
     ranked = ranks(_complete(claim, table), higher_is_better=True)
     listed = ", ".join(f"{line} {rank:.2f}" for line, rank in ranked.mean().sort_values().items())
     return by_ranks(claim.pairs(), ranked), (
-        f"Friedman's and Nemenyi's tests over {count_datasets(len(ranked))}; average ranks "
-        f"{listed}"
+        f"Friedman's and Nemenyi's tests over {count_datasets(len(ranked))}; average ranks {listed}"
     )
 
 

@@ -173,9 +173,7 @@ def over_folds(
     )
 
 
-def of_rows(
-    names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int
-) -> Comparison:
+def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:
     """Compare how many rows of one test part two methods have right.
 
     Parameters
@@ -193,14 +191,15 @@ def of_rows(
         The effect is the difference of the shares, with Newcombe's interval; by Fisher's test.
     """
     table = [[count, n_rows - count] for count in right]
-    (p, l, u), (q, m, v) = (
+    (one, low_one, high_one), (other, low_other, high_other) = (
         (count / n_rows, *stats.binomtest(count, n_rows).proportion_ci(1 - LEVEL, "wilson"))
         for count in right
     )
-    low = p - q - float(np.hypot(p - l, v - q))
-    high = p - q + float(np.hypot(u - p, q - m))
+    ahead = one - other
+    low = ahead - float(np.hypot(one - low_one, high_other - other))
+    high = ahead + float(np.hypot(high_one - one, other - low_other))
     p_value = float(stats.fisher_exact(table).pvalue)
-    return Comparison(names, place, *_counts(np.array([p - q])), p - q, low, high, p_value)
+    return Comparison(names, place, *_counts(np.array([ahead])), ahead, low, high, p_value)
 
 
 def _counts(ahead: np.ndarray) -> tuple[int, int, int]:
@@ -208,7 +207,7 @@ def _counts(ahead: np.ndarray) -> tuple[int, int, int]:
 
 
 def _sums_of_ranks(ranks: np.ndarray) -> np.ndarray:
-    """Return the probability that ranks with random signs sum up to at most 0, 1, 2 …"""
+    """Return the probability that ranks with random signs sum up to at most 0, 1, 2 and so on."""
     distribution = np.ones(1)
     for rank in ranks:
         distribution = np.convolve(distribution, [0.5, *[0.0] * (rank - 1), 0.5])

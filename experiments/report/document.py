@@ -22,7 +22,7 @@ from experiments.report.overview import Finished, overview
 from experiments.report.plots import curves, pareto, style
 from experiments.report.save import save
 from experiments.report.significance import significance
-from experiments.report.tables import BETTER, WORSE, ranks_table, scores_table
+from experiments.report.tables import BETTER, WORSE, ranked_over, ranks_table, scores_table
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -122,9 +122,7 @@ def _write_text(text: str, output: Path, name: str) -> list[Path]:
     return [markdown, page]
 
 
-def _experiment(
-    config: Configuration, results: Results, output: Path
-) -> tuple[str, list[Verdict]]:
+def _experiment(config: Configuration, results: Results, output: Path) -> tuple[str, list[Verdict]]:
     parts, verdicts = [f"# {config.title}", config.about.strip(), _how(config, results)], []
     for number, section in enumerate(config.report, start=1):
         parts.append(f"## {section.title}")
@@ -194,9 +192,10 @@ def _provenance(results: Results) -> str:
 
 def _section(config: Configuration, results: Results, section: Section, file: Path) -> list[str]:
     if section.kind == "scores":
-        return [scores_table(config, results, section, m) for m in section.measures]
+        tables = [scores_table(config, results, section, m) for m in section.measures]
+        return [*tables, *ranked_over(results, section)]
     if section.kind == "ranks":
-        return [ranks_table(config, results, section)]
+        return [ranks_table(config, results, section), *ranked_over(results, section)]
     if section.kind == "critical_difference":
         return [
             part

@@ -97,7 +97,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
     """Draw Figure 1 of the BOOMER paper: one loss against another as stages are added.
 
     A panel per data set, a curve per line with a point for each stage, the last one larger; the
-    section's measures are the axes, the star the best that is possible.
+    section's measures are the axes, the star is the best that is possible.
     """
     table = results.table
     datasets = section_datasets(results, section)
@@ -105,7 +105,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
     figure, axes = panels(1, len(datasets), 3.2)
     for ax, dataset in zip(axes[0], datasets, strict=True):
         for number, line in enumerate(lines):
-            colour, dashes = f"C{number}", ["-", (0, (4, 2))][number % 2]
+            colour, width = f"C{number}", 1 + 1.1 * (len(lines) - 1 - number)  # none is hidden
             for k in np.flatnonzero((table["data"] == dataset) & (table["line"] == line)):
                 x, y = (
                     stage_values(results.records[k], table["reading"][k], m)
@@ -113,10 +113,10 @@ def loss_plane(results: Results, section: Section) -> Figure:
                 )
                 marker = MARKERS[number]
                 ax.plot(
-                    x, y, color=colour, linestyle=dashes, marker=marker, markersize=3, label=line,
-                    markerfacecolor="white", alpha=0.9,
+                    x, y, color=colour, linewidth=width, marker=marker, markersize=width + 2,
+                    label=line,
                 )  # fmt: skip
-                ax.plot(x[-1], y[-1], color=colour, marker=marker, markersize=6)
+                ax.plot(x[-1], y[-1], color=colour, marker=marker, markersize=width + 4)
         if dataset in BEST:
             ax.plot(*BEST[dataset], "*", color="black", markersize=9, label="best possible")
         ax.set(

@@ -31,6 +31,15 @@ MANY_LABELS = 100
 
 NOT_KEPT = "not kept"
 
+BOOSTERS = {
+    "auto": 'MultiLabelXGBClassifier(sketch_size="auto")',
+    "sketched": "sketch_size=1",
+    "ours": "exact trees",
+    "lightgbm": "LightGBM",
+    "one_output_per_tree": "stock XGBoost per label",
+}
+"""Names of the speed benchmark's candidates."""
+
 HEAD = """# What the experiments say
 
 Made by `python -m experiments report --all`; do not edit. [How to run and extend
@@ -50,9 +59,10 @@ Where the numbers are from: subset accuracy, F1 and Hamming accuracy from [the
 league](studies/league/REPORT.md), where each method is tuned for the measure (best of four draws on
 validation rows; `MultiLabelClassifier` makes its choices itself), and so are time and the model to
 read, which is one tree; many labels from [all methods](studies/all-methods/REPORT.md), tuned for
-F1, on data with at least 100 labels; log-loss from [the speed benchmark](speed/QUALITY.md#quality-at-the-end),
-which has the best round and no other tuning, seconds of boosting to that round; joint probabilities
-from [`likelihood.csv`](studies/order-free/likelihood.csv), defaults, nothing tuned.
+F1, on data with at least 100 labels; log-loss from [the speed
+benchmark](speed/QUALITY.md#quality-at-the-end), which has the best round and no other tuning,
+seconds of boosting to that round; joint probabilities from
+[`likelihood.csv`](studies/order-free/likelihood.csv), defaults, nothing tuned.
 """
 
 
@@ -94,14 +104,23 @@ class Aim:
         else:
             number = f"{middle[best]:.3f} ± {reach[best]:.3f}"
         costs = [
-            NOT_KEPT if cost is None else _plain(np.exp(np.log(cost[best].clip(lower=1e-3)).mean()))
+            NOT_KEPT if cost is None else _plain(np.exp(np.log(cost[best].clip(lower=1e-4)).mean()))
             for cost in self.costs
         ]
         where = f"{len(values)} data sets, {values.shape[1]} methods"
-        return [self.title, f"**{best}**", f"{self.measure}: {number}", where, _listed(alike), *costs]
+        return [
+            self.title,
+            f"**{best}**",
+            f"{self.measure}: {number}",
+            where,
+            _listed(alike),
+            *costs,
+        ]
 
 
 def _plain(value: float) -> str:
+    if value < 0.01:
+        return "< 0.01"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
@@ -177,7 +196,9 @@ def _log_loss(finished: Finished) -> list[Aim]:
     ]
     table = pd.DataFrame(found, columns=["data", "line", "loss", "seconds"])
     losses, seconds = (
-        table.pivot_table(index="data", columns="line", values=name).dropna()
+        table.pivot_table(index="data", columns="line", values=name)
+        .dropna()
+        .rename(columns=BOOSTERS)
         for name in ("loss", "seconds")
     )
     return [Aim("log-loss", "mean over labels", losses, False, [seconds, None, None])]
@@ -196,9 +217,7 @@ def _joint(finished: Finished) -> list[Aim]:
     return [Aim("joint probabilities", title, values, False, [seconds, None, None])]
 
 
-def overview(
-    finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], output: Path
-) -> str:
+def overview(finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], output: Path) -> str:
     """Return the page, and draw its figure.
 
     Parameters
@@ -216,7 +235,7 @@ def overview(
     """
     head = ["to have the best", "take", "mean", "of", "not told apart", "CPU s with tuning",
             "prediction, CPU s", "memory, MiB"]  # fmt: skip
-    parts = [HEAD, markdown_table(head, [aim.row() for aim in aims(finished)]), TAIL]
+    parts = [HEAD, markdown_table(head, [aim.row() for aim in aims(finished)], 5), TAIL]
     if "league-example-f1" in finished:
         results, values = league_scores(finished, "league-example-f1", "example_f1")
         with style():
@@ -242,5 +261,5 @@ def overview(
          f"**{verdict.word}**", verdict.counts()]
         for folder, title, verdict in verdicts
     ]  # fmt: skip
-    parts.append(markdown_table(["experiment", "claim", "measure", "here", "how often"], rows))
+    parts.append(markdown_table(["experiment", "claim", "measure", "here", "how often"], rows, 5))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

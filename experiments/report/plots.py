@@ -63,11 +63,12 @@ def common_legend(figure: Figure, axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     by_label = dict(zip(labels, handles, strict=True))
     if len(by_label) > 1:
+        most = max(2, int(figure.get_size_inches()[0] / 1.8))
         figure.legend(
             list(by_label.values()),
             list(by_label),
             loc="outside lower center",
-            ncols=min(len(by_label), max(2, int(figure.get_size_inches()[0] / 1.8))),
+            ncols=-(-len(by_label) // -(-len(by_label) // most)),
         )
 
 
@@ -113,19 +114,11 @@ def quality_and_time(
     front = [line for line in order if not _beaten(line, quality if up else -quality, time)]
     figure, axes = panels(1, 1, max(3.6, 0.24 * len(order) + 0.8), 7.5)
     ax = axes[0, 0]
-    for number, line in enumerate(order, start=1):
-        x, y = np.exp(time[line]), middle[line]
-        ends = np.exp([[time[line] - around[line]], [time[line] + around[line]]])
+    for line in order:
+        x, ends = np.exp(time[line]), np.exp(time[line] + around[line] * np.array([[-1], [1]]))
         ax.errorbar(
-            x, y, yerr=reach[line], xerr=np.abs(ends - x), color="0.72", linewidth=1, zorder=2
+            x, middle[line], yerr=reach[line], xerr=np.abs(ends - x), color="0.72", linewidth=1
         )
-        filled = line in front
-        colours = {"color": "C0" if filled else "white", "edgecolors": "C0" if filled else GREY}
-        ax.scatter(x, y, s=150, zorder=3 + 2 * filled, linewidths=1, **colours)
-        ax.text(
-            x, y, str(number), ha="center", va="center_baseline", fontsize=7.5,
-            color="white" if filled else "black", zorder=4 + 2 * filled,
-        )  # fmt: skip
     names = "\n".join(f"{number:2d}  {line}" for number, line in enumerate(order, start=1))
     ax.text(1.03, 0.98, names, transform=ax.transAxes, va="top", linespacing=1.55)
     ax.set(
@@ -134,7 +127,30 @@ def quality_and_time(
         ylabel=f"{MEASURES[measure].title}, mean over {len(quality)} data sets",
     )
     plain_logarithmic(ax.xaxis)
+    figure.draw_without_rendering()  # places everything
+    points = np.column_stack([np.exp(time[order]), middle[order]])
+    places = ax.transData.inverted().transform(_apart(ax.transData.transform(points)))
+    for number, line in enumerate(order, start=1):
+        filled = line in front
+        ax.annotate(
+            str(number), points[number - 1], places[number - 1],
+            ha="center", va="center", fontsize=7.5, color="white" if filled else "black",
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": "C0" if filled else "white",
+                  "edgecolor": "C0" if filled else GREY},
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8},
+        )  # fmt: skip
     return figure
+
+
+def _apart(points: np.ndarray, distance: float = 24.0) -> np.ndarray:
+    """Push points that lie closer than so many pixels away from each other."""
+    places = points + np.linspace(0, 1e-3, points.size).reshape(points.shape)  # none coincide
+    for _ in range(50):
+        between = places[:, None] - places[None]
+        far = np.hypot(*np.moveaxis(between, -1, 0)) + np.eye(len(places))
+        close = np.where(far < distance, (distance - far) / far / 4, 0) * (1 - np.eye(len(places)))
+        places = places + (between * close[:, :, None]).sum(axis=1)
+    return places
 
 
 def _beaten(line: str, quality: pd.DataFrame, time: pd.Series) -> bool:
@@ -165,7 +181,7 @@ def curves(results: Results, section: Section) -> Figure:
                 continue
             y, around = middle[line], reach[line]
             if len(y) == 1 and section.x == "stage":
-                ax.axhline(y.iloc[0], label=line, **looks[line])
+                ax.axhline(y.iloc[0], label=line, **looks[line] | {"linestyle": "--"})
                 continue
             ax.plot(y.index, y, marker="o", markersize=3, label=line, **looks[line])
             if around.notna().all():
@@ -176,9 +192,9 @@ def curves(results: Results, section: Section) -> Figure:
         if len(middle) and middle.max() == middle.min():
             ax.text(0.5, 0.6, f"{middle.max():g} everywhere", ha="center", transform=ax.transAxes)
         ax.set_title(f"{dataset}: {MEASURES[measure].title}", fontsize=9)
-        ax.set_xlabel("round" if section.x == "stage" else section.x.replace("_", " "))
+        ax.set_xlabel({"stage": "round", "sigma": "σ"}.get(section.x, section.x.replace("_", " ")))
         if all(float(x).is_integer() for line in ax.lines for x in line.get_xdata()):
-            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     for ax in list(axes.flat)[len(places) :]:
         ax.set_axis_off()
     common_legend(figure, axes[0, 0])
@@ -188,7 +204,11 @@ def curves(results: Results, section: Section) -> Figure:
 def _looks(lines: list[str]) -> dict[str, dict[str, Any]]:
     beginnings = list(dict.fromkeys(line.partition(" ")[0] for line in lines))
     if 2 * len(beginnings) > len(lines):
-        return {line: {"color": f"C{k}"} for k, line in enumerate(lines)}
+        # The first ones are wider, so that those on top of them hide none.
+        return {
+            line: {"color": f"C{k}", "linewidth": 1.2 + (len(lines) - 1 - k) / 2}
+            for k, line in enumerate(lines)
+        }
     ends = list(dict.fromkeys(line.partition(" ")[2] for line in lines))
     return {
         line: {

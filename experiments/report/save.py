@@ -5,6 +5,8 @@ from pathlib import Path
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from experiments.report.plots import style
+
 
 def save(figure: Figure, file: Path, title: str) -> str:
     """Write a figure as SVG, its letters as shapes, and close it.
@@ -22,7 +24,7 @@ def save(figure: Figure, file: Path, title: str) -> str:
         The Markdown that shows it.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    with plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
+    with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
         figure.savefig(file.with_name(f"{file.name}.svg"), metadata={"Date": None})
     plt.close(figure)
     return f"![{title}](figures/{file.name}.svg)"

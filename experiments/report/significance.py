@@ -72,13 +72,10 @@ def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
             color=GREY if apart else "C0", capsize=2.5,
         )  # fmt: skip
     ax.plot([1, 1 + length], [-1.1, -1.1], color="black", linewidth=2.5, marker="|")
-    ax.text(1 + length / 2, -1.35, f"critical difference {length:.2f}", ha="center", va="bottom")
+    ax.text(1, -1.35, f"critical difference {length:.2f} at {LEVEL:g}", va="bottom")
     ax.set_yticks(range(len(lines)), [f"{line}  {average[line]:.2f}" for line in lines])
     ax.set_ylim(len(lines) - 0.4, -2.3)
     ax.set_xticks(np.arange(1, len(lines) + 1))
-    ax.set_xlabel(
-        f"average rank in {title} over {n_data_sets} data sets (1 is best), "
-        f"± half the critical difference at {LEVEL:g}"
-    )
+    ax.set_xlabel(f"average rank in {title} over {n_data_sets} data sets (1 is best)")
     ax.grid(visible=False, axis="y")
     return figure
