@@ -59,15 +59,17 @@ class Results:
         return means.reindex(index=rows, columns=columns)
 
 
-def load_results(config: Configuration, store: RecordStore, finished: bool = False) -> Results:
+def load_results(
+    config: Configuration, store: RecordStore, *, to_first_missing: bool = False
+) -> Results:
     """Read the records of a configuration.
 
     Parameters
     ----------
     config : Configuration
     store : RecordStore
-    finished : bool
-        Whether to stop where a group is not finished.
+    to_first_missing : bool, default=False
+        Whether to end at the first group that is not finished.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def load_results(config: Configuration, store: RecordStore, finished: bool = Fal
     n_missing = 0
     absent = missing_methods(config)
     for group in groups(config):
-        if finished and n_missing:
+        if to_first_missing and n_missing:
             break
         choices = group.choices(store)
         if group.tuning_tasks():
@@ -135,7 +137,7 @@ def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results
     sizes = [size for size in sizes if size in configuration_files()] or sizes
     for size in sizes:
         config = load_configuration(find_configuration(size))
-        results = load_results(config, store, finished=True)
+        results = load_results(config, store, to_first_missing=True)
         if not results.n_missing and not results.table.empty:
             return config, results
     raise FileNotFoundError(

@@ -8,12 +8,13 @@ from IPython.display import Image, Markdown
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments import RESULTS
+from experiments import RESULTS, ROOT
 from experiments.engine.configuration import Section
 from experiments.engine.records import RecordStore, open_store
 from experiments.engine.results import load_finished
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
+from experiments.report.plots import style
 from experiments.report.tables import ranks_table, scores_table
 
 
@@ -56,8 +57,8 @@ class Experiment:
 
     def claims(self, title: str) -> Markdown:
         """Return what became of the paper's claims in a section."""
-        verdicts = [judge(claim, self.results).sentence for claim in self._section(title).claims]
-        return Markdown("\n".join(f"- {sentence}" for sentence in verdicts))
+        verdicts = [judge(claim, self.results).text() for claim in self._section(title).claims]
+        return Markdown("\n\n".join(verdicts))
 
     def _section(self, title: str) -> Section:
         for section in self.config.report:
@@ -73,9 +74,16 @@ def _store(folder: Path) -> RecordStore:
     return open_store(folder)
 
 
+def what_to_take() -> Markdown:
+    """Return the table of the experiments' first screen: a row per aim, with numbers and costs."""
+    page = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+    return Markdown(page[page.index("\n|") : page.index("\nWhere the numbers are from")])
+
+
 def show(figure: Figure) -> Image:
     """Return a figure as a picture, and close it."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=80)
+    with style():
+        figure.savefig(buffer, format="png", dpi=80)
     plt.close(figure)
     return Image(buffer.getvalue())
