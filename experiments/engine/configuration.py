@@ -337,8 +337,9 @@ class Section(_Part):
         of `lines` beside each other one, by Wilcoxon's test. `fold_tests`: the same by a paired
         t-test over the folds of each data set. `bbc_cv`: what is best of all combinations, and its
         loss without the bias of choosing. `statistics`: a line per data set, a column per measure.
-        `pareto`: training time against a measure. `curve`: measures against a parameter or against the stages of a
-        reading. `figure`: one that is drawn by a function of its own, named in `draw`.
+        `pareto`: training time against a measure. `curve`: measures against a parameter or against
+        the stages of a reading. `figure`: one that is drawn by a function of its own, named in
+        `draw`.
     title : str
     measures : list of str
     lines : list of str or None

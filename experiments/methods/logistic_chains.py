@@ -6,9 +6,7 @@ from experiments.method_parts.scores import cll_loss, log_loss
 from xdcc.data import MultiLabelDataset
 
 
-def _build(
-    train: MultiLabelDataset, seed: int, n_chains: int, beam_width: int
-) -> LogisticChains:
+def _build(train: MultiLabelDataset, seed: int, n_chains: int, beam_width: int) -> LogisticChains:
     return LogisticChains(n_chains, beam_width, seed)
 
 

@@ -1,5 +1,7 @@
-"""MLkNN, IBLR and CHF of scikit-multilearn-ng; IBLR there has k = 10 and counts a row among its own
-neighbours."""
+"""MLkNN, IBLR and CHF of scikit-multilearn-ng.
+
+Its IBLR has ten neighbours, whatever is asked for, and counts a row among its own.
+"""
 
 from typing import Any
 

@@ -169,8 +169,8 @@ def _how(config: Configuration, results: Results) -> str:
     ways = {
         "train_test": "Evaluated on the published test part (a stratified third of the rows where "
         "there is none).",
-        "first_rows": f"Trained on the first {evaluation.train_share:.0%} of the rows, evaluated on "
-        "the others.",
+        "first_rows": f"Trained on the first {evaluation.train_share:.0%} of the rows, evaluated "
+        "on the others.",
         "k_fold": f"Means over {evaluation.n_parts} folds"
         f"{' of the training part' if evaluation.rows == 'train' else ''} "
         f"({evaluation.assignment}).",
