@@ -27,9 +27,8 @@ def test_independent_labels_are_those_of_scikit_learn():
     for label in range(4):
         twin = LogisticRegression(C=model.C_, tol=1e-10, max_iter=1000)
         expected = twin.fit(DATA.X, DATA.Y[:, label]).predict_proba(DATA.X)[:, 1]
-        np.testing.assert_allclose(
-            Y_proba[:, label], expected, atol=2e-4
-        )  # whose intercept is free
+        # its intercept is free, ours has a weak penalty
+        np.testing.assert_allclose(Y_proba[:, label], expected, atol=1e-3)
     np.testing.assert_array_equal(model.predict(DATA.X), Y_proba > 0.5)
     of_entries = np.log(np.where(DATA.Y == 1, Y_proba, 1 - Y_proba))
     np.testing.assert_allclose(model.log_prob(DATA.X, DATA.Y), of_entries.sum(axis=1))
