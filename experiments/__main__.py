@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +23,9 @@ from experiments.engine.records import RecordStore, open_store
 from experiments.engine.runner import RunInterruptedError, Runner
 from experiments.engine.storage import StorageError
 from experiments.engine.task import check_loads
+
+if TYPE_CHECKING:
+    from experiments.engine.results import Results
 
 KEPT = RESULTS.parent
 """Folder whose papers and studies keep their reports."""
@@ -88,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("config", nargs="*", help="name of a configuration, or a YAML file")
     report.add_argument("--all", action="store_true",
         help="each experiment of the package that is finished, in the larger size: a report in "
-        "every paper's and study's folder, and one of all claims")  # fmt: skip
+        "every paper's and study's folder, and README.md, what comes out of all")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
         help="where the report goes (default: reports in the results' folder; with --all and the "
         "results that are kept: the folder experiments)")  # fmt: skip
@@ -187,7 +191,7 @@ def _report(options: argparse.Namespace, console: Console) -> None:
     output = options.output or options.results / "reports"
     if options.all:
         kept = options.output is None and options.results == RESULTS
-        files = write_reports(_finished(store, console), store, KEPT if kept else output)
+        files = write_reports(_finished(store, console), KEPT if kept else output)
     else:
         configs = [load_configuration(find_configuration(name)) for name in options.config]
         default = configs[0].name if len(configs) == 1 else "REPORT"
@@ -196,18 +200,18 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         console.print(f"written: {file}", highlight=False)
 
 
-def _finished(store: RecordStore, console: Console) -> list[Configuration]:
+def _finished(store: RecordStore, console: Console) -> dict[str, tuple[Configuration, "Results"]]:
     from experiments.engine.results import load_finished
 
-    configs = []
+    found = {}
     for name in experiment_names():
         try:
-            configs.append(load_finished(name, store)[0])
+            found[name] = load_finished(name, store)
         except FileNotFoundError as missing:
             console.print(str(missing), highlight=False)
-    if not configs:
+    if not found:
         raise NoResultsError(f"{store.folder} has no results of an experiment of the package")
-    return configs
+    return found
 
 
 def _notebooks(options: argparse.Namespace, console: Console) -> None:

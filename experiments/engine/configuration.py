@@ -257,7 +257,7 @@ class SpecialCase(_Part):
 
 
 class Claim(_Part):
-    """A statement of the paper, with the comparison that decides whether it holds here.
+    """A statement, with the comparisons that decide whether it holds here, and their test.
 
     Attributes
     ----------
@@ -265,16 +265,20 @@ class Claim(_Part):
         What the paper says, in a half-sentence: "XDCC cumulated is best in F1".
     measure : str
     more_measures : list of str
-        With ``by="rank"``: the rank is the mean of those in `measure` and in these.
+        What is compared is the mean rank in `measure` and in these.
     order : list of str
         Lines of the tables; each has to be ahead of the next.
     first_of : list of str or None
         The first of `order` has to be ahead of all of these, instead.
-    by : {"rank", "mean", "wins"}
-        What is compared: the average rank, the mean over the data sets, or on how many data sets
-        each is at least as good as the next.
-    wins : float
-        With ``by="wins"``: the share of data sets that is enough.
+    along : str or None
+        A parameter: each of `order` has to be ahead of itself, with the first of `values` of it
+        over the second.
+    values : list or None
+    by : {"data sets", "ranks", "folds"}
+        The test: Wilcoxon's over the data sets; Nemenyi's of average ranks among these lines, after
+        Friedman's; on each data set one of its folds or rows.
+    of : {"all", "most"}
+        How many of the comparisons have to hold.
     datasets : list of str or None
         None is all.
     """
@@ -284,16 +288,22 @@ class Claim(_Part):
     more_measures: list[MeasureName] = []
     order: Annotated[list[str], Field(min_length=1)]
     first_of: list[str] | None = None
-    by: Literal["rank", "mean", "wins"] = "rank"
-    wins: float = Field(1.0, gt=0, le=1)
+    along: str | None = None
+    values: Annotated[list[Any], Field(min_length=2, max_length=2)] | None = None
+    by: Literal["data sets", "ranks", "folds"] = "data sets"
+    of: Literal["all", "most"] = "all"
     datasets: list[DatasetName] | None = None
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
-        if self.first_of is None and len(self.order) < 2:
-            raise ValueError("order needs two lines, or first_of")
-        if self.more_measures and self.by != "rank":
-            raise ValueError("more_measures needs by: rank")
+        if self.first_of is None and self.along is None and len(self.order) < 2:
+            raise ValueError("order needs two lines, or first_of, or along")
+        if (self.along is None) != (self.values is None):
+            raise ValueError("along and values belong together")
+        if self.more_measures and self.by == "folds":
+            raise ValueError("more_measures needs another test than by: folds")
+        if self.by == "ranks" and len(self.names()) < 3:
+            raise ValueError("by: ranks needs three lines")
         return self
 
     def measures(self) -> list[str]:
@@ -303,6 +313,19 @@ class Claim(_Part):
     def lines(self) -> list[str]:
         """Return all lines that take part."""
         return list(dict.fromkeys([*self.order, *(self.first_of or ())]))
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return what has to be ahead of what."""
+        if self.values is not None:
+            one, other = (f", {self.along} {value}" for value in self.values)
+            return [(line + one, line + other) for line in self.order]
+        if self.first_of is not None:
+            return [(self.order[0], other) for other in self.first_of if other != self.order[0]]
+        return list(zip(self.order, self.order[1:], strict=False))
+
+    def names(self) -> list[str]:
+        """Return what is compared: lines, or lines with a value."""
+        return list(dict.fromkeys(name for pair in self.pairs() for name in pair))
 
 
 class PublishedTable(_Part):
@@ -333,13 +356,12 @@ class Section(_Part):
     ----------
     kind : str
         `scores`: a line per method, a column per data set. `ranks`: average ranks in several
-        measures. `critical_difference`: the diagram of Nemenyi's test. `against_first`: the first
-        of `lines` beside each other one, by Wilcoxon's test. `fold_tests`: the same by a paired
-        t-test over the folds of each data set. `bbc_cv`: what is best of all combinations, and its
-        loss without the bias of choosing. `statistics`: a line per data set, a column per measure.
-        `pareto`: training time against a measure. `curve`: measures against a parameter or against
-        the stages of a reading. `figure`: one that is drawn by a function of its own, named in
-        `draw`.
+        measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
+        `lines` beside each other one by a paired t-test over the folds of each data set. `bbc_cv`:
+        what is best of all combinations, and its loss without the bias of choosing. `statistics`: a
+        line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
+        measures against a parameter or against the stages of a reading. `figure`: one that is drawn
+        by a function of its own, named in `draw`.
     title : str
     measures : list of str
     lines : list of str or None
@@ -360,7 +382,6 @@ class Section(_Part):
         "scores",
         "ranks",
         "critical_difference",
-        "against_first",
         "fold_tests",
         "bbc_cv",
         "statistics",

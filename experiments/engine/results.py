@@ -61,13 +61,17 @@ class Results:
         return means.reindex(index=rows, columns=columns)
 
 
-def load_results(config: Configuration, store: RecordStore) -> Results:
+def load_results(
+    config: Configuration, store: RecordStore, *, to_first_missing: bool = False
+) -> Results:
     """Read the records of a configuration.
 
     Parameters
     ----------
     config : Configuration
     store : RecordStore
+    to_first_missing : bool, default=False
+        Whether to end at the first group that is not finished.
 
     Returns
     -------
@@ -80,6 +84,8 @@ def load_results(config: Configuration, store: RecordStore) -> Results:
     n_missing = 0
     absent = missing_methods(config)
     for group in groups(config):
+        if to_first_missing and n_missing:
+            break
         choices = group.choices(store)
         if group.tuning_tasks():
             tried.append(_tried(group, store))
@@ -133,7 +139,7 @@ def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results
     sizes = [size for size in sizes if size in configuration_files()] or sizes
     for size in sizes:
         config = load_configuration(find_configuration(size))
-        results = load_results(config, store)
+        results = load_results(config, store, to_first_missing=True)
         if not results.n_missing and not results.table.empty:
             return config, results
     raise FileNotFoundError(

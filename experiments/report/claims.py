@@ -1,31 +1,109 @@
-"""Whether a claim of a paper holds here: a sentence with the numbers that decide it.
+"""Whether a claim holds here: confirmed, refuted or undecided, by the test that fits it.
 
-The sentence is computed; what it says changes with the records.
+It is confirmed where the test finds every comparison that it makes in its favour, refuted where it
+finds one against it, and undecided otherwise. Of a claim about most data sets more than half of
+them have to be found in its favour, or at least half against it. Ties are ties.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from experiments.engine.configuration import Claim
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.report.tables import average_ranks, count_datasets
+from experiments.report.comparisons import (
+    Comparison,
+    by_ranks,
+    holm,
+    of_rows,
+    over_data_sets,
+    over_folds,
+)
+from experiments.report.rank_statistics import ranks
+from experiments.report.tables import count_datasets, markdown_table
+
+OF_ROWS = ("subset_accuracy", "subset_loss")
+"""Measures that count rows that are right, or wrong."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a claim.
+    """What became of a claim.
 
     Attributes
     ----------
-    holds : bool or None
-        None where it cannot be decided.
-    sentence : str
+    claim : Claim
+    word : {"confirmed", "refuted", "undecided"}
+    test : str
+        What decided, in a half-sentence.
+    comparisons : list of Comparison
     """
 
-    holds: bool | None
-    sentence: str
+    claim: Claim
+    word: str
+    test: str
+    comparisons: list[Comparison]
+
+    def measure(self) -> str:
+        """Return what was measured."""
+        names = self.claim.measures()
+        if len(names) > 1:
+            return f"mean rank in {len(names)} measures"
+        return MEASURES[names[0]].title
+
+    def counts(self) -> str:
+        """Return on how many data sets the claim's comparisons go which way."""
+        found = self.comparisons
+        if self.claim.by == "folds":
+            sides = [int(np.sign(one.effect)) for one in found]
+            pairs = "" if len({one.names for one in found}) == 1 else " of comparisons"
+            better, equal, worse = (sides.count(side) for side in (1, 0, -1))
+            return f"better on {better}, equal on {equal}, worse on {worse}{pairs}"
+        least = min(found, key=lambda one: (one.better, -one.worse), default=None)
+        if least is None:
+            return ""
+        versus = "" if len(found) == 1 else f" (against {least.names[1]})"
+        return f"better on {least.better}, equal on {least.equal}, worse on {least.worse}{versus}"
+
+    def text(self) -> str:
+        """Return the part of the report: a sentence, and a table of the comparisons."""
+        opening = f"**{self.word.capitalize()}** here: {self.claim.text}."
+        if not self.comparisons:
+            return f"{opening} {self.test}."
+        places = any(one.place for one in self.comparisons)
+        unit = "folds" if places else "data sets"
+        head = [f"{self.measure()}: this", *(["on"] if places else []), "against",
+                f"better ({unit})", "equal", "worse", "better by (95 %)", "p"]  # fmt: skip
+        rows = [
+            [one.names[0], *([one.place] if places else []), one.names[1], str(one.better),
+             str(one.equal), str(one.worse), effect(one, self.claim), p_value(one.p_value)]
+            for one in self.comparisons
+        ]  # fmt: skip
+        return f"{opening} {self.test}.\n\n{markdown_table(head, rows, 3 if places else 2)}"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value for a table."""
+    if np.isnan(value):
+        return "no test"
+    return "< .0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def effect(one: Comparison, claim: Claim) -> str:
+    """Return the effect of a comparison with its interval."""
+    digits = MEASURES[claim.measure].digits
+    if claim.by == "ranks" or len(claim.measures()) > 1:
+        digits = 2
+    values = np.array([one.effect, one.low, one.high])
+    if one.ratio:
+        middle, low, high = (f"{value:.2f}" for value in np.exp(values))
+        middle += "×"
+    else:
+        middle, low, high = (f"{value + 0.0:+.{digits}f}" for value in values)
+    return middle if np.isnan(values[1]) else f"{middle} ({low} to {high})"
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
@@ -40,58 +118,117 @@ def judge(claim: Claim, results: Results) -> Verdict:
     -------
     Verdict
     """
-    tables = _scores(claim, results)
-    scores = tables[0]
-    if scores.empty:
-        return Verdict(None, f"Open: {claim.text}. No data set has results of all its methods yet.")
-    if claim.by == "wins":
-        holds, evidence = _wins(claim, scores)
-    elif claim.by == "mean":
-        kind = MEASURES[claim.measure]
-        holds, evidence = _places(
-            claim, scores.mean(), kind.digits, higher_is_better=kind.higher_is_better
-        )
-        evidence = f"Mean in {kind.title}: {evidence}"
+    ways: dict[str, Callable[[Claim, pd.DataFrame, Results], tuple[list[Comparison], str]]] = {
+        "data sets": _over_data_sets,
+        "ranks": _by_ranks,
+        "folds": _over_folds,
+    }
+    table = results.table
+    if claim.along is not None:
+        chosen = [params.get(claim.along) for params in table["params"]]
+        table = table.assign(line=[
+            f"{line}, {claim.along} {value}"
+            for line, value in zip(table["line"], chosen, strict=True)
+        ])  # fmt: skip
+    if not set(claim.names()) <= set(table["line"]):
+        return Verdict(claim, "undecided", "There are no results of all its methods yet", [])
+    found, test = ways[claim.by](claim, table, results)
+    return Verdict(claim, _word(claim, found), test, found)
+
+
+def _word(claim: Claim, found: list[Comparison]) -> str:
+    sides = [one.side for one in found]
+    if claim.of == "most":
+        confirmed, refuted = 2 * sides.count(1) > len(sides), 2 * sides.count(-1) >= len(sides)
     else:
-        measures = claim.measures()
-        pairs = zip(tables, measures, strict=True)
-        ranks = [average_ranks(table, measure)[0] for table, measure in pairs]
-        holds, evidence = _places(claim, sum(ranks) / len(ranks), 2, higher_is_better=False)
-        titles = " and ".join(MEASURES[m].title for m in measures)
-        evidence = f"Average rank in {titles}: {evidence}"
-    verdict = "Confirmed" if holds else "Refuted"
-    over = count_datasets(len(scores))
-    return Verdict(holds, f"**{verdict}** here: {claim.text}. {evidence} ({over}).")
+        confirmed, refuted = min(sides, default=0) == 1, min(sides, default=0) == -1
+    return "confirmed" if confirmed else "refuted" if refuted else "undecided"
 
 
-def _scores(claim: Claim, results: Results) -> list[pd.DataFrame]:
-    """Return a table per measure, of the data sets that have all lines in all measures."""
-    tables = [results.scores(m).reindex(columns=claim.lines()) for m in claim.measures()]
-    if claim.datasets is not None:
-        tables = [table.reindex(index=claim.datasets) for table in tables]
+def _means(claim: Claim, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the mean per data set and line."""
+    means = table.pivot_table(index="data", columns="line", values=measure, sort=False)
+    means = means.reindex(columns=claim.names())
+    return means if claim.datasets is None else means.reindex(index=claim.datasets)
+
+
+def _better(measure: str, values: pd.DataFrame) -> pd.DataFrame:
+    """Return values of which the larger is the better one; of times the logarithm."""
+    if measure == "train_time":
+        values = np.log(values.clip(lower=1e-3))
+    return values if MEASURES[measure].higher_is_better else -values
+
+
+def _complete(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
+    """Return what is compared, larger is better, of the data sets that all lines have.
+
+    Of several measures it is the mean rank in all of them, turned round.
+    """
+    tables = [_better(m, _means(claim, table, m)) for m in claim.measures()]
     complete = pd.concat(tables, axis=1).dropna().index
-    return [table.loc[complete] for table in tables]
+    tables = [one.loc[complete] for one in tables]
+    if len(tables) == 1:
+        return tables[0]
+    return -sum(ranks(one, higher_is_better=True) for one in tables) / len(tables)
 
 
-def _places(
-    claim: Claim, values: pd.Series, digits: int, *, higher_is_better: bool
-) -> tuple[bool, str]:
-    keys = -values if higher_is_better else values
-    if claim.first_of is None:
-        pairs = list(zip(claim.order, claim.order[1:], strict=False))
-    else:
-        pairs = [(claim.order[0], other) for other in claim.first_of if other != claim.order[0]]
-    holds = all(bool(keys[better] < keys[worse]) for better, worse in pairs)
-    listed = ", ".join(f"{line} {values[line]:.{digits}f}" for line in keys.sort_values().index)
-    return holds, listed
+def _over_data_sets(
+    claim: Claim, table: pd.DataFrame, results: Results
+) -> tuple[list[Comparison], str]:
+    scores = _complete(claim, table)
+    ratio = claim.measure == "train_time"
+    pairs = claim.pairs()
+    found = [
+        over_data_sets((one, other), scores[one] - scores[other], ratio=ratio)
+        for one, other in pairs
+    ]
+    corrected = f", Holm over {len(pairs)}" if len(pairs) > 1 else ""
+    return holm(found), (
+        f"Wilcoxon's signed-rank test over {count_datasets(len(scores))}{corrected}"
+    )
 
 
-def _wins(claim: Claim, scores: pd.DataFrame) -> tuple[bool, str]:
-    measure = MEASURES[claim.measure]
-    keys = -scores if measure.higher_is_better else scores
-    shares, parts = [], []
-    for better, worse in zip(claim.order, claim.order[1:], strict=False):
-        wins = (keys[better] <= keys[worse]).sum()
-        shares.append(wins / len(keys))
-        parts.append(f"{better} is at least as good as {worse} on {wins} of {len(keys)}")
-    return bool(min(shares) >= claim.wins), f"In {measure.title} {', and '.join(parts)}"
+def _by_ranks(claim: Claim, table: pd.DataFrame, results: Results) -> tuple[list[Comparison], str]:
+    ranked = ranks(_complete(claim, table), higher_is_better=True)
+    listed = ", ".join(f"{line} {rank:.2f}" for line, rank in ranked.mean().sort_values().items())
+    return by_ranks(claim.pairs(), ranked), (
+        f"Friedman's and Nemenyi's tests over {count_datasets(len(ranked))}; average ranks {listed}"
+    )
+
+
+def _over_folds(
+    claim: Claim, table: pd.DataFrame, results: Results
+) -> tuple[list[Comparison], str]:
+    measure = claim.measure
+    found, n_folds = [], 1
+    for data in claim.datasets or list(table["data"].unique()):
+        of_data = table[table["data"] == data]
+        folds = of_data.pivot_table(index="fold", columns="line", values=measure)
+        if not set(claim.names()) <= set(folds.columns):
+            continue
+        folds = folds[claim.names()].dropna()
+        rows = results.records[of_data.index[0]]["result"]["rows"]
+        n_folds = max(n_folds, len(folds))
+        for one, other in claim.pairs():
+            better = _better(measure, folds)
+            if len(folds) == 1 and measure in OF_ROWS:
+                wrong = not MEASURES[measure].higher_is_better
+                shares = better[[one, other]].iloc[0] + wrong
+                right = tuple(round(share * rows["test"]) for share in shares)
+                found.append(of_rows((one, other), data, right, rows["test"]))
+            else:
+                found.append(
+                    over_folds(
+                        (one, other),
+                        data,
+                        (better[one] - better[other]).to_numpy(),
+                        rows["test"] / rows["train"],
+                        ratio=measure == "train_time",
+                    )
+                )
+    corrected = f", Holm over {len(found)}" if len(found) > 1 else ""
+    if n_folds > 1:
+        return holm(found), f"A paired t-test over the {n_folds} test parts, corrected{corrected}"
+    if measure in OF_ROWS:
+        return holm(found), f"Fisher's exact test of the test rows, not paired{corrected}"
+    return found, "One run each, which no test can compare"

@@ -1,4 +1,4 @@
-"""Writes a report: Markdown with figures as SVG and PNG files, and one self-contained HTML page.
+"""Writes a report: Markdown with figures as SVG files, and one self-contained HTML page.
 
 The Markdown is written first; the page is made of it, with the SVG files put in.
 """
@@ -10,23 +10,24 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from matplotlib.figure import Figure
-from tabulate import tabulate
 
 from experiments.engine import plan
-from experiments.engine.configuration import Claim, Configuration, Section, find_configuration
+from experiments.engine.configuration import Configuration, Section, find_configuration
 from experiments.engine.measures import MEASURES
 from experiments.engine.records import RecordStore
 from experiments.engine.results import Results, load_results
 from experiments.report.bootstrap import bbc_cv_table
-from experiments.report.claims import judge
+from experiments.report.claims import Verdict, judge
 from experiments.report.figures import FIGURES
 from experiments.report.fold_tests import fold_tests
+from experiments.report.overview import Finished, overview
 from experiments.report.plots import curves, pareto, style
 from experiments.report.save import save
-from experiments.report.significance import against_first, critical_difference
+from experiments.report.significance import significance
 from experiments.report.tables import (
     BETTER,
     WORSE,
+    ranked_over,
     ranks_table,
     scores_table,
     statistics_table,
@@ -77,79 +78,61 @@ def write_report(
     list of Path
         `<name>.md` and `<name>.html`.
     """
-    return _write(configs, store, output, name)[0]
+    loaded = [(config, load_results(config, store)) for config in configs]
+    return _write_text(_report(loaded, output)[0], output, name)
 
 
-def write_reports(configs: list[Configuration], store: RecordStore, output: Path) -> list[Path]:
-    """Write a report for each folder of configurations, and one of all claims.
+def write_reports(finished: Finished, output: Path) -> list[Path]:
+    """Write a report for each folder of configurations, and the overview of all of them.
 
     Parameters
     ----------
-    configs : list of Configuration
-        Of the package.
-    store : RecordStore
+    finished : dict of str to (Configuration, Results)
+        Experiments of the package by name, without the size.
     output : Path
-        `REPORT.md` and `REPORT.html` go there, and those of the paper `xdcc-2020` to its
+        `README.md` goes there, and `REPORT.md` and `REPORT.html` of the paper `xdcc-2020` to its
         subfolder `papers/xdcc-2020`.
 
     Returns
     -------
     list of Path
     """
-    by_folder: dict[str, list[Configuration]] = {}
-    for config in configs:
+    by_folder: dict[str, list[tuple[Configuration, Results]]] = {}
+    for config, results in finished.values():
         place = find_configuration(config.name).parent
-        by_folder.setdefault(f"{place.parent.name}/{place.name}", []).append(config)
-    files, claims = [], []
+        by_folder.setdefault(f"{place.parent.name}/{place.name}", []).append((config, results))
+    files, verdicts = [], []
     for folder, members in by_folder.items():
-        (output / folder).mkdir(parents=True, exist_ok=True)
-        written, of_folder = _write(members, store, output / folder, "REPORT")
-        files += written
-        claims += [[f"[{title}]({folder}/REPORT.md)", *rest] for title, *rest in of_folder]
-    table = tabulate(claims, ["experiment", "claim", "measure", "here"], tablefmt="github")
-    text = f"# {len(configs)} experiments\n\nClaims, and what became of them:\n\n{table}\n"
-    return files + _write_text(text, output, "REPORT")
+        text, of_folder = _report(members, output / folder)
+        files += _write_text(text, output / folder, "REPORT")
+        verdicts += [(folder, title, verdict) for title, verdict in of_folder]
+    page = output / "README.md"
+    page.write_text(overview(finished, verdicts, output), encoding="utf-8")
+    return [*files, page]
 
 
-def _write(
-    configs: list[Configuration], store: RecordStore, output: Path, name: str
-) -> tuple[list[Path], list[list[str]]]:
-    """Return the files, and the claims with what became of them."""
-    (output / "figures").mkdir(parents=True, exist_ok=True)
-    loaded = [(config, load_results(config, store)) for config in configs]
-    parts = [_experiment(config, results, output) for config, results in loaded]
-    claims = [row for config, results in loaded for row in _claims(config, results)]
-    return _write_text("\n\n".join(parts) + "\n", output, name), claims
+def _report(
+    members: list[tuple[Configuration, Results]], output: Path
+) -> tuple[str, list[tuple[str, Verdict]]]:
+    """Return the text, and each verdict with the title of its experiment; draw the figures."""
+    parts, verdicts = [], []
+    for config, results in members:
+        text, found = _experiment(config, results, output)
+        parts.append(text)
+        verdicts += [(config.title.partition(":")[0], verdict) for verdict in found]
+    return "\n\n".join(parts) + "\n", verdicts
 
 
 def _write_text(text: str, output: Path, name: str) -> list[Path]:
+    output.mkdir(parents=True, exist_ok=True)
     markdown, page = output / f"{name}.md", output / f"{name}.html"
     markdown.write_text(text, encoding="utf-8")
     page.write_text(_page(text, output), encoding="utf-8")
     return [markdown, page]
 
 
-def _claims(config: Configuration, results: Results) -> list[list[str]]:
-    words = {True: "confirmed", False: "refuted", None: "open"}
-    return [
-        [
-            config.title.partition(":")[0],
-            claim.text,
-            _measures(claim),
-            words[judge(claim, results).holds],
-        ]
-        for section in config.report
-        for claim in section.claims
-    ]
-
-
-def _measures(claim: Claim) -> str:
-    names = claim.measures()
-    return MEASURES[names[0]].title if len(names) == 1 else f"mean of {len(names)} measures"
-
-
-def _experiment(config: Configuration, results: Results, output: Path) -> str:
-    parts = [f"# {config.title}", config.about.strip(), _how(config, results)]
+def _experiment(config: Configuration, results: Results, output: Path) -> tuple[str, list[Verdict]]:
+    parts, verdicts = [f"# {config.title}", config.about.strip(), _how(config, results)], []
     for number, section in enumerate(config.report, start=1):
         parts.append(f"## {section.title}")
         if section.note:
@@ -159,8 +142,10 @@ def _experiment(config: Configuration, results: Results, output: Path) -> str:
             continue
         file = output / "figures" / f"{config.name}-{number}"
         parts += _section(config, results, section, file)
-        parts += [judge(claim, results).sentence for claim in section.claims]
-    return "\n\n".join([*parts, *_failures(results)])
+        found = [judge(claim, results) for claim in section.claims]
+        parts += [verdict.text() for verdict in found]
+        verdicts += found
+    return "\n\n".join([*parts, *_failures(results)]), verdicts
 
 
 def _how(config: Configuration, results: Results) -> str:
@@ -221,22 +206,21 @@ def _provenance(results: Results) -> str:
 
 def _section(config: Configuration, results: Results, section: Section, file: Path) -> list[str]:
     if section.kind == "scores":
-        return [scores_table(config, results, section, m) for m in section.measures]
+        tables = [scores_table(config, results, section, m) for m in section.measures]
+        return [*tables, *ranked_over(results, section)]
     if section.kind == "ranks":
-        return [ranks_table(config, results, section)]
+        return [ranks_table(config, results, section), *ranked_over(results, section)]
     if section.kind == "statistics":
         return [statistics_table(config, results, section)]
     if section.kind == "bbc_cv":
         return [bbc_cv_table(config, results, section)]
     if section.kind == "fold_tests":
         return [fold_tests(results, section, m) for m in section.measures]
-    if section.kind == "against_first":
-        return [against_first(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
         return [
             part
             for measure in section.measures
-            for part in critical_difference(results, section, measure, file)
+            for part in significance(results, section, measure, file)
         ]
     return [save(draw_section(results, section), file, section.title)]
 

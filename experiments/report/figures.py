@@ -3,45 +3,57 @@
 from collections.abc import Callable
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.report.plots import MARKERS, common_legend, panels, plain_logarithmic, stage_values
+from experiments.report.plots import (
+    MARKERS,
+    common_legend,
+    panels,
+    plain_logarithmic,
+    stage_values,
+)
 from experiments.report.tables import section_datasets, section_scores
+
+BEST = {"marginal-independence": (0.1, 1 - 0.9**6), "conditional-dependence": (0.1, 0.1)}
+"""Hamming and subset 0/1 loss of the best possible predictions; 10 % of the labels are noise."""
+
+TENTHS = 10
 
 
 def xdcc_heat_maps(results: Results, section: Section) -> Figure:
     """Draw Figure 3 of the XDCC paper: when positive and negative labels are decided.
 
-    A column per data set; its left half shows which fraction of all positive decisions each round
-    makes, its right half that of the negative ones. Uses the first line of the section.
+    A row per data set; chains are cut into tenths of their length, since they have from six rounds
+    to more than a hundred. Uses the first line of the section.
     """
     line = (section.lines or list(results.table["line"].unique()))[0]
-    datasets = section_datasets(results, section)
-    figure, axes = plt.subplots(1, len(datasets), figsize=(1.1 * len(datasets) + 1, 3.6))
-    image = None
-    for ax, dataset in zip(np.atleast_1d(axes), datasets, strict=True):
+    names, shares = [], {"positive": [], "negative": []}
+    for dataset in section_datasets(results, section):
         rows = np.flatnonzero((results.table["line"] == line) & (results.table["data"] == dataset))
         details = [results.records[k]["result"]["details"] for k in rows]
         length = min((len(d["positive"]) for d in details), default=0)
-        if length:
-            counts = np.mean(
-                [[d[name][:length] for name in ("positive", "negative")] for d in details], axis=0
-            )
-            shares = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)).T
-            image = ax.imshow(shares, aspect="auto", vmin=0, vmax=1, cmap="viridis")
-            ax.axvline(0.5, color="white", linewidth=1)
-        ax.set_xticks([0, 1], ["+", "−"])
-        ax.set_yticks(range(0, length, max(length // 5, 1)))
-        ax.set_yticklabels([str(k + 1) for k in range(0, length, max(length // 5, 1))])
-        ax.set_title(dataset, fontsize=8)
+        if not length:
+            continue
+        totals = {}
+        for sign, of_sign in shares.items():
+            counts = np.mean([d[sign][:length] for d in details], axis=0)
+            totals[sign] = counts.sum()
+            so_far = np.concatenate([[0], np.cumsum(counts)]) / max(totals[sign], 1)
+            ends = np.linspace(0, length, TENTHS + 1)
+            of_sign.append(np.diff(np.interp(ends, np.arange(length + 1), so_far)))
+        share = totals["positive"] / max(sum(totals.values()), 1)
+        names.append(f"{dataset}: {length} rounds, {share:.0%} positive")
+    figure, axes = panels(1, 2, 1.2 + 0.26 * len(names), 4.2)
+    for ax, (sign, of_sign) in zip(axes[0], shares.items(), strict=True):
+        image = ax.imshow(of_sign, aspect="auto", vmin=0, vmax=np.max([*shares.values()]))
+        ax.set(title=f"{sign} decisions", xlabel="tenth of the chain")
+        ax.set_xticks(range(TENTHS), [str(k + 1) for k in range(TENTHS)])
+        ax.set_yticks(range(len(names)), names if sign == "positive" else [""] * len(names))
         ax.grid(visible=False)
-    np.atleast_1d(axes)[0].set_ylabel("round")
-    if image is not None:
-        figure.colorbar(image, ax=axes, label="fraction of the decisions")
+    figure.colorbar(image, ax=axes, label="share of these decisions")
     return figure
 
 
@@ -49,13 +61,13 @@ def time_against_f1(results: Results, section: Section) -> Figure:
     """Draw Figure 4 of the XDCC paper: training time and F1 of a chain, relative to another line.
 
     A polygon per data set: its points are the rounds of the section's first line, divided by the
-    values of the second line.
+    values of the second line; the first is open, the last is filled and has the name.
     """
     chain, other = (section.lines or list(results.table["line"].unique()))[:2]
     measure = section.measures[0]
     reference = section_scores(results, section, measure)[other]
     seconds = section_scores(results, section, "train_time")[other]
-    figure, axes = panels(1, 1, 4)
+    figure, axes = panels(1, 1, 4.6, 7.5)
     ax = axes[0, 0]
     number = 0
     for k in np.flatnonzero(results.table["line"] == chain):
@@ -64,8 +76,10 @@ def time_against_f1(results: Results, section: Section) -> Figure:
             continue
         y = np.array(stage_values(results.records[k], reading, "train_time")) / seconds[dataset]
         x = np.array(stage_values(results.records[k], reading, measure)) / reference[dataset]
-        marker = MARKERS[number % len(MARKERS)]
-        ax.plot(x, y, marker=marker, markersize=3, color=f"C{number % 10}", label=dataset)
+        colour, marker = f"C{number % 7}", MARKERS[number % len(MARKERS)]
+        ax.plot(x, y, color=colour, linewidth=1, zorder=2)
+        ax.plot(x[0], y[0], marker, color=colour, markerfacecolor="white", markersize=6)
+        ax.plot(x[-1], y[-1], marker, color=colour, markersize=6, label=dataset)
         number += 1
     ax.axhline(1, color="0.4", linewidth=0.8)
     ax.axvline(1, color="0.4", linewidth=0.8)
@@ -82,21 +96,29 @@ def time_against_f1(results: Results, section: Section) -> Figure:
 def loss_plane(results: Results, section: Section) -> Figure:
     """Draw Figure 1 of the BOOMER paper: one loss against another as stages are added.
 
-    A panel per data set, a curve per line; the section's measures are the axes.
+    A panel per data set, a curve per line with a point for each stage, the last one larger; the
+    section's measures are the axes, the star is the best that is possible.
     """
     table = results.table
     datasets = section_datasets(results, section)
     lines = section.lines or list(table["line"].unique())
-    figure, axes = panels(1, len(datasets), 3.3)
+    figure, axes = panels(1, len(datasets), 3.2)
     for ax, dataset in zip(axes[0], datasets, strict=True):
         for number, line in enumerate(lines):
+            colour, width = f"C{number}", 1 + 1.1 * (len(lines) - 1 - number)  # none is hidden
             for k in np.flatnonzero((table["data"] == dataset) & (table["line"] == line)):
                 x, y = (
                     stage_values(results.records[k], table["reading"][k], m)
                     for m in section.measures[:2]
                 )
-                ax.plot(x, y, color=f"C{number}", label=line, linewidth=1.2)
-                ax.plot(x[-1], y[-1], color=f"C{number}", marker=MARKERS[number], markersize=5)
+                marker = MARKERS[number]
+                ax.plot(
+                    x, y, color=colour, linewidth=width, marker=marker, markersize=width + 2,
+                    label=line,
+                )  # fmt: skip
+                ax.plot(x[-1], y[-1], color=colour, marker=marker, markersize=width + 4)
+        if dataset in BEST:
+            ax.plot(*BEST[dataset], "*", color="black", markersize=9, label="best possible")
         ax.set(
             title=dataset,
             xlabel=MEASURES[section.measures[0]].title,
@@ -119,7 +141,7 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
         "right": "right decisions in an iteration",
         "positive": "positive labels up to it",
     }
-    figure, axes = panels(1, 2, 4)
+    figure, axes = panels(1, 2, 4, 4)
     for ax, (name, title) in zip(axes[0], names.items(), strict=True):
         columns: list[np.ndarray] = []
         for line in lines:
@@ -127,7 +149,7 @@ def rdt_sequences(results: Results, section: Section) -> Figure:
             rows = np.flatnonzero((table["data"] == dataset) & (table["line"] == line) & all_tests)
             details = [results.records[k]["result"]["details"][name] for k in rows]
             columns.append(np.mean(details, axis=0))
-        image = ax.imshow(np.transpose(columns), aspect="auto", cmap="viridis")
+        image = ax.imshow(np.transpose(columns), aspect="auto")
         ax.set_xticks(range(len(lines)), lines, rotation=60, ha="right")
         ax.set_yticks(range(len(columns[0])), [str(k + 1) for k in range(len(columns[0]))])
         ax.set(title=f"{dataset}: {title}", ylabel="iteration")

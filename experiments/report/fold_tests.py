@@ -1,7 +1,8 @@
 """A method beside each other one on every data set, by a paired t-test over its folds.
 
 Folds share training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it
-stands here because the papers use it.
+stands here because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects
+for that.
 """
 
 import numpy as np
@@ -11,10 +12,8 @@ from scipy import stats
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
+from experiments.report.comparisons import LEVEL
 from experiments.report.tables import markdown_table, section_datasets
-
-LEVEL = 0.05
-"""Significance level."""
 
 
 def fold_tests(results: Results, section: Section, measure: str) -> str:

@@ -13,6 +13,7 @@ from experiments.engine.records import open_store
 from experiments.engine.results import load_finished
 from experiments.report.claims import judge
 from experiments.report.document import draw_section
+from experiments.report.plots import style
 from experiments.report.tables import ranks_table, scores_table
 
 
@@ -55,8 +56,8 @@ class Experiment:
 
     def claims(self, title: str) -> Markdown:
         """Return what became of the paper's claims in a section."""
-        verdicts = [judge(claim, self.results).sentence for claim in self._section(title).claims]
-        return Markdown("\n".join(f"- {sentence}" for sentence in verdicts))
+        verdicts = [judge(claim, self.results).text() for claim in self._section(title).claims]
+        return Markdown("\n\n".join(verdicts))
 
     def _section(self, title: str) -> Section:
         for section in self.config.report:
@@ -69,6 +70,7 @@ class Experiment:
 def show(figure: Figure) -> Image:
     """Return a figure as a picture, and close it."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=80)
+    with style():
+        figure.savefig(buffer, format="png", dpi=80)
     plt.close(figure)
     return Image(buffer.getvalue())

@@ -10,45 +10,48 @@ matplotlib.use("Agg")  # only files are written: no display is needed
 
 import numpy as np
 import pandas as pd
-from adjustText import adjust_text
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
+from experiments import ROOT
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
+from experiments.report.comparisons import holm, intervals, over_data_sets
 from experiments.report.tables import section_datasets, section_scores
 
 MARKERS = "os^Dv*PX<>"
 
-MANY = 9
-"""A figure of more lines than these is larger, so that their names have room."""
+GREY = "0.45"
 
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "figure.constrained_layout.use": True,
-}
+DASHES = ["-", "--", ":", "-."]
+
+STYLE: list[Any] = [
+    ROOT / "docs" / "xdcc.mplstyle",
+    {
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.labelsize": 9,
+        "legend.fontsize": 9,
+        "lines.linewidth": 1.4,
+        "lines.markersize": 4,
+    },
+]
+"""That of the documentation, with smaller letters: reports show figures at their own size."""
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in the report's style."""
-    with plt.rc_context(STYLE):
+    with plt.style.context(STYLE):
         yield
 
 
 def panels(
-    n_rows: int, n_columns: int, height: float = 2.9, width: float = 3.4
+    n_rows: int, n_columns: int, height: float = 2.6, width: float = 3.0
 ) -> tuple[Figure, np.ndarray]:
     """Return a figure, at least 5.5 inches wide, with a two-dimensional array of axes."""
     size = (max(width * n_columns, 5.5), height * n_rows)
@@ -56,115 +59,181 @@ def panels(
 
 
 def common_legend(figure: Figure, axes: Axes) -> None:
-    """Put the legend of one of the panels below all of them."""
-    by_label = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(
-        list(by_label.values()),
-        list(by_label),
-        loc="outside lower center",
-        ncols=min(len(by_label), max(2, int(figure.get_size_inches()[0] / 1.8))),
-    )
+    """Put the legend of one of the panels below all of them, if there is a choice of lines."""
+    handles, labels = axes.get_legend_handles_labels()
+    by_label = dict(zip(labels, handles, strict=True))
+    if len(by_label) > 1:
+        most = max(2, int(figure.get_size_inches()[0] / 1.8))
+        figure.legend(
+            list(by_label.values()),
+            list(by_label),
+            loc="outside lower center",
+            ncols=-(-len(by_label) // -(-len(by_label) // most)),
+        )
 
 
 def plain_logarithmic(axis: Axis) -> None:
-    """Give a logarithmic axis labels such as 0.2, 0.5, 1."""
+    """Give a logarithmic axis labels such as 0.2, 0.5, 1; of the decades alone where it is long."""
+    low, high = axis.get_view_interval()
+    short = high / low < 50
     axis.set_minor_locator(LogLocator(subs=(2, 5)))
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(StrMethodFormatter("{x:g}") if short else NullFormatter())
 
 
 def pareto(results: Results, section: Section) -> Figure:
-    """Draw time against quality: a point per line, and the front of those that are not beaten.
-
-    Time is the geometric mean of the training time over the data sets that all lines have, quality
-    the mean of the section's first measure.
-    """
+    """Draw time against quality: a numbered point per line, as the report's `quality_and_time`."""
     measure = section.measures[0]
     quality = section_scores(results, section, measure).dropna()
     seconds = section_scores(results, section, "train_time").loc[quality.index]
-    x = np.exp(np.log(seconds.clip(lower=1e-3)).mean())
-    y = quality.mean()
-    crowded = y.size > MANY
-    figure, axes = panels(1, 1, 5.0 if crowded else 3.8, 8.0 if crowded else 5.5)
+    return quality_and_time(quality, seconds, measure, "training")
+
+
+def quality_and_time(
+    quality: pd.DataFrame, seconds: pd.DataFrame, measure: str, what: str
+) -> Figure:
+    """Draw means over data sets, and geometric means of times, with intervals.
+
+    Parameters
+    ----------
+    quality, seconds : DataFrame of shape (n_data_sets, n_methods)
+    measure : str
+    what : str
+        What takes the time.
+
+    Returns
+    -------
+    Figure
+        A method is filled if none that takes less time is better by Wilcoxon's test, with Holm's
+        correction for these.
+    """
+    up = MEASURES[measure].higher_is_better
+    middle, reach = intervals(quality)
+    time, around = intervals(np.log(seconds.clip(lower=1e-3)))
+    order = list(middle.sort_values(ascending=not up, kind="stable").index)
+    front = [line for line in order if not _beaten(line, quality if up else -quality, time)]
+    figure, axes = panels(1, 1, max(3.6, 0.24 * len(order) + 0.8), 7.5)
     ax = axes[0, 0]
-    for k, line in enumerate(quality.columns):
-        ax.scatter(x[line], y[line], marker=MARKERS[k % len(MARKERS)], s=45, label=line, zorder=3)
-    front = pareto_front(x, y if MEASURES[measure].higher_is_better else -y)
-    ax.plot(x[front], y[front], color="0.6", linewidth=1, linestyle="--", zorder=2)
+    for line in order:
+        x, ends = np.exp(time[line]), np.exp(time[line] + around[line] * np.array([[-1], [1]]))
+        ax.errorbar(
+            x, middle[line], yerr=reach[line], xerr=np.abs(ends - x), color="0.72", linewidth=1
+        )
+    names = "\n".join(f"{number:2d}  {line}" for number, line in enumerate(order, start=1))
+    ax.text(1.03, 0.98, names, transform=ax.transAxes, va="top", linespacing=1.55)
     ax.set(
         xscale="log",
-        xlabel="training time, geometric mean (CPU s)",
+        xlabel=f"CPU seconds of {what}, geometric mean",
         ylabel=f"{MEASURES[measure].title}, mean over {len(quality)} data sets",
     )
     plain_logarithmic(ax.xaxis)
-    ax.margins(0.12)
-    labels = [ax.text(x[line], y[line], line, fontsize=8) for line in quality.columns]
-    adjust_text(labels, ax=ax, iter_lim=500, arrowprops={"arrowstyle": "-", "color": "0.7"})
+    figure.draw_without_rendering()  # places everything
+    points = np.column_stack([np.exp(time[order]), middle[order]])
+    places = ax.transData.inverted().transform(_apart(ax.transData.transform(points)))
+    for number, line in enumerate(order, start=1):
+        filled = line in front
+        ax.annotate(
+            str(number), points[number - 1], places[number - 1],
+            ha="center", va="center", fontsize=7.5, color="white" if filled else "black",
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": "C0" if filled else "white",
+                  "edgecolor": "C0" if filled else GREY},
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8},
+        )  # fmt: skip
     return figure
 
 
-def pareto_front(cost: pd.Series, quality: pd.Series) -> list[str]:
-    """Return the names, cheap ones first, that no other beats in cost and quality at once."""
-    front: list[str] = []
-    best = -np.inf
-    for name in (
-        cost.to_frame("cost").assign(quality=-quality).sort_values(["cost", "quality"]).index
-    ):
-        if quality[name] > best:
-            front.append(str(name))
-            best = quality[name]
-    return front
+def _apart(points: np.ndarray, distance: float = 24.0) -> np.ndarray:
+    """Push points that lie closer than so many pixels away from each other."""
+    places = points + np.linspace(0, 1e-3, points.size).reshape(points.shape)  # none coincide
+    for _ in range(50):
+        between = places[:, None] - places[None]
+        far = np.hypot(*np.moveaxis(between, -1, 0)) + np.eye(len(places))
+        close = np.where(far < distance, (distance - far) / far / 4, 0) * (1 - np.eye(len(places)))
+        places = places + (between * close[:, :, None]).sum(axis=1)
+    return places
+
+
+def _beaten(line: str, quality: pd.DataFrame, time: pd.Series) -> bool:
+    """Whether a method that takes less time is better by the test."""
+    cheaper = [other for other in quality if time[other] < time[line]]
+    found = [over_data_sets((o, line), quality[o] - quality[line]) for o in cheaper]
+    return any(one.side == 1 for one in holm(found))
 
 
 def curves(results: Results, section: Section) -> Figure:
     """Draw measures against a parameter, or against the stages of a reading.
 
-    A row of panels per data set, a column per measure. A line without stages is a horizontal
-    line. Folds and seeds are averaged.
+    A panel per measure and data set. A line without stages is a horizontal line. Folds and seeds
+    are averaged; bands are intervals of the mean, after each fold's own was taken off. Where names
+    begin alike ("LM 10", "LM 20", "PM 10"), the beginning gives the colour, the rest the dashes.
     """
-    table = results.table
     datasets = section_datasets(results, section)
-    lines = section.lines or list(table["line"].unique())
-    figure, axes = panels(len(datasets), len(section.measures))
-    for row, dataset in enumerate(datasets):
-        for column, measure in enumerate(section.measures):
-            ax = axes[row, column]
-            for k, line in enumerate(lines):
-                x, y = _curve(results, dataset, line, section.x, measure)
-                if len(x) == 1 and section.x == "stage":
-                    ax.axhline(y[0], color=f"C{k}", linestyle="--", label=line)
-                elif len(x):
-                    marker = MARKERS[k % len(MARKERS)]
-                    ax.plot(x, y, color=f"C{k}", marker=marker, markersize=4, label=line)
-            title = f"{dataset}: {MEASURES[measure].title}"
-            ax.set(title=title, xlabel="round" if section.x == "stage" else section.x)
-            if all(float(x).is_integer() for line in ax.lines for x in line.get_xdata()):
-                ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    lines = section.lines or list(results.table["line"].unique())
+    places = [(data, measure) for measure in section.measures for data in datasets]
+    n_columns = min(3, len(datasets)) if len(datasets) > 1 else len(places)
+    figure, axes = panels(-(-len(places) // n_columns), n_columns)
+    looks = _looks(lines)
+    for ax, (dataset, measure) in zip(axes.flat, places, strict=False):
+        values = _values_along(results, dataset, lines, section.x, measure)
+        middle, reach = intervals(values)
+        for line in lines:
+            if line not in middle:
+                continue
+            y, around = middle[line], reach[line]
+            if len(y) == 1 and section.x == "stage":
+                ax.axhline(y.iloc[0], label=line, **looks[line] | {"linestyle": "--"})
+                continue
+            ax.plot(y.index, y, marker="o", markersize=3, label=line, **looks[line])
+            if around.notna().all():
+                ax.fill_between(
+                    y.index.to_numpy(dtype=float), y - around, y + around,
+                    color=looks[line]["color"], alpha=0.15, linewidth=0,
+                )  # fmt: skip
+        if len(middle) and middle.max() == middle.min():
+            ax.text(0.5, 0.6, f"{middle.max():g} everywhere", ha="center", transform=ax.transAxes)
+        ax.set_title(f"{dataset}: {MEASURES[measure].title}", fontsize=9)
+        ax.set_xlabel({"stage": "round", "sigma": "σ"}.get(section.x, section.x.replace("_", " ")))
+        if all(float(x).is_integer() for line in ax.lines for x in line.get_xdata()):
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    for ax in list(axes.flat)[len(places) :]:
+        ax.set_axis_off()
     common_legend(figure, axes[0, 0])
     return figure
 
 
-def _curve(
-    results: Results, dataset: str, line: str, x: str, measure: str
-) -> tuple[list[float], list[float]]:
+def _looks(lines: list[str]) -> dict[str, dict[str, Any]]:
+    beginnings = list(dict.fromkeys(line.partition(" ")[0] for line in lines))
+    if 2 * len(beginnings) > len(lines):
+        # The first ones are wider, so that those on top of them hide none.
+        return {
+            line: {"color": f"C{k}", "linewidth": 1.2 + (len(lines) - 1 - k) / 2}
+            for k, line in enumerate(lines)
+        }
+    ends = list(dict.fromkeys(line.partition(" ")[2] for line in lines))
+    return {
+        line: {
+            "color": f"C{beginnings.index(line.partition(' ')[0])}",
+            "linestyle": DASHES[ends.index(line.partition(" ")[2]) % len(DASHES)],
+        }
+        for line in lines
+    }
+
+
+def _values_along(
+    results: Results, dataset: str, lines: list[str], x: str, measure: str
+) -> pd.DataFrame:
+    """Return a row per fold and seed, and a column per line and value of x."""
     table = results.table
-    chosen = (table["data"] == dataset) & (table["line"] == line)
-    if x != "stage":
-        rows = table[chosen]
-        rows = rows.assign(x=[params.get(x, np.nan) for params in rows["params"]]).dropna(
-            subset="x"
-        )
-        means = rows.groupby("x")[measure].mean()
-        return list(means.index), list(means)
-    per_record = [
-        stage_values(results.records[k], table["reading"][k], measure)
-        for k in np.flatnonzero(chosen)
-    ]
-    if not per_record:
-        return [], []
-    length = min(map(len, per_record))
-    means = np.mean([values[:length] for values in per_record], axis=0)
-    return list(range(1, length + 1)), list(means)
+    found = []
+    for k in np.flatnonzero((table["data"] == dataset) & table["line"].isin(lines)):
+        run = (table["fold"][k], table["seed"][k])
+        if x == "stage":
+            stages = stage_values(results.records[k], table["reading"][k], measure)
+            found += [(run, table["line"][k], n, value) for n, value in enumerate(stages, start=1)]
+        elif x in table["params"][k]:
+            found.append((run, table["line"][k], table["params"][k][x], table[measure][k]))
+    frame = pd.DataFrame(found, columns=["run", "line", "x", "value"])
+    return frame.pivot_table(index="run", columns=["line", "x"], values="value").dropna(axis=1)
 
 
 def stage_values(record: dict, reading: str, measure: str) -> list[float]:

@@ -5,9 +5,11 @@ from pathlib import Path
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from experiments.report.plots import style
+
 
 def save(figure: Figure, file: Path, title: str) -> str:
-    """Write a figure as SVG and PNG, and close it.
+    """Write a figure as SVG, its letters as shapes, and close it.
 
     Parameters
     ----------
@@ -21,8 +23,8 @@ def save(figure: Figure, file: Path, title: str) -> str:
     str
         The Markdown that shows it.
     """
-    with plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "none"}):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
         figure.savefig(file.with_name(f"{file.name}.svg"), metadata={"Date": None})
-    figure.savefig(file.with_name(f"{file.name}.png"), dpi=130)
     plt.close(figure)
     return f"![{title}](figures/{file.name}.svg)"

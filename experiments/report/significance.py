@@ -1,30 +1,22 @@
-"""Sections on significance: all methods against each other, and one against the others.
-
-Friedman's test, Nemenyi's, and the critical-difference diagram; Wilcoxon's test with Holm's
-correction.
-"""
+"""A section on significance: Friedman's test, Nemenyi's, and what both say as a diagram."""
 
 from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
 
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.report.plots import MANY, panels, style
-from experiments.report.rank_statistics import (
-    friedman_test,
-    plot_critical_differences,
-    ranks,
-    wilcoxon_holm,
-)
+from experiments.report.comparisons import LEVEL
+from experiments.report.plots import GREY, panels, style
+from experiments.report.rank_statistics import Friedman, critical_difference, friedman_test, ranks
 from experiments.report.save import save
-from experiments.report.tables import markdown_table, section_scores
-
-LEVEL = 0.05
-"""Significance level."""
+from experiments.report.tables import section_scores
 
 
-def critical_difference(results: Results, section: Section, measure: str, file: Path) -> list[str]:
-    """Return a sentence with the tests, and the diagram.
+def significance(results: Results, section: Section, measure: str, file: Path) -> list[str]:
+    """Return a sentence with the tests, and the diagram where the methods differ.
 
     Parameters
     ----------
@@ -47,43 +39,43 @@ def critical_difference(results: Results, section: Section, measure: str, file: 
             f"there are {scores.shape[1]} on {len(scores)}."
         ]
     ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
-    test = friedman_test(ranked)
-    differ = "differ" if test.p_value < LEVEL else "do not differ significantly"
+    test: Friedman = friedman_test(ranked)
     sentence = (
-        f"{title}: Friedman's test over {len(scores)} data sets gives χ² = {test.statistic:.2f}, "
-        f"p = {test.p_value:.2g}: the methods {differ} at {LEVEL}."
+        f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) gives "
+        f"χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "
     )
+    if test.p_value >= LEVEL:
+        return [f"{sentence}do not differ significantly at {LEVEL}, so no pair is compared."]
     with style():
-        n_lines = scores.shape[1]
-        figure, axes = panels(1, 1, 0.9 + 0.25 * n_lines, 9.0 if n_lines > MANY else 5.5)
-        plot_critical_differences(ranked, axes[0, 0], alpha=LEVEL)
-        axes[0, 0].grid(visible=False)
+        figure = _diagram(ranked.mean().to_dict(), len(scores), title)
     caption = f"critical differences in {title}"
-    return [sentence, save(figure, file.with_name(f"{file.name}-{measure}"), caption)]
-
-
-def against_first(results: Results, section: Section, measure: str) -> str:
-    """Return a table that compares the first method of a section with each of the others.
-
-    Parameters
-    ----------
-    results : Results
-    section : Section
-    measure : str
-
-    Returns
-    -------
-    str
-        Part of the report.
-    """
-    scores = section_scores(results, section, measure).dropna()
-    first = scores.columns[0]
-    found = wilcoxon_holm(
-        scores, first, higher_is_better=MEASURES[measure].higher_is_better
-    ).sort_values("corrected", kind="stable")
-    head = [f"{first}: {MEASURES[measure].title}", "better", "equal", "worse", "p", "p, Holm"]
-    rows = [
-        [str(other), *map(str, counts), f"{p_value:.2g}", f"{corrected:.2g}"]
-        for other, *counts, p_value, corrected in found.itertuples()
+    return [
+        f"{sentence}differ at {LEVEL}.",
+        save(figure, file.with_name(f"{file.name}-{measure}"), caption),
     ]
-    return markdown_table(head, rows)
+
+
+def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
+    """Draw a row per method, the best on top, with half the critical difference to each side.
+
+    Nemenyi's test tells two methods apart where their bars do not overlap.
+    """
+    lines = sorted(average, key=lambda line: average[line])
+    length = critical_difference(len(lines), n_data_sets, LEVEL)
+    figure, axes = panels(1, 1, 1.2 + 0.24 * len(lines), 7.5)
+    ax = axes[0, 0]
+    ax.axvspan(average[lines[0]] - length / 2, average[lines[0]] + length / 2, color="0.93")
+    for row, line in enumerate(lines):
+        apart = average[line] - average[lines[0]] > length
+        ax.errorbar(
+            average[line], row, xerr=length / 2, marker="o", markersize=5, linewidth=1.6,
+            color=GREY if apart else "C0", capsize=2.5,
+        )  # fmt: skip
+    ax.plot([1, 1 + length], [-1.1, -1.1], color="black", linewidth=2.5, marker="|")
+    ax.text(1, -1.35, f"critical difference {length:.2f} at {LEVEL:g}", va="bottom")
+    ax.set_yticks(range(len(lines)), [f"{line}  {average[line]:.2f}" for line in lines])
+    ax.set_ylim(len(lines) - 0.4, -2.3)
+    ax.set_xticks(np.arange(1, len(lines) + 1))
+    ax.set_xlabel(f"average rank in {title} over {n_data_sets} data sets (1 is best)")
+    ax.grid(visible=False, axis="y")
+    return figure

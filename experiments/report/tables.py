@@ -104,14 +104,28 @@ def statistics_table(config: Configuration, results: Results, section: Section) 
     return markdown_table(["", *(MEASURES[m].title for m in section.measures)], rows)
 
 
+def ranked_over(results: Results, section: Section) -> list[str]:
+    """Return a sentence on the data sets that ranks are over, where some lines lack some."""
+    told = {}
+    for measure in section.measures:
+        scores = section_scores(results, section, measure)
+        complete = scores.dropna().index
+        if len(complete) < len(scores):
+            told.setdefault(", ".join(complete) or "none", []).append(MEASURES[measure].title)
+    return [
+        f"Ranks in {', '.join(titles)} are over the data sets that all lines have: {names}."
+        for names, titles in told.items()
+    ]
+
+
 def count_datasets(number: int) -> str:
     """Return "1 data set", "2 data sets" and so on."""
     return f"{number} data set{'' if number == 1 else 's'}"
 
 
-def markdown_table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table; the first column is left, the others right aligned."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+def markdown_table(head: list[str], rows: list[list[str]], n_left: int = 1) -> str:
+    """Return a Markdown table; the first columns are left, the others right aligned."""
+    lines = [head, ["---"] * n_left + ["---:"] * (len(head) - n_left), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in r)} |" for r in lines)
 
 

@@ -125,10 +125,10 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch,
     capsys.readouterr()
     assert call("--results", results, "report", "--all") == 0
     assert "There are no results of three" in capsys.readouterr().err
-    text = (results / "reports" / "REPORT.md").read_text()
-    assert text.startswith("# 2 experiments")
-    row = r"\| \[one-full\]\(studies/one/REPORT.md\) +\| BR wins +\| example-based F1 +\| "
-    assert re.search(row + r"(confirmed|refuted) +\|", text)
+    text = (results / "reports" / "README.md").read_text()
+    assert "## What became of 2 claims\n\n2 undecided." in text, "two data sets tell nothing"
+    row = r"\| \[one-full\]\(studies/one/REPORT.md\) \| BR wins \| example-based F1 \| "
+    assert re.search(row + r"\*\*undecided\*\* \| (better|equal|worse)", text)
     of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()
     assert of_two.startswith("# two-full: a title")
     assert call("--results", results, "report") == 1

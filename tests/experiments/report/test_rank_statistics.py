@@ -1,6 +1,5 @@
 """Ranks and tests against Demšar's worked example (2006) and the published ranks of a paper."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +9,7 @@ from experiments.report.rank_statistics import (
     critical_difference,
     friedman_test,
     nemenyi_test,
-    plot_critical_differences,
     ranks,
-    wilcoxon_holm,
 )
 
 # Table 6 there: AUC of C4.5 with four ways of tuning. The table prints .975 for the last two on
@@ -57,28 +54,6 @@ def test_friedman() -> None:
     )
 
 
-def test_wilcoxon_of_all_alike_and_of_a_few() -> None:
-    scores = pd.DataFrame({"a": [0.4, 0.5, 0.6, 0.9], "b": [0.4, 0.5, 0.6, 0.9]})
-    scores["c"] = scores["a"] - [0.01, 0.02, 0.03, 0.04]
-    scores["d"] = scores["a"] + [0.01, 0.02, 0.0, 0.04]
-    found = wilcoxon_holm(scores, "a", higher_is_better=True)
-    assert found.loc["b"].tolist() == [0, 4, 0, 1, 1]  # nothing differs
-    assert found.loc["c"].tolist() == [4, 0, 0, 2 / 2**4, 3 * 2 / 2**4]  # all signs alike
-    assert found.loc["d"].tolist() == [0, 1, 3, 2 / 2**3, 2 * 2 / 2**3]
-    turned = wilcoxon_holm(-scores, "a", higher_is_better=False)
-    pd.testing.assert_frame_equal(turned, found)
-
-
-def test_wilcoxon_with_the_correction_of_another_library() -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    found = wilcoxon_holm(AUC, "C4.5", higher_is_better=True)
-    # Twelve data sets differ; the paper's section 3.1.3 finds a difference at 0.05, too.
-    assert found.loc["C4.5+m"].tolist()[:3] == [2, 2, 10]
-    assert found.loc["C4.5+m", "p_value"] < 0.05
-    _, corrected, *_ = multitest.multipletests(found["p_value"], method="holm")
-    np.testing.assert_allclose(found["corrected"], corrected)
-
-
 def test_critical_difference() -> None:
     # q is 2.569 at 0.05 and 2.291 at 0.10 for four methods (Table 5 there).
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
@@ -104,19 +79,6 @@ def test_missing_score() -> None:
     scores.loc[3, "C4.5+m"] = np.nan
     with pytest.raises(ValueError, match=r"The score of C4\.5\+m on 3 is missing"):
         ranks(scores, higher_is_better=True)
-
-
-def test_diagram() -> None:
-    ranked = ranks(AUC, higher_is_better=True)
-    figure, axes = plt.subplots()
-    plot_critical_differences(ranked, axes, alpha=0.10)
-    texts = [text.get_text().strip() for text in axes.texts]
-    assert {"C4.5+m+cf  1.96", "C4.5+m  2.00", "2.89  C4.5+cf", "3.14  C4.5"} <= set(texts)
-    assert axes.get_title() == "critical difference 1.12 at α = 0.1"
-    bars = [line.get_xdata().tolist() for line in axes.lines if line.get_linewidth() == 3]
-    assert len(bars) == 2
-    assert bars == [sorted(bar) for bar in bars], "the same points in each process"
-    plt.close(figure)
 
 
 def test_published_ranks() -> None:

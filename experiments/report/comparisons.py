@@ -1,0 +1,255 @@
+"""Whether a method is better than another one: counts, effect with its interval, and a test.
+
+Over data sets Wilcoxon's signed-rank test compares two methods, Friedman's and Nemenyi's their
+average ranks; over the folds of one data set a t-test whose variance is corrected for training
+parts that overlap. Where there is one test part, Fisher's exact test compares how many rows are
+right: predictions are not kept, so that rows cannot be paired (McNemar), which makes it cautious.
+Where many are compared, p-values are those after Holm's correction.
+
+J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
+Learning Research 7, 2006. C. Nadeau, Y. Bengio: Inference for the generalization error. Machine
+Learning 52, 2003.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from experiments.report.rank_statistics import critical_difference, friedman_test, nemenyi_test
+
+LEVEL = 0.05
+"""Significance level; intervals hold the truth with what is left of 1."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One method against another.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The method that is asked for, and the other.
+    place : str
+        The data set; empty where it is about all of them.
+    better, equal, worse : int
+        On how many data sets, or folds.
+    effect, low, high : float
+        How much better it is, and the ends of the interval. NaN if there is none.
+    p_value : float
+        Two-sided; NaN where there is no test.
+    ratio : bool
+        Whether the effect is a logarithm: times are compared by their ratio.
+    """
+
+    names: tuple[str, str]
+    place: str
+    better: int
+    equal: int
+    worse: int
+    effect: float
+    low: float
+    high: float
+    p_value: float
+    ratio: bool = False
+
+    @property
+    def side(self) -> int:
+        """1 if the first is better, -1 if it is worse, 0 where the test does not tell."""
+        return int(np.sign(self.effect)) if self.p_value < LEVEL else 0
+
+
+def holm(found: Sequence[Comparison]) -> list[Comparison]:
+    """Correct the p-values of comparisons that are made together."""
+    order = sorted(
+        (k for k, one in enumerate(found) if not np.isnan(one.p_value)),
+        key=lambda k: found[k].p_value,
+    )
+    corrected, largest = list(found), 0.0
+    for place, k in enumerate(order):
+        largest = max(largest, min(1.0, found[k].p_value * (len(order) - place)))
+        corrected[k] = replace(found[k], p_value=largest)
+    return corrected
+
+
+def over_data_sets(names: tuple[str, str], ahead: pd.Series, *, ratio: bool = False) -> Comparison:
+    """Compare two methods by Wilcoxon's signed-rank test.
+
+    Parameters
+    ----------
+    names : tuple of str
+    ahead : Series
+        By how much the first is better, a number per data set. Where both are equal, the data set
+        has no part in the test.
+    ratio : bool, default=False
+
+    Returns
+    -------
+    Comparison
+        The effect is the median of the means of all pairs of differences (Hodges and Lehmann), and
+        its interval the one that belongs to the test.
+    """
+    values = ahead.to_numpy(dtype=float).round(12)  # equal but for the last bit
+    p_value = _signed_rank_p_value(values[values != 0])
+    sums = np.add.outer(values, values) / 2
+    walsh = np.sort(sums[np.triu_indices(len(values))])
+    cut = _signed_rank_quantile(len(values))
+    low, high = (walsh[cut], walsh[-1 - cut]) if cut >= 0 else (-np.inf, np.inf)
+    return Comparison(
+        names, "", *_counts(values), float(np.median(walsh)), low, high, p_value, ratio
+    )
+
+
+def by_ranks(pairs: Sequence[tuple[str, str]], ranked: pd.DataFrame) -> list[Comparison]:
+    """Compare average ranks by Nemenyi's test, if Friedman's finds any difference.
+
+    Parameters
+    ----------
+    pairs : sequence of tuple of str
+    ranked : DataFrame of shape (n_data_sets, n_methods)
+
+    Returns
+    -------
+    list of Comparison
+        The effect is the difference of the average ranks. If Friedman's test does not call the
+        methods different, its p-value stands with each pair whose own is smaller.
+    """
+    p_values, overall = nemenyi_test(ranked), friedman_test(ranked).p_value
+    length = critical_difference(ranked.shape[1], len(ranked), LEVEL)
+    found = []
+    for one, other in pairs:
+        ahead = (ranked[other] - ranked[one]).to_numpy()
+        mean = float(ahead.mean())
+        p_value = max(float(p_values.loc[one, other]), overall if overall >= LEVEL else 0.0)
+        found.append(
+            Comparison(
+                (one, other), "", *_counts(ahead), mean, mean - length, mean + length, p_value
+            )
+        )
+    return found
+
+
+def over_folds(
+    names: tuple[str, str],
+    place: str,
+    ahead: np.ndarray,
+    test_share: float,
+    *,
+    ratio: bool = False,
+) -> Comparison:
+    """Compare two methods on the folds of one data set.
+
+    Parameters
+    ----------
+    names : tuple of str
+    place : str
+        The data set.
+    ahead : ndarray of shape (n_folds,)
+        By how much the first is better in each fold.
+    test_share : float
+        Test rows per training row: folds are no independent samples, and the variance of their
+        mean is that of independent ones with so much more.
+    ratio : bool, default=False
+
+    Returns
+    -------
+    Comparison
+    """
+    values = np.asarray(ahead, dtype=float).round(12)
+    number, mean = len(values), float(values.mean())
+    if number < 2:
+        return Comparison(names, place, *_counts(values), mean, np.nan, np.nan, np.nan, ratio)
+    error = float(np.sqrt(values.var(ddof=1) * (1 / number + test_share)))
+    quantile = stats.t.ppf(1 - LEVEL / 2, number - 1)
+    if error > 0:
+        p_value = float(2 * stats.t.sf(abs(mean) / error, number - 1))
+    else:
+        p_value = 1.0 if mean == 0 else 0.0
+    reach = quantile * error
+    return Comparison(
+        names, place, *_counts(values), mean, mean - reach, mean + reach, p_value, ratio
+    )
+
+
+def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:
+    """Compare how many rows of one test part two methods have right.
+
+    Parameters
+    ----------
+    names : tuple of str
+    place : str
+        The data set.
+    right : tuple of int
+        Rows that each has right.
+    n_rows : int
+
+    Returns
+    -------
+    Comparison
+        The effect is the difference of the shares, with Newcombe's interval; by Fisher's test.
+    """
+    table = [[count, n_rows - count] for count in right]
+    (one, low_one, high_one), (other, low_other, high_other) = (
+        (count / n_rows, *stats.binomtest(count, n_rows).proportion_ci(1 - LEVEL, "wilson"))
+        for count in right
+    )
+    ahead = one - other
+    low = ahead - float(np.hypot(one - low_one, high_other - other))
+    high = ahead + float(np.hypot(high_one - one, other - low_other))
+    p_value = float(stats.fisher_exact(table).pvalue)
+    return Comparison(names, place, *_counts(np.array([ahead])), ahead, low, high, p_value)
+
+
+def _counts(ahead: np.ndarray) -> tuple[int, int, int]:
+    return int((ahead > 0).sum()), int((ahead == 0).sum()), int((ahead < 0).sum())
+
+
+def _sums_of_ranks(ranks: np.ndarray) -> np.ndarray:
+    """Return the probability that ranks with random signs sum up to at most 0, 1, 2 and so on."""
+    distribution = np.ones(1)
+    for rank in ranks:
+        distribution = np.convolve(distribution, [0.5, *[0.0] * (rank - 1), 0.5])
+    return np.cumsum(distribution)
+
+
+def _signed_rank_p_value(differences: np.ndarray) -> float:
+    """Return the two-sided p-value, exact with ties, too: their ranks are halves at most."""
+    doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(int)
+    positive, negative = doubled[differences > 0].sum(), doubled[differences < 0].sum()
+    return float(min(1.0, 2 * _sums_of_ranks(doubled)[min(positive, negative)]))
+
+
+def _signed_rank_quantile(number: int) -> int:
+    """Return how many means of pairs lie beyond each end of the interval; -1 if it has no ends."""
+    at_most = _sums_of_ranks(np.arange(1, number + 1))
+    return int(np.searchsorted(at_most, LEVEL / 2, side="right")) - 1
+
+
+def intervals(scores: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Return means of columns, and how far their intervals reach, to be compared by eye.
+
+    What the rows have in common is no part of the interval: each row's mean is taken off first, and
+    the variance is corrected for that (Cousineau and Morey).
+
+    R. D. Morey: Confidence intervals from normalized data: a correction to Cousineau (2005).
+    Tutorials in Quantitative Methods for Psychology 4, 2008.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    means : Series of shape (n_columns,)
+    reach : Series of shape (n_columns,)
+        NaN where there is one row, or one column.
+    """
+    n_rows, n_columns = scores.shape
+    middle = scores.mean()
+    if n_rows < 2 or n_columns < 2:
+        return middle, middle * np.nan
+    own = scores.sub(scores.mean(axis=1), axis=0)
+    error = own.std(ddof=1) * np.sqrt(n_columns / (n_columns - 1) / n_rows)
+    return middle, error * float(stats.t.ppf(1 - LEVEL / 2, n_rows - 1))

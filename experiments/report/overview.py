@@ -1,0 +1,265 @@
+"""The first screen of the experiments: what to take for which aim, and what became of the claims.
+
+A row per aim, from the records that fit it best: the method with the best mean, which others
+Wilcoxon's test with Holm's correction does not tell from it, and what it costs.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from experiments import ROOT, STUDIES
+from experiments.engine.configuration import Configuration
+from experiments.engine.measures import MEASURES
+from experiments.engine.results import Results
+from experiments.report.claims import Verdict
+from experiments.report.comparisons import holm, intervals, over_data_sets
+from experiments.report.plots import quality_and_time, style
+from experiments.report.save import save
+from experiments.report.tables import markdown_table
+from experiments.speed.summary import Summary
+from xdcc.data.registry import DATASETS
+
+type Finished = dict[str, tuple[Configuration, Results]]
+
+MANY_LABELS = 100
+
+NOT_KEPT = "not kept"
+
+BOOSTERS = {
+    "auto": 'MultiLabelXGBClassifier(sketch_size="auto")',
+    "sketched": "sketch_size=1",
+    "ours": "exact trees",
+    "lightgbm": "LightGBM",
+    "one_output_per_tree": "stock XGBoost per label",
+}
+"""Names of the speed benchmark's candidates."""
+
+HEAD = """# What the experiments say
+
+Made by `python -m experiments report --all`; do not edit. [How to run and extend
+them](../docs/guide/experiments.md).
+
+## What to take
+
+The method with the best mean, over data sets that all of the compared methods have, ± half of the
+95 % interval that compares methods (what data sets have in common is taken off: Cousineau and
+Morey). "Not told apart": those that Wilcoxon's signed-rank test, with Holm's correction for all the
+others, does not find worse at .05; few data sets tell little apart. CPU seconds are geometric means
+and count the tuning; prediction is of the test part; memory is the most that the process held.
+"""
+
+TAIL = """
+Where the numbers are from: subset accuracy, F1 and Hamming accuracy from [the
+league](studies/league/REPORT.md), where each method is tuned for the measure (best of four draws on
+validation rows; `MultiLabelClassifier` makes its choices itself), and so are time and the model to
+read, which is one tree; many labels from [all methods](studies/all-methods/REPORT.md), tuned for
+F1, on data with at least 100 labels; log-loss from [the speed
+benchmark](speed/QUALITY.md#quality-at-the-end), which has the best round and no other tuning,
+seconds of boosting to that round; joint probabilities from
+[`likelihood.csv`](studies/order-free/likelihood.csv), defaults, nothing tuned.
+"""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What somebody may want, with the numbers that answer.
+
+    Attributes
+    ----------
+    title : str
+    measure : str
+        In words.
+    values : DataFrame of shape (n_data_sets, n_methods)
+    higher_is_better : bool
+    costs : dict of str to DataFrame or None
+        Seconds with tuning, seconds of prediction, and memory, shaped as `values`.
+    """
+
+    title: str
+    measure: str
+    values: pd.DataFrame
+    higher_is_better: bool
+    costs: Sequence[pd.DataFrame | None]
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        times = self.measure.startswith("CPU")
+        values = np.log(self.values.clip(lower=1e-3)) if times else self.values
+        signed = values if self.higher_is_better else -values
+        middle, reach = intervals(values)
+        best = signed.mean().idxmax()
+        others = [line for line in values if line != best]
+        found = holm([over_data_sets((best, o), signed[best] - signed[o]) for o in others])
+        alike = [one.names[1] for one in found if one.side == 0]
+        alike.sort(key=lambda line: -signed[line].mean())
+        if times:
+            ends = np.exp([middle[best], middle[best] - reach[best], middle[best] + reach[best]])
+            number = "{:.2f} ({:.2f} to {:.2f})".format(*ends)
+        else:
+            number = f"{middle[best]:.3f} ± {reach[best]:.3f}"
+        costs = [
+            NOT_KEPT if cost is None else _plain(np.exp(np.log(cost[best].clip(lower=1e-4)).mean()))
+            for cost in self.costs
+        ]
+        where = f"{len(values)} data sets, {values.shape[1]} methods"
+        return [
+            self.title,
+            f"**{best}**",
+            f"{self.measure}: {number}",
+            where,
+            _listed(alike),
+            *costs,
+        ]
+
+
+def _plain(value: float) -> str:
+    if value < 0.01:
+        return "< 0.01"
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= 4:
+        return "; ".join(names) or "none"
+    return f"{'; '.join(names[:3])} and {len(names) - 3} more"
+
+
+def aims(finished: Finished) -> list[Aim]:
+    """Return the aims that there are records for."""
+    ways: Sequence[Callable[[Finished], list[Aim]]] = (_league, _log_loss, _others, _joint)
+    return [aim for way in ways for aim in way(finished)]
+
+
+def costs(results: Results, values: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return seconds with tuning, seconds of prediction and MiB, for what `values` has."""
+    found = [results.scores(name) for name in ("train_time", "predict_time", "peak_memory")]
+    if not results.tried.empty:
+        tuning = results.tried.pivot_table(index="data", columns="line", values="train_time")
+        found[0] = found[0] + tuning.reindex(found[0].index, axis=0).reindex(
+            found[0].columns, axis=1
+        ).fillna(0.0)
+    return [cost.loc[values.index, values.columns] for cost in found]
+
+
+def _league(finished: Finished) -> list[Aim]:
+    found = []
+    for name, measure in (
+        ("league-subset-accuracy", "subset_accuracy"),
+        ("league-example-f1", "example_f1"),
+        ("league-hamming-accuracy", "hamming_accuracy"),
+    ):
+        if name in finished:
+            results, values = league_scores(finished, name, measure)
+            title = MEASURES[measure].title
+            found.append(Aim(title, title, values, True, costs(results, values)))
+    return found
+
+
+def league_scores(finished: Finished, name: str, measure: str) -> tuple[Results, pd.DataFrame]:
+    """Return the results of a league, and its scores where all of its methods have some."""
+    config, results = finished[name]
+    return results, results.scores(measure)[config.report[0].lines].dropna()
+
+
+def _others(finished: Finished) -> list[Aim]:
+    found = []
+    if "league-example-f1" in finished:
+        results, values = league_scores(finished, "league-example-f1", "example_f1")
+        trees = values[["LaCovaC", "LP on trees"]]
+        title = MEASURES["example_f1"].title
+        found.append(Aim("a model to read", title, trees, True, costs(results, trees)))
+        seconds, *rest = costs(results, values)
+        found.append(Aim("the shortest time", "CPU s", seconds, False, [seconds, *rest]))
+    if "all-methods" in finished:
+        results = finished["all-methods"][1]
+        scores = results.scores("example_f1")
+        many = [name for name in scores.index if DATASETS[name].n_labels >= MANY_LABELS]
+        values = scores.loc[many].dropna(axis=1)
+        title = MEASURES["example_f1"].title
+        found.append(Aim("many labels", title, values, True, costs(results, values)))
+    return found
+
+
+def _log_loss(finished: Finished) -> list[Aim]:
+    kept = json.loads((ROOT / "experiments/speed/speed_results/results.json").read_text("utf-8"))
+    summary = Summary(kept["measurements"])
+    found = [
+        (cell.data, cell.candidate, result["test"], result["cpu_seconds"])
+        for cell in summary.cells("end")
+        for result in summary.results(cell)
+    ]
+    table = pd.DataFrame(found, columns=["data", "line", "loss", "seconds"])
+    losses, seconds = (
+        table.pivot_table(index="data", columns="line", values=name)
+        .dropna()
+        .rename(columns=BOOSTERS)
+        for name in ("loss", "seconds")
+    )
+    return [Aim("log-loss", "mean over labels", losses, False, [seconds, None, None])]
+
+
+def _joint(finished: Finished) -> list[Aim]:
+    table = pd.read_csv(STUDIES / "order-free" / "likelihood.csv", index_col="data")
+    names = {
+        "joint": "OrderFreeChainClassifier",
+        "mixture": "CTBNMixtureClassifier",
+        "independent": "independent labels, calibrated",
+    }
+    values = table[list(names)].rename(columns=names)
+    seconds = pd.DataFrame({name: table["seconds"] for name in values})
+    title = "negative log-likelihood of a labelset"
+    return [Aim("joint probabilities", title, values, False, [seconds, None, None])]
+
+
+def overview(finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], output: Path) -> str:
+    """Return the page, and draw its figure.
+
+    Parameters
+    ----------
+    finished : dict of str to (Configuration, Results)
+        Experiments of the package by name, without the size.
+    verdicts : sequence of (str, str, Verdict)
+        Folder of the report, title of the experiment, and what became of a claim of it.
+    output : Path
+        Folder of the page.
+
+    Returns
+    -------
+    str
+    """
+    head = ["to have the best", "take", "mean", "of", "not told apart", "CPU s with tuning",
+            "prediction, CPU s", "memory, MiB"]  # fmt: skip
+    parts = [HEAD, markdown_table(head, [aim.row() for aim in aims(finished)], 5), TAIL]
+    if "league-example-f1" in finished:
+        results, values = league_scores(finished, "league-example-f1", "example_f1")
+        with style():
+            figure = quality_and_time(
+                values, costs(results, values)[0], "example_f1", "tuning and training"
+            )
+        title = "F1 and CPU seconds, each method tuned for F1"
+        parts.append(save(figure, output / "figures" / "quality_and_time", title))
+        parts.append(
+            "Bars are intervals as in the table. Filled: none that takes less time is found better "
+            "by Wilcoxon's test, with Holm's correction for these."
+        )
+    words = Counter(verdict.word for _, _, verdict in verdicts)
+    listed = ", ".join(f"{number} {word}" for word, number in sorted(words.items()))
+    parts.append(
+        f"## What became of {len(verdicts)} claims\n\n{listed}. A claim is *confirmed* where its "
+        "test finds all that it says, *refuted* where the test finds the opposite of a part of it, "
+        "and *undecided* otherwise: the data are too few, or both are alike. The reports have the "
+        "tests, effects and intervals."
+    )
+    rows = [
+        [f"[{title}]({folder}/REPORT.md)", verdict.claim.text, verdict.measure(),
+         f"**{verdict.word}**", verdict.counts()]
+        for folder, title, verdict in verdicts
+    ]  # fmt: skip
+    parts.append(markdown_table(["experiment", "claim", "measure", "here", "how often"], rows, 5))
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"

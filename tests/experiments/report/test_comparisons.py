@@ -1,0 +1,130 @@
+"""The tests behind the verdicts, against SciPy's and statsmodels' and by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from experiments.report.comparisons import (
+    Comparison,
+    by_ranks,
+    holm,
+    intervals,
+    of_rows,
+    over_data_sets,
+    over_folds,
+)
+from experiments.report.rank_statistics import critical_difference, ranks
+
+NAMES = ("this", "other")
+BY_RANK = pd.DataFrame({"a": [1.0] * 12, "b": [2.0] * 12, "c": [3.0] * 12, "d": [4.0] * 12})
+
+
+def signed_rank(*differences):
+    return over_data_sets(NAMES, pd.Series(differences, dtype=float))
+
+
+def with_p(p_value):
+    return Comparison(NAMES, "", 0, 0, 0, 1.0, 0.0, 2.0, p_value)
+
+
+def test_ties_are_ties() -> None:
+    found = signed_rank(0, 0, 0, 0)
+    assert (found.better, found.equal, found.worse) == (0, 4, 0)
+    assert found.p_value == 1
+    assert found.side == 0
+    found = signed_rank(0.01, 0.02, 0.0, 0.04, -0.03)
+    assert (found.better, found.equal, found.worse) == (3, 1, 1)
+
+
+def test_all_signs_alike() -> None:
+    assert signed_rank(1, 2, 3, 4).p_value == 2 / 2**4
+    found = signed_rank(*range(1, 7))
+    assert found.p_value == 2 / 2**6
+    assert found.side == 1
+    assert signed_rank(*range(-6, 0)).side == -1
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+def test_signed_rank_test_is_that_of_scipy(differences) -> None:
+    """With ties, too, which SciPy does by trying all signs."""
+    nonzero = [value for value in differences if value]
+    expected = 1.0
+    if len(nonzero) > 1:  # SciPy wants two
+        expected = stats.wilcoxon(nonzero, method=stats.PermutationMethod()).pvalue
+    assert signed_rank(*differences).p_value == pytest.approx(min(expected, 1))
+
+
+def test_interval_of_the_signed_rank_test() -> None:
+    """As R's wilcox.test(x, conf.int = TRUE) has it for ten differences: 8 of 55 are left out."""
+    values = np.array([0.8, 1.4, -0.3, 2.1, 0.9, 1.7, 0.2, 1.1, -0.6, 1.3])
+    found = signed_rank(*values)
+    walsh = sorted((a + b) / 2 for k, a in enumerate(values) for b in values[k:])
+    assert (found.effect, found.low, found.high) == pytest.approx((walsh[27], walsh[8], walsh[-9]))
+    assert signed_rank(1, 2, 3).low == -np.inf, "three data sets reach no such confidence"
+
+
+def test_holm_by_hand() -> None:
+    """.01 · 5, .011 · 4 raised to that, .03 · 3, .04 · 2 raised to that, .5."""
+    p_values = [0.01, 0.04, 0.03, 0.5, 0.011]
+    corrected = [one.p_value for one in holm([with_p(p) for p in p_values])]
+    assert corrected == pytest.approx([0.05, 0.09, 0.09, 0.5, 0.05])
+    alone, untested = holm([with_p(0.04), with_p(np.nan)])
+    assert (alone.p_value, untested.side) == (0.04, 0)
+
+
+def test_folds_by_hand() -> None:
+    """Nadeau and Bengio: with tenths to test on the variance is that of 1/10 + 1/9."""
+    ahead = np.array([0.02, 0.03, 0.01, 0.04, 0.02, 0.03, 0.02, 0.01, 0.05, 0.03])
+    found = over_folds(NAMES, "flags", ahead, 1 / 9)
+    error = np.sqrt(ahead.var(ddof=1) * (1 / 10 + 1 / 9))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(ahead.mean() / error, 9))
+    assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 9) * error)
+    independent = over_folds(NAMES, "flags", ahead, 0.0)
+    assert independent.p_value == pytest.approx(stats.ttest_1samp(ahead, 0).pvalue)
+    assert found.p_value > independent.p_value
+
+
+def test_folds_that_do_not_differ() -> None:
+    assert over_folds(NAMES, "cal500", np.zeros(10), 1 / 9).p_value == 1
+    assert over_folds(NAMES, "cal500", np.ones(10), 1 / 9).p_value == 0
+    assert np.isnan(over_folds(NAMES, "cal500", np.ones(1), 1 / 9).p_value), "one run"
+
+
+def test_rows_of_one_test_part() -> None:
+    found = of_rows(NAMES, "yeast", (148, 208), 917)
+    assert found.side == -1
+    assert found.p_value == pytest.approx(stats.fisher_exact([[148, 769], [208, 709]]).pvalue)
+    # Newcombe 1998, Table II: 56/70 and 48/80 differ by .0524 to .3339
+    p, q = 56 / 70, 48 / 80
+    wilson = [stats.binomtest(*n).proportion_ci(0.95, "wilson") for n in ((56, 70), (48, 80))]
+    low = p - q - np.hypot(p - wilson[0].low, wilson[1].high - q)
+    assert low == pytest.approx(0.0524, abs=5e-5)
+    assert of_rows(NAMES, "yeast", (70, 70), 70).low == pytest.approx(-of_rows(
+        NAMES, "yeast", (70, 70), 70).high)  # fmt: skip
+
+
+def test_average_ranks() -> None:
+    first, last = by_ranks([("a", "d"), ("b", "a")], BY_RANK)
+    length = critical_difference(4, 12)
+    assert (first.effect, first.low, first.high) == (3, 3 - length, 3 + length)
+    assert (first.side, last.side) == (1, 0)
+
+
+def test_pairs_are_not_told_apart_where_friedman_finds_nothing() -> None:
+    scores = pd.DataFrame(np.random.default_rng(2).normal(size=(30, 3)), columns=list("abc"))
+    ranked = ranks(scores, higher_is_better=True)
+    assert all(one.side == 0 for one in by_ranks([("a", "b"), ("a", "c")], ranked))
+
+
+def test_intervals_take_off_what_rows_have_in_common() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(scale=0.01, size=(20, 3))
+    hard = rng.normal(scale=10, size=(20, 1))
+    alone = intervals(pd.DataFrame(noise))
+    together = intervals(pd.DataFrame(noise + hard))
+    pd.testing.assert_series_equal(alone[1], together[1])
+    assert 0.003 < together[1].mean() < 0.007
+    assert intervals(pd.DataFrame([[1.0, 2.0]]))[1].isna().all()
