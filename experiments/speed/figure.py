@@ -63,8 +63,8 @@ def _draw(summary: Summary, cells: Sequence[Cell], panels: Sequence[str]) -> Fig
     # One for all panels, which leaves the curves alone.
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=len(lines))
     figure.suptitle(
-        "Solid: each candidate's best setting, until it is as good as stock per label (1 %, dotted);\n"
-        "dashed: rate .1, 256 bins and all columns, to the end",
+        "Solid: each candidate's best setting, until it is as good as stock per label (1 %, dotted)"
+        "\ndashed: rate .1, 256 bins and all columns, to the end",
         fontsize=9,
     )
     return figure
