@@ -76,9 +76,10 @@ class _Part(BaseModel):
 class EvaluationPart(_Part):
     """Key `evaluation`; see `experiments.engine.evaluation.Evaluation`."""
 
-    type: Literal["train_test", "k_fold", "repeated"]
+    type: Literal["train_test", "first_rows", "k_fold", "repeated", "whole"]
     folds: int = Field(10, ge=2)
-    assignment: Literal["stratified", "blocks"] = "stratified"
+    assignment: Literal["stratified", "shuffled", "blocks"] = "stratified"
+    rows: Literal["all", "train"] = "all"
     repeats: int = Field(1, ge=1)
     train_share: float = Field(2 / 3, gt=0, lt=1)
     seed: int = Field(0, ge=0)
@@ -87,8 +88,10 @@ class EvaluationPart(_Part):
     def _no_idle_key(self) -> Self:
         allowed = {
             "train_test": {"type", "seed"},
-            "k_fold": {"type", "folds", "assignment", "repeats", "seed"},
+            "first_rows": {"type", "train_share"},
+            "k_fold": {"type", "folds", "assignment", "rows", "repeats", "seed"},
             "repeated": {"type", "repeats", "train_share", "seed"},
+            "whole": {"type"},
         }[self.type]
         if idle := self.model_fields_set - allowed:
             raise ValueError(
@@ -353,9 +356,12 @@ class Section(_Part):
     ----------
     kind : str
         `scores`: a line per method, a column per data set. `ranks`: average ranks in several
-        measures. `critical_difference`: the diagram of Nemenyi's test. `pareto`: training time
-        against a measure. `curve`: measures against a parameter or against the stages of a
-        reading. `figure`: one that is drawn by a function of its own, named in `draw`.
+        measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
+        `lines` beside each other one by a paired t-test over the folds of each data set. `bbc_cv`:
+        what is best of all combinations, and its loss without the bias of choosing. `statistics`: a
+        line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
+        measures against a parameter or against the stages of a reading. `figure`: one that is drawn
+        by a function of its own, named in `draw`.
     title : str
     measures : list of str
     lines : list of str or None
@@ -372,7 +378,17 @@ class Section(_Part):
         A sentence on how the table is to be read.
     """
 
-    kind: Literal["scores", "ranks", "critical_difference", "pareto", "curve", "figure"]
+    kind: Literal[
+        "scores",
+        "ranks",
+        "critical_difference",
+        "fold_tests",
+        "bbc_cv",
+        "statistics",
+        "pareto",
+        "curve",
+        "figure",
+    ]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
     lines: list[str] | None = None
@@ -387,6 +403,8 @@ class Section(_Part):
     def _says_what_to_draw(self) -> Self:
         if (self.kind == "figure") != (self.draw is not None):
             raise ValueError("draw says which figure a section of the kind figure shows")
+        if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
+            raise ValueError("bbc_cv has the measures subset_loss and hamming_loss only")
         return self
 
 
@@ -418,6 +436,9 @@ class Configuration(_Part):
     methods : dict of str to Entry
         The lines of the tables.
     exceptions : list of SpecialCase
+    row_losses : bool
+        Whether the records of final models hold how many labels of each row are wrong, for sections
+        of the kind `bbc_cv`.
     keep_predictions : bool
         Whether the predictions of final models are kept, as .npz files.
     time_limit : float or None
@@ -437,6 +458,7 @@ class Configuration(_Part):
     seeds: Annotated[list[int], Field(min_length=1)] = [0]
     methods: Annotated[dict[str, Entry], Field(min_length=1)]
     exceptions: list[SpecialCase] = []
+    row_losses: bool = False
     keep_predictions: bool = False
     time_limit: float | None = Field(None, gt=0)
     report: list[Section] = []
@@ -471,9 +493,19 @@ class Configuration(_Part):
             check(section.lines, f"report.{number}.lines")
             for claim in section.claims:
                 check(claim.lines(), f"report.{number}.claims")
+            if section.kind == "bbc_cv" and not self._tells_rows(section):
+                raise ValueError(
+                    f"report.{number} needs row_losses, lines with tuned_for, and no tuning"
+                )
             if section.published is not None and self.published is None:
                 raise ValueError(f"report.{number}.published needs the key published of the file")
         return self
+
+    def _tells_rows(self, section: Section) -> bool:
+        """Whether a section can choose among all combinations of its lines, row by row."""
+        objectives = {self.methods[line].tuned_for for line in section.lines or self.methods}
+        losses = {"subset_loss", "hamming_loss"}
+        return self.row_losses and self.tuning is None and objectives <= losses
 
     @property
     def study(self) -> str:

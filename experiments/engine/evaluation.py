@@ -28,25 +28,30 @@ class Evaluation:
 
     Attributes
     ----------
-    type : {"train_test", "k_fold", "repeated"}
+    type : {"train_test", "first_rows", "k_fold", "repeated", "whole"}
         The published split (where there is none: a third of the rows, dealt out by labels, to test
-        on); folds of the whole data set, each of which is tested on once; or random parts.
+        on); the first rows to train on, the others to test on; folds, each of which is tested on
+        once; random parts; or all rows in both parts.
     folds : int
         With `k_fold`: their number.
-    assignment : {"stratified", "blocks"}
-        With `k_fold`: folds are dealt out by labels, or blocks of rows in the file's order.
+    assignment : {"stratified", "shuffled", "blocks"}
+        With `k_fold`: folds are dealt out by labels, by lot, or are blocks of rows in the file's
+        order.
+    rows : {"all", "train"}
+        With `k_fold`: what is divided, the whole data set or its published training part alone.
     repeats : int
         How often everything is done: with `k_fold` by folds from other seeds, with `repeated` by
         other random parts.
     train_share : float
-        With `repeated`: the share of the rows that is trained on.
+        With `first_rows` and `repeated`: the share of the rows that is trained on.
     seed : int
         Of folds and random parts.
     """
 
-    type: Literal["train_test", "k_fold", "repeated"] = "train_test"
+    type: Literal["train_test", "first_rows", "k_fold", "repeated", "whole"] = "train_test"
     folds: int = 10
-    assignment: Literal["stratified", "blocks"] = "stratified"
+    assignment: Literal["stratified", "shuffled", "blocks"] = "stratified"
+    rows: Literal["all", "train"] = "all"
     repeats: int = 1
     train_share: float = 2 / 3
     seed: int = 0
@@ -54,18 +59,21 @@ class Evaluation:
     @property
     def n_parts(self) -> int:
         """Number of pairs of a training and a test part."""
-        if self.type == "train_test":
-            return 1
-        return self.repeats * (self.folds if self.type == "k_fold" else 1)
+        if self.type == "k_fold":
+            return self.repeats * self.folds
+        return self.repeats if self.type == "repeated" else 1
 
     def key(self) -> dict[str, object]:
         """Return what matters of this evaluation, for the key of a record."""
         fields = {
             "train_test": (),
+            "first_rows": ("train_share",),
             "k_fold": ("folds", "assignment", "seed"),
             "repeated": ("train_share", "seed"),
+            "whole": (),
         }[self.type]
-        return {"type": self.type} | {name: getattr(self, name) for name in fields}
+        part = {} if self.rows == "all" else {"rows": self.rows}
+        return {"type": self.type} | {name: getattr(self, name) for name in fields} | part
 
     def parts(self, dataset: DataSet, number: int) -> Parts:
         """Load a data set and divide it.
@@ -88,13 +96,17 @@ class Evaluation:
         """
         if self.type == "train_test" and dataset.has_split:
             return dataset.load("train"), dataset.load("test")
-        data = dataset.load(None)
+        data = dataset.load(None if self.rows == "all" else "train")
+        if self.type == "whole":
+            return data, data
         test = self._test_rows(data, number)
         return data[np.flatnonzero(~test)], data[np.flatnonzero(test)]
 
     def _test_rows(self, data: MultiLabelDataset, number: int) -> NDArray[np.bool_]:
         if self.type == "train_test":
             return _folds(data, OWN_TEST_FOLDS, self.seed) == 0
+        if self.type == "first_rows":
+            return np.arange(len(data)) >= int(self.train_share * len(data))
         if self.type == "repeated":
             split = ShuffleSplit(1, train_size=self.train_share, random_state=self.seed + number)
             rows = np.ones(len(data), dtype=bool)
@@ -103,8 +115,10 @@ class Evaluation:
         repeat, fold = divmod(number, self.folds)
         if self.assignment == "stratified":
             return _folds(data, self.folds, self.seed + repeat) == fold
+        lot = self.assignment == "shuffled"
+        folds = KFold(self.folds, shuffle=lot, random_state=self.seed + repeat if lot else None)
         rows = np.zeros(len(data), dtype=bool)
-        rows[list(KFold(self.folds).split(rows))[fold][1]] = True
+        rows[list(folds.split(rows))[fold][1]] = True
         return rows
 
 

@@ -239,7 +239,8 @@ def _group(
     combinations = draws(entry, extra, number, 0 if tuning is None else tuning.seed)
 
     def task(params: Params, inner: Inner | None = None) -> Task:
-        return Task(dataset, evaluation, fold, inner, entry.method, params, seed)
+        rows = config.row_losses and inner is None
+        return Task(dataset, evaluation, fold, inner, entry.method, params, seed, rows)
 
     folds = []
     if tuning is not None:

@@ -1,7 +1,8 @@
 """The kinds of small file: what a method and a data set are, and how they are found.
 
-Every module in `experiments/methods` holds a `METHOD`, whose name is the module's, every module in
-`experiments/datasets` a dictionary `DATASETS`. `methods()` and `datasets()` import them all.
+Every module in `experiments/methods` holds a `METHOD`, whose name is the module's, or a dictionary
+`METHODS` of several that are alike, every module in `experiments/datasets` a dictionary
+`DATASETS`. `methods()` and `datasets()` import them all.
 """
 
 import importlib
@@ -80,7 +81,7 @@ class Method:
         To be raised when the method's file changes what comes out for the same parameters: its
         records are made again.
     name : str
-        Name of the file; set when it is found.
+        Name of the file, or in its dictionary; set when it is found.
     """
 
     title: str
@@ -131,15 +132,15 @@ def methods() -> dict[str, Method]:
     Raises
     ------
     TypeError
-        If a file in `experiments/methods` has no `METHOD`.
+        If a file in `experiments/methods` has neither `METHOD` nor `METHODS`.
     """
     found = {}
     for module in _modules("experiments.methods"):
-        name = module.__name__.rpartition(".")[2]
-        method = getattr(module, "METHOD", None)
-        if not isinstance(method, Method):
-            raise TypeError(f"{module.__file__} has no METHOD, an instance of Method")
-        found[name] = replace(method, name=name)
+        alone = {module.__name__.rpartition(".")[2]: getattr(module, "METHOD", None)}
+        for name, method in getattr(module, "METHODS", alone).items():
+            if not isinstance(method, Method):
+                raise TypeError(f"{module.__file__} has no METHOD, an instance of Method")
+            found[name] = replace(method, name=name)
     return found
 
 

@@ -13,7 +13,7 @@ from experiments.engine.configuration import (
     find_configuration,
     load_configuration,
 )
-from experiments.engine.measures import LABEL_MEASURES
+from experiments.engine.measures import LABEL_MEASURES, MEASURES
 from experiments.engine.plan import Choice, Group, groups, missing_methods
 from experiments.engine.records import Record, RecordStore
 
@@ -53,6 +53,8 @@ class Results:
         order of the configuration; NaN where nothing is finished.
         """
         table = self.table
+        if measure not in table:  # older records, and methods without this score
+            table = table.assign(**{measure: np.nan})
         rows = table["data"].unique()
         columns = table["line"].unique()
         means = table.pivot_table(index="data", columns="line", values=measure, dropna=False)
@@ -160,7 +162,7 @@ def _row(group: Group, choice: Choice, record: Record) -> dict[str, Any]:
             "reading": choice.reading,
             "validation": choice.score,
         }
-        | {name: measured[name] for name in LABEL_MEASURES}
+        | {name: value for name, value in measured.items() if name in MEASURES}
         | record["result"]["scores"]
         | {
             "train_time": run["train_time"],

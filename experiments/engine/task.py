@@ -5,9 +5,11 @@ so that the same task is done once whichever configurations ask for it. `execute
 this process and returns the record.
 """
 
+import base64
 import time
 import traceback
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -18,8 +20,8 @@ import scipy.sparse as sp
 
 from experiments.engine import registry
 from experiments.engine.evaluation import Evaluation, Inner
+from experiments.engine.measures import measure_labels
 from experiments.engine.records import FORMAT, Arrays, Record, failure_of, make_record, record_name
-from xdcc import metrics
 from xdcc.data import MultiLabelDataset
 from xdcc.data.content_digest import content_digest
 
@@ -41,6 +43,8 @@ class Task:
         All parameters, those of the method's file included.
     seed : int
         Of the method.
+    row_losses : bool
+        Whether to keep how many labels of each row are wrong.
     """
 
     dataset: str
@@ -50,6 +54,7 @@ class Task:
     method: str
     params: dict[str, Any] = field(hash=False)
     seed: int
+    row_losses: bool = False
 
     def key(self) -> dict[str, Any]:
         """Return everything that the outcome depends on, as JSON knows it."""
@@ -63,7 +68,7 @@ class Task:
             "revision": registry.method(self.method).revision,
             "params": self.params,
             "seed": self.seed,
-        }
+        } | ({"row_losses": True} if self.row_losses else {})
 
     @cached_property
     def name(self) -> str:
@@ -139,18 +144,37 @@ def _train_and_measure(task: Task, run: dict[str, Any], arrays: Arrays) -> dict[
             stages.extend(map(_dense, predicted) if several else [_dense(predicted)])
 
         run["predict_time"][name], _ = _clocked(predict)
-        readings[name] = metrics.evaluate(Y, stages[-1])
+        readings[name] = measure_labels(Y, stages[-1])
         if task.inner is None and len(stages) > 1:
-            readings[name]["stages"] = [metrics.evaluate(Y, Y_pred) for Y_pred in stages]
+            readings[name]["stages"] = [measure_labels(Y, Y_pred) for Y_pred in stages]
+        if task.row_losses:
+            readings[name]["wrong"] = pack_counts((stages[-1] != Y).sum(axis=1))
         arrays[name] = stages[-1].astype(np.int8)
     result = {
         "rows": {"train": len(train), "test": len(test)},
+        "n_labels": Y.shape[1],
         "readings": readings,
         "scores": {name: float(score(model, split, Y)) for name, score in method.scores.items()},
     }
     if task.inner is None and method.details is not None:
         result["details"] = method.details(model, test.X, Y)
     return result
+
+
+def pack_counts(counts: np.ndarray) -> str:
+    """Return small numbers, one for each row, as a short text.
+
+    Examples
+    --------
+    >>> unpack_counts(pack_counts(np.array([0, 2, 1])))
+    array([0, 2, 1], dtype=uint16)
+    """
+    return base64.b64encode(zlib.compress(counts.astype("<u2").tobytes(), 9)).decode()
+
+
+def unpack_counts(text: str) -> np.ndarray:
+    """Return the numbers of `pack_counts`."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), "<u2")
 
 
 def _dense(Y: Any) -> np.ndarray:

@@ -14,9 +14,8 @@ from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Split
 from experiments.method_parts.scores import log_loss_of
-from xdcc import metrics
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
-from xdcc.decision import apply_thresholds, pcut
+from xdcc.decision import apply_thresholds
 
 PEERS: dict[str, Any] = {
     "br": BinaryRelevance,
@@ -94,13 +93,6 @@ def dense(X: Any) -> NDArray[np.float32]:
 def smoothed_log_loss(model: AsPublished, split: Split, Y: Any) -> float:
     """Equation 6 of the paper, of smoothed probabilities where the method has them."""
     return log_loss_of(model.smoothed_proba(split.X), Y)
-
-
-def pcut_f1(model: AsPublished, split: Split, Y: Any) -> float:
-    """Example-based F1 of PCut's labels, in which 0 / 0 counts as 0."""
-    Y_proba = model.predict_proba(split.X)
-    labels = apply_thresholds(Y_proba, pcut(Y_proba, float(np.mean(split.train.Y))))
-    return metrics.example_f1(Y, labels, zero_division=0)
 
 
 def pcut_with_ties(model: AsPublished, split: Split) -> Labels:

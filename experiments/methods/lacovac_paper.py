@@ -34,5 +34,5 @@ METHOD = Method(
     build=_build,
     params={"kind": "br", "cut": True, "certain": False, "pruned": False, "smooth": None},
     readings={"labels": predicted_labels, "pcut": pcut_reading, "ties": paper.pcut_with_ties},
-    scores={"log_loss": paper.smoothed_log_loss, "example_f1_zero": paper.pcut_f1},
+    scores={"log_loss": paper.smoothed_log_loss},
 )

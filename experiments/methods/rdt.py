@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from experiments.engine.registry import Method
+from experiments.method_parts.base_learners import nominal_features
 from experiments.method_parts.sequences import sequences
 from xdcc.data import MultiLabelDataset
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -16,9 +17,8 @@ def _build(
     """With `order_seed` a static chain has a random order of this seed."""
     if order_seed is not None:
         params["order"] = np.random.default_rng(order_seed).permutation(train.n_labels)
-    nominal = [kind == "nominal" for kind in train.feature_types]
     return RandomDecisionTreeClassifier(
-        categorical_features=nominal, random_state=seed, n_jobs=1, **params
+        categorical_features=nominal_features(train), random_state=seed, n_jobs=1, **params
     )
 
 

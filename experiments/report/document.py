@@ -16,13 +16,22 @@ from experiments.engine.configuration import Configuration, Section, find_config
 from experiments.engine.measures import MEASURES
 from experiments.engine.records import RecordStore
 from experiments.engine.results import Results, load_results
+from experiments.report.bootstrap import bbc_cv_table
 from experiments.report.claims import Verdict, judge
 from experiments.report.figures import FIGURES
+from experiments.report.fold_tests import fold_tests
 from experiments.report.overview import Finished, overview
 from experiments.report.plots import curves, pareto, style
 from experiments.report.save import save
 from experiments.report.significance import significance
-from experiments.report.tables import BETTER, WORSE, ranked_over, ranks_table, scores_table
+from experiments.report.tables import (
+    BETTER,
+    WORSE,
+    ranked_over,
+    ranks_table,
+    scores_table,
+    statistics_table,
+)
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -145,9 +154,14 @@ def _how(config: Configuration, results: Results) -> str:
     ways = {
         "train_test": "Evaluated on the published test part (a stratified third of the rows where "
         "there is none).",
-        "k_fold": f"Means over {evaluation.n_parts} folds ({evaluation.assignment}).",
+        "first_rows": f"Trained on the first {evaluation.train_share:.0%} of the rows, evaluated "
+        "on the others.",
+        "k_fold": f"Means over {evaluation.n_parts} folds"
+        f"{' of the training part' if evaluation.rows == 'train' else ''} "
+        f"({evaluation.assignment}).",
         "repeated": f"Means over {evaluation.n_parts} random divisions, "
         f"{evaluation.train_share:.0%} of the rows to train on.",
+        "whole": "All rows, training and test part together.",
     }
     sentences = [ways[evaluation.type]]
     tuning = config.tuning
@@ -196,6 +210,12 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
         return [*tables, *ranked_over(results, section)]
     if section.kind == "ranks":
         return [ranks_table(config, results, section), *ranked_over(results, section)]
+    if section.kind == "statistics":
+        return [statistics_table(config, results, section)]
+    if section.kind == "bbc_cv":
+        return [bbc_cv_table(config, results, section)]
+    if section.kind == "fold_tests":
+        return [fold_tests(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
         return [
             part

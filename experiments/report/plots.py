@@ -240,7 +240,7 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
     """Return a measure after each stage of a reading.
 
     The training time of a stage is the part of the CPU time that the rounds up to it have of the
-    wall time of all rounds.
+    wall time of all rounds. A measure that stages do not have stands in the method's details.
 
     Parameters
     ----------
@@ -258,4 +258,7 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
         run = record["run"]
         seconds = np.array(run["training"].get("round_seconds", [1.0]))
         return [float(value) for value in run["train_time"] * np.cumsum(seconds) / seconds.sum()]
-    return [stage[measure] for stage in measured.get("stages", [measured])]
+    stages = measured.get("stages", [measured])
+    if measure not in stages[0]:
+        return record["result"]["details"][measure]
+    return [stage[measure] for stage in stages]

@@ -86,6 +86,24 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
     return markdown_table(heads, rows)
 
 
+def statistics_table(config: Configuration, results: Results, section: Section) -> str:
+    """Return a line per data set and a column per measure of the first line: `ours (published)`."""
+    scores = {m: section_scores(results, section, m).iloc[:, 0] for m in section.measures}
+    published = {}
+    if section.published is not None:
+        published = {m: published_scores(config, section.published, m) for m in section.measures}
+    rows = []
+    for dataset in section_datasets(results, section):
+        cells = []
+        for measure, values in scores.items():
+            digits = MEASURES[measure].digits
+            theirs = [v for (name, _), v in published.get(measure, {}).items() if name == dataset]
+            paper = f" ({_number(theirs[0], digits)})" if theirs else ""
+            cells.append(f"{_number(values[dataset], digits)}{paper}")
+        rows.append([dataset, *cells])
+    return markdown_table(["", *(MEASURES[m].title for m in section.measures)], rows)
+
+
 def ranked_over(results: Results, section: Section) -> list[str]:
     """Return a sentence on the data sets that ranks are over, where some lines lack some."""
     told = {}

@@ -38,9 +38,13 @@ def name(request):
     return request.param
 
 
-def test_file_is_short_and_documented(name):
+def test_file_is_short(name):
     module = ROOT / "experiments" / "methods" / f"{name}.py"
-    assert len(module.read_text().splitlines()) <= MAX_LINES
+    if module.is_file():  # else it stands in one with others
+        assert len(module.read_text().splitlines()) <= MAX_LINES
+
+
+def test_is_documented(name):
     assert method(name).title
     assert method(name).reference
     assert method(name).name == name

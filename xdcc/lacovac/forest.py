@@ -64,7 +64,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     Notes
     -----
     The defaults of `max_features`, `min_samples_split` and `voting` were chosen by cross-validation
-    on training data (`experiments/papers/lacovac-2016/forest_defaults.py`). There
+    on training data (`experiments/papers/lacovac-2016/forest.yaml`). There
     ``clustering=None``, without vertical splits, has a slightly higher subset accuracy still.
 
     Examples

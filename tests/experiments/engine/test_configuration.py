@@ -45,7 +45,7 @@ def _method(**keys):
         ({"title": None}, "title", "Field required"),
         ({"title": 3}, "title", "valid string"),
         ({"seeds": ["0"]}, "seeds.0", "valid integer"),
-        ({"evaluation": {"type": "kfold"}}, "evaluation.type", "'train_test', 'k_fold' or"),
+        ({"evaluation": {"type": "kfold"}}, "evaluation.type", "'k_fold', 'repeated' or 'whole'"),
         ({"evaluation": {"type": "k_fold", "fold": 3}}, "evaluation.fold", "mean folds"),
         ({"evaluation": {"type": "k_fold", "folds": 1}}, "evaluation.folds", "than or equal to 2"),
         (
@@ -109,6 +109,16 @@ def _method(**keys):
             {"report": [{"kind": "figure", "title": "", "measures": ["jaccard"]}]},
             "report.0",
             "draw says which figure",
+        ),
+        (
+            {"report": [{"kind": "bbc_cv", "title": "", "measures": ["jaccard"]}]},
+            "report.0",
+            "bbc_cv has the measures subset_loss and hamming_loss only",
+        ),
+        (
+            {"report": [{"kind": "bbc_cv", "title": "", "measures": ["subset_loss"]}]},
+            "the file",
+            "report.0 needs row_losses, lines with tuned_for, and no tuning",
         ),
     ],
 )

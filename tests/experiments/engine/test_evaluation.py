@@ -21,7 +21,7 @@ def rows(data):
     return data.X[:, 0].astype(int)
 
 
-@pytest.mark.parametrize("assignment", ["stratified", "blocks"])
+@pytest.mark.parametrize("assignment", ["stratified", "shuffled", "blocks"])
 def test_folds_are_a_partition(numbered, assignment):
     evaluation = Evaluation("k_fold", folds=5, assignment=assignment, repeats=2)
     assert evaluation.n_parts == 10
@@ -39,6 +39,28 @@ def test_blocks_are_those_of_the_file(numbered):
     evaluation = Evaluation("k_fold", folds=7, assignment="blocks")
     for fold, (_, expected) in enumerate(KFold(7).split(np.zeros(120))):
         assert list(rows(evaluation.parts(numbered, fold)[1])) == list(expected)
+
+
+def test_folds_by_lot_are_those_of_scikit_learn(numbered):
+    evaluation = Evaluation("k_fold", folds=4, assignment="shuffled", seed=3)
+    expected = KFold(4, shuffle=True, random_state=3).split(np.zeros(120))
+    for fold, (_, test) in enumerate(expected):
+        assert list(rows(evaluation.parts(numbered, fold)[1])) == list(test)
+
+
+def test_first_rows_and_all_rows(numbered):
+    train, test = Evaluation("first_rows", train_share=0.75).parts(numbered, 0)
+    assert list(rows(train)) == list(range(90))
+    assert list(rows(test)) == list(range(90, 120))
+    train, test = Evaluation("whole").parts(numbered, 0)
+    assert list(rows(train)) == list(rows(test)) == list(range(120))
+
+
+def test_folds_of_the_training_part():
+    evaluation = Evaluation("k_fold", folds=3, assignment="shuffled", rows="train")
+    parts = [evaluation.parts(dataset("digits"), fold) for fold in range(3)]
+    assert [len(train) + len(test) for train, test in parts] == [1198] * 3
+    assert evaluation.key() != Evaluation("k_fold", folds=3, assignment="shuffled").key()
 
 
 def test_repeats_differ(numbered):
