@@ -71,9 +71,9 @@ XDCC_TEST(sums, RoundedNumbersHaveExactSums) {
   CHECK_EQ((GridRounding{0.0f, 10.0}(0.0f)), 0.0f);
 }
 
-XDCC_TEST(sums, GradientsAreLaidOutAndSummedUp) {
+XDCC_TEST(sums, GradientsAreRoundedAndSummedUp) {
   for (std::size_t n_rows : {1, 1024, 2500}) {
-    for (std::size_t n_labels : {1, 5, 33}) {
+    for (std::size_t n_labels : {1, 5, 64, 130}) {
       auto const gradients = MakeGradients(n_rows, n_labels);
       auto const view = gradients.HostView();
       std::vector<double> first;
@@ -82,17 +82,28 @@ XDCC_TEST(sums, GradientsAreLaidOutAndSummedUp) {
         GradientMatrix matrix;
         matrix.Assign(&ctx, view);
         CHECK_EQ(matrix.Width(), 2 * n_labels);
-        std::vector<double> slow(2 * n_labels);
+        std::vector<double> slow(2 * n_labels), of_some(2 * n_labels), some(2 * n_labels);
+        std::vector<bst_idx_t> rows;
+        auto const& of = matrix.View();
         for (std::size_t i = 0; i < n_rows; ++i) {
           CHECK_EQ(matrix.Active(i), i % 17 != 3);
-          auto const* row = matrix.View().values + i * matrix.Width();
+          auto const* pairs = of.Row(i);
           for (std::size_t j = 0; j < n_labels; ++j) {
-            CHECK_LE(std::abs(row[j] - view(i, j).GetGrad()), 1e-7f);
-            CHECK_LE(std::abs(row[n_labels + j] - view(i, j).GetHess()), 1e-7f);
-            slow[j] += row[j];
-            slow[n_labels + j] += row[n_labels + j];
+            auto const grad = of.grad_rounding(pairs[2 * j]);
+            auto const hess = of.hess_rounding(pairs[2 * j + 1]);
+            CHECK_LE(std::abs(grad - view(i, j).GetGrad()), 1e-7f);
+            CHECK_LE(std::abs(hess - view(i, j).GetHess()), 1e-7f);
+            slow[j] += grad;
+            slow[n_labels + j] += hess;
+            of_some[j] += i % 3 == 0 ? grad : 0.0f;
+            of_some[n_labels + j] += i % 3 == 0 ? hess : 0.0f;
+          }
+          if (i % 3 == 0) {
+            rows.push_back(i);
           }
         }
+        AddRowsExactly(of, rows.data(), rows.size(), some.data());
+        CHECK(some == of_some);
         CHECK(matrix.Sum(&ctx) == slow);
         first = n_threads == 1 ? slow : first;
         CHECK(slow == first);
