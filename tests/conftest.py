@@ -2,8 +2,8 @@
 
 - The installed package is tested: the clone's root, where `python -m pytest` begins the search
   path, has the sources without the compiled modules, and comes last.
-- One thread unless a test asks for more: the data are small, and threads that wait for a shared
-  machine's cores cost more than they bring.
+- One thread unless a test asks for more, by the fixture `threads`: the data are small, and threads
+  that wait for a shared machine's cores cost more than they bring.
 - Tests do without a network: who asks for another machine fails.
 - What needs the files of a benchmark is marked with the data sets' names, `data("emotions")`, and
   skipped where they are missing. They are taken from ``XDCC_DATA``, else from ``../shared/data`` if
@@ -19,6 +19,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 WITHOUT_DATA = "without data"
@@ -26,6 +27,7 @@ WITHOUT_DATA = "without data"
 sys.path[:] = [*(entry for entry in sys.path if Path(entry).resolve() != ROOT), str(ROOT)]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _SHARED_DATA = ROOT.parent / "shared" / "data"
 if _SHARED_DATA.is_dir():
@@ -99,6 +101,16 @@ def pytest_terminal_summary(terminalreporter):
             f"<name>-test.arff (or <name>.arff) and <name>.xml; downloads: {SOURCES}",
             yellow=True,
         )
+
+
+@pytest.fixture
+def threads():
+    """As many threads as a test asks for: XGBoost takes no more than OpenMP offers, which is one.
+
+    Nor does it take more than there are cores.
+    """
+    with threadpool_limits(8, user_api="openmp"):
+        yield
 
 
 @pytest.fixture

@@ -222,6 +222,7 @@ def test_fit_changes_no_parameter(estimator: BaseEstimator) -> None:
     assert estimator.get_params() == before
 
 
+@pytest.mark.usefixtures("threads")
 def test_same_seed_same_model(estimator: BaseEstimator) -> None:
     def fitted(**params: Any) -> np.ndarray:
         params = {"subsample": 0.5, "colsample_bytree": 0.6, **params}

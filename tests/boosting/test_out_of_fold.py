@@ -101,6 +101,7 @@ def test_names_and_categories() -> None:
     assert model.booster_.feature_names == ["a[0]", "b", "c", "kind"]
 
 
+@pytest.mark.usefixtures("threads")
 def test_the_same_for_any_number_of_threads() -> None:
     options = {"sketch_size": 1, "labels_per_tree": 2, "random_state": 3}
     one, two = (_classifier(n_jobs=n, **options).out_of_fold(X, Y, FOLDS) for n in (1, 2))

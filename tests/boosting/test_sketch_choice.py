@@ -87,6 +87,7 @@ def test_the_race_by_hand(make: Any, seed: int) -> None:
     assert (by_hand == 16) == (make is labels_of_one_score)
 
 
+@pytest.mark.usefixtures("threads")
 def test_the_same_for_any_number_of_threads_and_again() -> None:
     X, Y = labels_of_their_own(3)
     assert choose(X, Y, nthread=1) == choose(X, Y, nthread=2) == choose(X, Y, nthread=3)

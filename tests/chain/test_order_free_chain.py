@@ -227,6 +227,7 @@ def test_independent_labels_are_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.usefixtures("threads")
 def test_the_same_model_for_any_number_of_threads(seed: int) -> None:
     one, two = (
         clone(MODEL)

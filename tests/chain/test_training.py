@@ -226,6 +226,7 @@ def test_several_labels_per_round_need_fewer_rounds() -> None:
         {"propagate": "cross_val", "end_label": True, "candidates": "all"},
     ],
 )
+@pytest.mark.usefixtures("threads")
 def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kind: str) -> None:
     chain = _chain(**params, subsample=0.8, random_state=3).fit(X, Y)
     two = _chain(**params, subsample=0.8, random_state=3, n_jobs=2)

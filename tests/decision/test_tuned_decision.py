@@ -107,6 +107,7 @@ def test_better_than_the_booster_read_at_one_half() -> None:
         NEIGHBOURS,
     ],
 )
+@pytest.mark.usefixtures("threads")
 def test_any_classifier_and_any_number_of_threads(estimator: Any) -> None:
     one, two = (TunedDecisionClassifierCV(estimator, n_jobs=n_jobs).fit(X, Y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.oof_proba_, two.oof_proba_)

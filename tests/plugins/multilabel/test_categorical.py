@@ -402,6 +402,7 @@ def test_dump_names_the_categories():
     [{}, {"min_child_weight": 2.0}, {"alpha": 1.0}, {"lambda": 0.0}],
     ids=["plain", "any", "alpha", "no lambda"],
 )
+@pytest.mark.usefixtures("threads")
 def test_lists_and_histograms_grow_the_same_trees(rule, method):
     X, types = make_features([2, 5, 0, 40, 12], n_rows=400)
     X[:, 1][np.isnan(X[:, 1])] = 0  # most rows: they are not stored
@@ -420,6 +421,7 @@ def test_lists_and_histograms_grow_the_same_trees(rule, method):
     assert len(models) == 1
 
 
+@pytest.mark.usefixtures("threads")
 def test_threads_and_quantile_matrices_make_no_difference():
     booster, X, types = train_some()
     Y = make_labels(X, 4)
@@ -479,6 +481,7 @@ def test_codes_that_are_no_categories(code):
 
 
 @pytest.mark.parametrize("limits", LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.usefixtures("threads")
 def test_without_room_sums_of_categories_are_added_up_again(limits):
     # 20 features x 30 categories x 64 labels are .3 MiB a node.
     X, types = make_features([30] * 20, n_rows=1500)

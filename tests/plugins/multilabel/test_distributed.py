@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 from xgboost import collective
 from xgboost.tracker import RabitTracker
 
@@ -52,7 +53,10 @@ class Workers:
     def _work(self, rank, function, part):
         arguments = self.tracker.worker_args() | {"dmlc_task_id": str(rank)}
         try:
-            with collective.CommunicatorContext(**arguments):
+            with (
+                threadpool_limits(8, user_api="openmp"),  # of this thread, see tests/conftest.py
+                collective.CommunicatorContext(**arguments),
+            ):
                 self.results[rank] = function(*part)
         except xgb.core.XGBoostError as error:
             self.results[rank] = error

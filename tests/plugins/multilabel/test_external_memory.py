@@ -47,6 +47,7 @@ def trees_of(matrix, n_rounds=3, **params):
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("threads")
 def test_pages_grow_the_same_trees(kind, n_threads, in_batches):
     X, Y = make_data(kind)
     whole = trees_of(xgb.QuantileDMatrix(X, Y, max_bin=64))

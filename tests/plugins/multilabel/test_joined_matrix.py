@@ -149,6 +149,7 @@ def test_feature_types(kind, n_categories, params):
     assert ":{" in "".join(booster.get_dump())
 
 
+@pytest.mark.usefixtures("threads")
 def test_threads_make_no_difference():
     X, Y, P_full = make_data("missing")
     P = hide(P_full, 0.5)

@@ -93,6 +93,7 @@ def test_exactly_one_half_is_positive():
     assert results["train"]["hamming_loss"] == [0.0]
 
 
+@pytest.mark.usefixtures("threads")
 def test_same_value_for_any_number_of_threads(data):
     X, Y = data
     values = set()

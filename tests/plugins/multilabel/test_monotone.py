@@ -275,6 +275,7 @@ def test_without_constraints_predictions_do_go_against_them(search):
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=str)
+@pytest.mark.usefixtures("threads")
 def test_the_same_model_for_any_number_of_threads(search):
     X, Y = make_data(2500, 7, unknown=0.2)
     matrix = xgb.DMatrix(X, Y, nthread=1)

@@ -85,6 +85,7 @@ def test_lists_and_histograms_grow_the_same_trees(kind, method):
 @pytest.mark.parametrize(
     ("method", "rule", "kind", "base_score"), one_in(6, SPLIT_METHODS, RULES, KINDS, [0.5, 0.2])
 )
+@pytest.mark.usefixtures("threads")
 def test_every_rule_in_every_regime(method, rule, kind, base_score):
     matrix = make_data(kind, n_labels=3)
     params = rule | {"objective": f"multilabel:{method}", "base_score": base_score}
@@ -121,6 +122,7 @@ def test_any_number_of_labels(n_labels):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("max_list_rows", [0, 60, 10000])
+@pytest.mark.usefixtures("threads")
 def test_number_of_threads(kind, max_list_rows):
     matrix = make_data(kind, n_rows=2500, n_features=40)
     one = dump(matrix, max_list_rows=max_list_rows)
@@ -186,6 +188,7 @@ def test_ties(values, method, rule, base_score):
         assert dump(matrix, 2, **params, **rule, max_list_rows=max_list_rows) == ruled
 
 
+@pytest.mark.usefixtures("threads")
 def test_change_of_matrix_and_of_regime_between_rounds():
     params = {"objective": "multilabel:sumGain", "nthread": 1}
     first, second = make_data("binary"), make_data("dense", n_rows=300)

@@ -267,6 +267,7 @@ def test_one_label_has_the_splits_of_the_general_engine(kind, min_child_weight):
         {"labels_per_tree": 2, "colsample_bynode": 0.7},
     ],
 )
+@pytest.mark.usefixtures("threads")
 def test_number_of_threads(kind, params):
     X, Y = make_data(kind, n_rows=6000, n_features=40)
     one = train(X, Y, 2, **params).save_raw("json")
@@ -279,6 +280,7 @@ def test_number_of_threads(kind, params):
 @pytest.mark.parametrize("max_bin", [16, 1000])
 @pytest.mark.parametrize("columns", [0.75, 0.5, 0.1])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.usefixtures("threads")
 def test_columns_of_a_tree(kind, columns, max_bin):
     X, Y = make_data(kind, n_rows=900, n_features=40)
     params = {"sketch_size": 1, "colsample_bytree": columns, "max_bin": max_bin, "seed": 3}
@@ -303,6 +305,7 @@ def test_columns_of_a_tree(kind, columns, max_bin):
         {"max_depth": 1},
     ],
 )
+@pytest.mark.usefixtures("threads")
 def test_other_parameters(params):
     X, Y = make_data("missing", n_rows=900)
     params = {"sketch_size": 2, "seed": 3} | params
@@ -389,6 +392,7 @@ def test_model_can_be_saved_explained_and_cut(tmp_path):
         {"sketch_size": 1, "nthread": 3},
     ],
 )
+@pytest.mark.usefixtures("threads")
 def test_margins_of_the_training_rows(params):
     X, Y = make_data()
     matrix = xgb.DMatrix(X, Y, nthread=1)

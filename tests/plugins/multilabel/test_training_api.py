@@ -258,6 +258,7 @@ def test_kinds_of_matrix(data, in_batches, params):
 
 
 @pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.usefixtures("threads")
 def test_same_model_for_any_number_of_threads(data, dense):
     X, Y = data
     X = np.nan_to_num(X) if dense else X
