@@ -34,7 +34,8 @@ def cost(folder: Path, unity: str, environ: Mapping[str, str]) -> tuple[float, f
 
 
 if __name__ == "__main__":
-    root = Path(*sys.argv[1:2] or [FOLDER.with_name("cost")]).resolve()
+    named = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER.with_name("cost")
+    root = named.resolve()
     plain = {name: value for name, value in os.environ.items() if "LAUNCHER" not in name}  # ccache
     (unity, wall), (ordinary, ordinary_wall) = (
         cost(root / name, switch, plain) for name, switch in [("unity", "ON"), ("ordinary", "OFF")]

@@ -38,8 +38,8 @@ def shown(source: Path) -> Iterator[None]:
 def state(source: Path) -> str:
     """Say how many files are compiled, where Ninja's plan and its log tell."""
     for plan in source.glob("build/*/build.ninja"):
-        files = re.findall(r"^build \S+: C\w*_COMPILER__", plan.read_text(), re.MULTILINE)
+        files = re.findall(r"^build (\S+): C\w*_COMPILER__", plan.read_text(), re.MULTILINE)
         log = plan.with_name(".ninja_log")
-        done = re.findall(r"\S+\.o(?:bj)?\t", log.read_text() if log.is_file() else "")
-        return f"compiled {len(set(done))} of {len(files)} files"
+        done = log.read_text().split("\t") if log.is_file() else []
+        return f"compiled {len({*files} & {*done})} of {len(files)} files"
     return "at work"
