@@ -173,6 +173,8 @@ print(resident() - early)
 @pytest.mark.parametrize("options", [["1000"], ["400", "interrupted"]], ids=" ".join)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_many_fits_take_no_more_memory_than_some(run_python, name, options):
+    if name == "OrderFreeChainClassifier" and "interrupted" in options:
+        pytest.xfail("XGBoost may die of Ctrl-C while a QuantileDMatrix reads its rows")
     result = run_python("-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), *options)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 8  # MiB
