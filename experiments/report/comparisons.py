@@ -208,7 +208,7 @@ def _counts(ahead: np.ndarray) -> tuple[int, int, int]:
 
 def _sums_of_ranks(ranks: np.ndarray) -> np.ndarray:
     """Return the probability that ranks with random signs sum up to at most 0, 1, 2 and so on."""
-    distribution = np.ones(1)
+    distribution: np.ndarray = np.ones(1)
     for rank in ranks:
         distribution = np.convolve(distribution, [0.5, *[0.0] * (rank - 1), 0.5])
     return np.cumsum(distribution)

@@ -7,7 +7,7 @@ from IPython.display import Image, Markdown
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments import RESULTS
+from experiments import RESULTS, ROOT
 from experiments.engine.configuration import Section
 from experiments.engine.records import open_store
 from experiments.engine.results import load_finished
@@ -65,6 +65,12 @@ class Experiment:
                 return section
         there = ", ".join(section.title for section in self.config.report)
         raise ValueError(f"There is no section {title}; there are: {there}")
+
+
+def what_to_take() -> Markdown:
+    """Return the table of the experiments' first screen: a row per aim, with numbers and costs."""
+    page = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+    return Markdown(page[page.index("\n|") : page.index("\nWhere the numbers are from")])
 
 
 def show(figure: Figure) -> Image:

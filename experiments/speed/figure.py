@@ -6,14 +6,16 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from experiments.report.plots import plain_logarithmic, style
 from experiments.speed.curve import Curve, from_json
 from experiments.speed.suites import SUITES
 from experiments.speed.summary import Cell, Summary
 
 _COLUMNS = 3
 _COLOURS = {
-    name: f"C{k}"
+    name: f"C{k}" if k < 7 else "black"  # the style has seven
     for k, name in enumerate(
         dict.fromkeys(name for suite in ("quality", "end") for name in SUITES[suite].candidates)
     )
@@ -38,9 +40,16 @@ def draw(summary: Summary, file: Path) -> bool:
     panels = list(dict.fromkeys(cell.data for cell in cells))
     if not panels:
         return False
+    with style():
+        _draw(summary, cells, panels).savefig(file, dpi=130)
+        plt.close()
+    return True
+
+
+def _draw(summary: Summary, cells: Sequence[Cell], panels: Sequence[str]) -> Figure:
     n_rows = -(-len(panels) // _COLUMNS)
-    size = (5 * _COLUMNS, 4 * n_rows)
-    figure, axes = plt.subplots(n_rows, _COLUMNS, figsize=size, squeeze=False, layout="constrained")
+    size = (3.1 * _COLUMNS, 2.7 * n_rows)
+    figure, axes = plt.subplots(n_rows, _COLUMNS, figsize=size, squeeze=False)
     for ax, data in zip(axes.flat, panels, strict=False):
         _panel(ax, data, [cell for cell in cells if cell.data == data], summary)
     for ax in axes.flat[len(panels) :]:
@@ -54,12 +63,11 @@ def draw(summary: Summary, file: Path) -> bool:
     # One for all panels, which leaves the curves alone.
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=len(lines))
     figure.suptitle(
-        "Held-out log-loss: solid, at each candidate's best setting, until it is as good as stock "
-        "per label (1 %, dotted); dashed, at rate .1, 256 bins and all columns, to the end"
+        "Solid: each candidate's best setting, until it is as good as stock per label (1 %, dotted)"
+        "\ndashed: rate .1, 256 bins and all columns, to the end",
+        fontsize=9,
     )
-    figure.savefig(file, dpi=100)
-    plt.close(figure)
-    return True
+    return figure
 
 
 def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None:
@@ -82,7 +90,7 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
     if highest:
         ax.set_ylim(0.92 * highest[0], 1.4 * highest[0])
     ax.set(xscale="log", title=data, xlabel="CPU seconds of boosting", ylabel="held-out log-loss")
-    ax.grid(alpha=0.3)
+    plain_logarithmic(ax.xaxis)
 
 
 def _shown(result: dict[str, Any]) -> Curve:

@@ -32,7 +32,8 @@ def report(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", lambda _, file, **__: Path(file).write_text("<svg/>"))
         assert main(["report", "--all", "--output", str(folder)]) == 0
-    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("REPORT.md")}
+    files = [folder / "README.md", *folder.rglob("REPORT.md")]
+    return {str(file.relative_to(folder)): file.read_text() for file in files}
 
 
 def table_after(text, heading):
@@ -61,7 +62,8 @@ def test_kept_records_are_whole_and_asked_for():
 
 def test_report_is_made_from_the_records(report):
     kept = REPOSITORY / "experiments"
-    assert {str(file.relative_to(kept)) for file in kept.rglob("REPORT.md")} == report.keys()
+    files = {str(file.relative_to(kept)) for file in kept.rglob("REPORT.md")}
+    assert files | {"README.md"} == report.keys()
     for name, text in report.items():
         assert (kept / name).read_text() == text, name
 
@@ -176,3 +178,69 @@ def test_the_results_page_says_how_many_numbers_of_lacovac_are_reached():
     ]
     text = RESULTS_PAGE.read_text()
     assert f"| {sum(near)} of {len(near)} within .04 | [report]" in text
+
+
+def test_the_first_screen_has_a_row_for_every_aim(report):
+    aims = table_after(report["README.md"], "## What to take")
+    assert list(aims) == [
+        "subset accuracy",
+        "example-based F1",
+        "Hamming accuracy",
+        "log-loss",
+        "a model to read",
+        "the shortest time",
+        "many labels",
+        "joint probabilities",
+    ]
+    for aim in aims.values():
+        assert re.fullmatch(r"\d+ data sets, \d+ methods", aim["of"])
+        assert re.search(r"± 0\.\d{3}$|\(.* to .*\)$", aim["mean"])
+        assert all(aim.values()), "what is not known says so"
+    league = table_after(report["studies/league/REPORT.md"], "## Example-based F1 on every")
+    best, scores = next(iter(league.items()))
+    shown = aims["example-based F1"]
+    assert shown["take"] == best
+    values = [float(score) for name, score in scores.items() if not name.startswith("rank")]
+    assert shown["mean"].startswith(f"example-based F1: {mean(values):.3f}")
+
+
+def test_pages_say_nothing_stronger_than_the_verdicts(report):
+    """What the results page says of a claim is what became of it."""
+    verdicts = {}
+    for line in report["README.md"].partition("## What became of")[2].splitlines():
+        cells = [cell.replace("*", "").strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| ["):
+            verdicts.setdefault(cells[1], set()).add(cells[3])
+    text = " ".join(RESULTS_PAGE.read_text().split())
+    for said, claim, word in (
+        ("*XDCC cumulated is best in F1*: undecided", "XDCC cumulated is best in", "undecided"),
+        ("surpasses CC in subset accuracy on yeast is refuted", "on yeast XDCC", "refuted"),
+        ("*ML-XGB trains fastest*: confirmed", "ML-XGB trains fastest of the", "confirmed"),
+        ("faster than CC is undecided", "the whole chain trains", "undecided"),
+        ("on all data sets*: undecided", "the dynamic chain is superior", "undecided"),
+        ("lower micro F1 on enron is refuted", "on enron active label tests", "refuted"),
+        (
+            "in subset 0/1 loss*: confirmed",
+            "better than single heads in subset 0/1 loss",
+            "confirmed",
+        ),
+        ("ranks best (1.12 of four) is undecided", "heads rank best in subset", "undecided"),
+        (
+            "mean rank of its trees*: refuted",
+            "LaCovaC has the best mean rank of the paper",
+            "refuted",
+        ),
+        ("on most data sets*: confirmed", "MC is better than SC in exact match", "confirmed"),
+        (
+            "better than BR and CC on *all* of them is undecided",
+            "MC is better than BR",
+            "undecided",
+        ),
+        ("is confirmed in subset accuracy, in F1", "MultiLabelClassifier, told", "confirmed"),
+    ):
+        assert said in text
+        found = [words for name, words in verdicts.items() if claim in f"{name} "]
+        if claim.startswith("better than single"):
+            found = [w for name, w in verdicts.items() if name.endswith(claim)]
+        assert found, claim
+        assert set.union(*found) == {word}, claim
