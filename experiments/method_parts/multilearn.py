@@ -4,21 +4,22 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 
-class Dense:
+class Dense(BaseEstimator):
     """Such a model, trained on dense labels, with dense probabilities."""
 
     def __init__(self, model: Any) -> None:
-        self._model = model
+        self.model = model
 
     def fit(self, X: Any, Y: Any) -> None:
         """Train the model."""
-        self._model.fit(_as_it_takes(X), sp.csr_matrix(Y))
+        self.model.fit(_as_it_takes(X), sp.csr_matrix(Y))
 
     def predict_proba(self, X: Any) -> Any:
         """Return probabilities of labels, of shape (n_samples, n_labels)."""
-        return np.asarray(self._model.predict_proba(_as_it_takes(X)).todense())
+        return np.asarray(self.model.predict_proba(_as_it_takes(X)).todense())
 
 
 def _as_it_takes(X: Any) -> Any:
