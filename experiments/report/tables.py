@@ -107,7 +107,7 @@ def statistics_table(config: Configuration, results: Results, section: Section) 
 
 def ranked_over(results: Results, section: Section) -> list[str]:
     """Return a sentence on the data sets that ranks are over, where some lines lack some."""
-    told = {}
+    told: dict[str, list[str]] = {}
     for measure in section.measures:
         scores = section_scores(results, section, measure)
         complete = scores.dropna().index
