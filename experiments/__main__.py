@@ -140,9 +140,7 @@ def _list(options: argparse.Namespace, console: Console) -> None:
 
 def _run(options: argparse.Namespace, console: Console) -> None:
     configs = [load_configuration(find_configuration(name)) for name in options.config]
-    for config in configs:
-        _check_data(config)
-    for config in configs:
+    for config in [_on_data_that_is_there(config, console) for config in configs]:
         _run_one(config, options, console)
 
 
@@ -170,16 +168,38 @@ def _run_one(config: Configuration, options: argparse.Namespace, console: Consol
         runner.run(groups)
 
 
-def _check_data(config: Configuration) -> None:
-    """Load every data set once, so that a missing one is known before anything is trained."""
+def _on_data_that_is_there(config: Configuration, console: Console) -> Configuration:
+    """Load every data set once, so that a missing one is known before anything is trained.
+
+    Where one is missing and the configuration names others for that, they take the place of all.
+    """
     faults = []
     for name in config.datasets:
         try:
             check_loads(name, config.evaluation_of(name))
         except (OSError, ValueError) as error:
             faults.append(f"{name}: {error}")
+    other = config.on_other_data()
+    if faults and other is not None:
+        console.print(
+            f"{config.name}: {', '.join(other.datasets)} in place of its data sets, of which "
+            f"{len(faults)} cannot be loaded: {faults[0]}",
+            highlight=False,
+        )
+        return other
     if faults:
         raise DataMissingError("data sets cannot be loaded:\n" + "\n".join(faults))
+    return config
+
+
+def _that_has_results(config: Configuration, store: RecordStore) -> Configuration:
+    """Return a configuration on its own data sets, or on those in their place if they are done."""
+    from experiments.engine.results import load_results
+
+    other = config.on_other_data()
+    if other is None or not load_results(config, store).n_missing:
+        return config
+    return config if load_results(other, store).n_missing else other
 
 
 def _report(options: argparse.Namespace, console: Console) -> None:
@@ -193,7 +213,8 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         kept = options.output is None and options.results == RESULTS
         files = write_reports(_finished(store, console), KEPT if kept else output)
     else:
-        configs = [load_configuration(find_configuration(name)) for name in options.config]
+        named = [load_configuration(find_configuration(name)) for name in options.config]
+        configs = [_that_has_results(config, store) for config in named]
         default = configs[0].name if len(configs) == 1 else "REPORT"
         files = write_report(configs, store, output, options.name or default)
     for file in files:

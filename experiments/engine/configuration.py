@@ -427,6 +427,8 @@ class Configuration(_Part):
     shares_records_with : str or None
         Name of the study in whose file the records are packed; None is one of its own.
     datasets : list of str
+    without_files : list of str or None
+        Data sets that take their place where the benchmarks' files are missing.
     evaluation : EvaluationPart
     tuning : Tuning or None
         None: every combination of a grid is trained on the whole training part and measured on the
@@ -453,6 +455,7 @@ class Configuration(_Part):
     published_datasets: dict[str, str] = {}
     shares_records_with: str | None = None
     datasets: Annotated[list[DatasetName], Field(min_length=1)]
+    without_files: Annotated[list[DatasetName], Field(min_length=1)] | None = None
     evaluation: EvaluationPart
     tuning: Tuning | None = None
     seeds: Annotated[list[int], Field(min_length=1)] = [0]
@@ -500,6 +503,12 @@ class Configuration(_Part):
             if section.published is not None and self.published is None:
                 raise ValueError(f"report.{number}.published needs the key published of the file")
         return self
+
+    def on_other_data(self) -> "Configuration | None":
+        """Return the same on the data sets of `without_files`, if it has any."""
+        if self.without_files is None:
+            return None
+        return self.model_copy(update={"datasets": self.without_files})
 
     def _tells_rows(self, section: Section) -> bool:
         """Whether a section can choose among all combinations of its lines, row by row."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels
 from xdcc.ctbn.annealing import anneal
@@ -19,7 +20,7 @@ ITERATIONS = 150
 """Of the annealing that predicts, as in the paper."""
 
 
-class GrowingMixture:
+class GrowingMixture(BaseEstimator):
     """Mixtures of one tree, of two, up to `n_components`; growth is not stopped before.
 
     What stops it, the log-likelihood of the internal validation part, only ends EM here.

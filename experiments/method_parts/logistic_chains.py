@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Split
 from xdcc.ctbn.design import Design
@@ -18,7 +19,7 @@ from xdcc.ctbn.strength import choose_C
 type Floats = NDArray[np.float64]
 
 
-class LogisticChains:
+class LogisticChains(BaseEstimator):
     """One or several chains; with `n_chains=0` the labels are independent (binary relevance).
 
     Parameters
@@ -55,8 +56,8 @@ class LogisticChains:
         rows = self._design.transform(X)
         if not self._chains:
             return (self._log_odds(rows, self._alone) > 0).astype(np.int64)
-        votes = sum(self._mode(rows, number) for number in range(len(self._chains)))
-        return (2 * votes >= len(self._chains)).astype(np.int64)
+        modes = [self._mode(rows, number) for number in range(len(self._chains))]
+        return (2 * np.sum(modes, axis=0) >= len(modes)).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of independent labels."""

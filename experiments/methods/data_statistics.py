@@ -3,12 +3,13 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Labels, Method, Split
 from xdcc.data import MultiLabelDataset
 
 
-class _Statistics:
+class _Statistics(BaseEstimator):
     def fit(self, X: Any, Y: Any) -> None:
         pass
 

@@ -30,7 +30,8 @@ def xdcc_heat_maps(results: Results, section: Section) -> Figure:
     to more than a hundred. Uses the first line of the section.
     """
     line = (section.lines or list(results.table["line"].unique()))[0]
-    names, shares = [], {"positive": [], "negative": []}
+    names: list[str] = []
+    shares: dict[str, list[np.ndarray]] = {"positive": [], "negative": []}
     for dataset in section_datasets(results, section):
         rows = np.flatnonzero((results.table["line"] == line) & (results.table["data"] == dataset))
         details = [results.records[k]["result"]["details"] for k in rows]

@@ -7,12 +7,11 @@ for that.
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from experiments.engine.configuration import Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.report.comparisons import LEVEL
+from experiments.report.comparisons import over_folds
 from experiments.report.tables import markdown_table, section_datasets
 
 
@@ -57,9 +56,6 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
     ahead = (by_fold[one] - by_fold[other]).round(12)  # equal but for their last bit
     if not np.isfinite(ahead).all():
         return None
-    if np.ptp(ahead) == 0:  # no test
-        significant = bool(ahead.iloc[0] != 0)
-    else:
-        significant = bool(stats.ttest_1samp(ahead, 0).pvalue < LEVEL)
-    sign = 1 if MEASURES[measure].higher_is_better else -1
-    return int(significant) * int(np.sign(ahead.mean())) * sign
+    if not MEASURES[measure].higher_is_better:
+        ahead = -ahead
+    return over_folds((one, other), dataset, ahead.to_numpy(), test_share=0.0).side

@@ -22,7 +22,6 @@ from experiments.report.comparisons import holm, intervals, over_data_sets
 from experiments.report.plots import quality_and_time, style
 from experiments.report.save import save
 from experiments.report.tables import markdown_table
-from experiments.speed.summary import Summary
 from xdcc.data.registry import DATASETS
 
 type Finished = dict[str, tuple[Configuration, Results]]
@@ -62,7 +61,7 @@ read, which is one tree; many labels from [all methods](studies/all-methods/REPO
 F1, on data with at least 100 labels; log-loss from [the speed
 benchmark](speed/QUALITY.md#quality-at-the-end), which has the best round and no other tuning,
 seconds of boosting to that round; joint probabilities from
-[`likelihood.csv`](studies/order-free/likelihood.csv), defaults, nothing tuned.
+`studies/order-free/likelihood.csv`, defaults, nothing tuned.
 """
 
 
@@ -188,18 +187,18 @@ def _others(finished: Finished) -> list[Aim]:
 
 def _log_loss(finished: Finished) -> list[Aim]:
     kept = json.loads((ROOT / "experiments/speed/speed_results/results.json").read_text("utf-8"))
-    summary = Summary(kept["measurements"])
+    columns = ["test", "cpu_seconds"]
     found = [
-        (cell.data, cell.candidate, result["test"], result["cpu_seconds"])
-        for cell in summary.cells("end")
-        for result in summary.results(cell)
+        (one["job"]["data"], one["job"]["candidate"], *map(one["result"].get, columns))
+        for one in kept["measurements"]
+        if one["job"]["suite"] == "end" and one["outcome"] == "measured"
     ]
-    table = pd.DataFrame(found, columns=["data", "line", "loss", "seconds"])
+    table = pd.DataFrame(found, columns=["data", "line", *columns])
     losses, seconds = (
         table.pivot_table(index="data", columns="line", values=name)
         .dropna()
         .rename(columns=BOOSTERS)
-        for name in ("loss", "seconds")
+        for name in columns
     )
     return [Aim("log-loss", "mean over labels", losses, False, [seconds, None, None])]
 

@@ -7,6 +7,7 @@ from experiments.engine.configuration import Configuration, Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.published import published_ranks, published_scores
+from experiments.report.rank_statistics import ranks
 
 BETTER, WORSE = "▲", "▼"
 """Marks of differences from the published number that are larger than the tolerance."""
@@ -32,8 +33,8 @@ def average_ranks(scores: pd.DataFrame, measure: str) -> tuple[pd.Series, int]:
     Rank 1 is the best, ties share the mean rank; only data sets with a number of every line count.
     """
     complete = scores.dropna()
-    ranks = complete.rank(axis=1, ascending=not MEASURES[measure].higher_is_better)
-    return ranks.mean(), len(complete)
+    ranked = ranks(complete, higher_is_better=MEASURES[measure].higher_is_better)
+    return ranked.mean(), len(complete)
 
 
 def scores_table(config: Configuration, results: Results, section: Section, measure: str) -> str:
@@ -47,7 +48,7 @@ def scores_table(config: Configuration, results: Results, section: Section, meas
     published = {}
     if section.published is not None:
         published = published_scores(config, section.published, measure)
-    ranks, n_datasets = average_ranks(scores, measure)
+    average, n_datasets = average_ranks(scores, measure)
     best = scores.max(axis=1) if kind.higher_is_better else scores.min(axis=1)
     rows = []
     for line in scores.columns:
@@ -62,7 +63,7 @@ def scores_table(config: Configuration, results: Results, section: Section, meas
                 cell += f" ({_number(theirs, kind.digits)})"
                 cell += _mark(ours - theirs, kind.higher_is_better, section.published.tolerance)
             cells.append(cell)
-        rank = _number(ranks.get(line, np.nan), 2)
+        rank = _number(average.get(line, np.nan), 2)
         rows.append([line, *cells, rank])
     head = [kind.title, *scores.index, f"rank ({count_datasets(n_datasets)})"]
     return markdown_table(head, rows)
@@ -72,14 +73,14 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
     """Return a line per method and a column per measure: `average rank (published)`."""
     columns, heads = {}, [""]
     for measure in section.measures:
-        ranks, n_datasets = average_ranks(section_scores(results, section, measure), measure)
+        average, n_datasets = average_ranks(section_scores(results, section, measure), measure)
         theirs = {}
         if section.published is not None:
             theirs = published_ranks(config, section.published, measure)
         heads.append(f"{MEASURES[measure].title} ({count_datasets(n_datasets)})")
         columns[measure] = {
             line: _number(rank, 2) + (f" ({_number(theirs[line], 2)})" if line in theirs else "")
-            for line, rank in ranks.items()
+            for line, rank in average.items()
         }
     lines = list(section.lines or config.methods)
     rows = [[line, *(columns[m].get(line, "") for m in section.measures)] for line in lines]
@@ -106,7 +107,7 @@ def statistics_table(config: Configuration, results: Results, section: Section) 
 
 def ranked_over(results: Results, section: Section) -> list[str]:
     """Return a sentence on the data sets that ranks are over, where some lines lack some."""
-    told = {}
+    told: dict[str, list[str]] = {}
     for measure in section.measures:
         scores = section_scores(results, section, measure)
         complete = scores.dropna().index

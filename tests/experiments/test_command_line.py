@@ -102,6 +102,20 @@ def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
     assert "Provide flags-train.arff" in capsys.readouterr().err
 
 
+def test_other_data_where_files_are_missing(write_config, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDCC_DATA", str(tmp_path / "nowhere"))
+    file = write_config(datasets=["flags"], without_files=["digits-tiny"])
+    assert call("--results", tmp_path / "r", "run", file, "-p", "1") == 0
+    printed = capsys.readouterr().err
+    assert (
+        "small: digits-tiny in place of its data sets, of which 1 cannot" in printed
+    )
+    assert call("--results", tmp_path / "r", "report", file) == 0
+    report = (tmp_path / "r" / "reports" / "small.md").read_text()
+    assert "| digits-tiny |" in report
+    assert "still missing" not in report
+
+
 def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch, capsys):
     report = [
         {
