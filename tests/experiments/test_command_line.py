@@ -107,9 +107,7 @@ def test_other_data_where_files_are_missing(write_config, tmp_path, monkeypatch,
     file = write_config(datasets=["flags"], without_files=["digits-tiny"])
     assert call("--results", tmp_path / "r", "run", file, "-p", "1") == 0
     printed = capsys.readouterr().err
-    assert (
-        "small: digits-tiny in place of its data sets, of which 1 cannot" in printed
-    )
+    assert "small: digits-tiny in place of its data sets, of which 1 cannot" in printed
     assert call("--results", tmp_path / "r", "report", file) == 0
     report = (tmp_path / "r" / "reports" / "small.md").read_text()
     assert "| digits-tiny |" in report

@@ -5,10 +5,7 @@ HOMER and LPBR, by default on decision trees; probabilistic chains and ensembles
 default on logistic regression. One method per file; :mod:`xdcc.baselines.learner` says what a base
 learner has to be, and none of them needs the patched XGBoost.
 
-MLkNN and IBLR are not here. scikit-multilearn 0.2.0 fails with scikit-learn 1.9
-(``NearestNeighbors.__init__() takes 1 positional argument but 2 were given``); MLkNN of
-scikit-multilearn-ng 0.0.8 runs with NumPy 2.5 and can be used as it is; no library with IBLR was
-found.
+MLkNN, IBLR and CHF are not here: scikit-multilearn-ng has them, and the experiments use those.
 """
 
 from xdcc.baselines.binary_relevance import BinaryRelevance

@@ -19,6 +19,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.late_interrupt import late_interrupt
 from xdcc.base.out_of_fold import OutOfFold
 from xdcc.boosting.log_loss import LogLoss
 
@@ -65,14 +66,15 @@ def train_out_of_fold(
             f"folds has the shape {np.shape(folds)}; it has to be {(len(data.Y),)}, one per row."
         )
     # The bins come from all rows with their weights: they are made before a fold is left out.
-    matrix = xgb.QuantileDMatrix(
-        data.X,
-        label=data.Y,
-        weight=data.sample_weight,
-        feature_types=data.feature_types,
-        max_bin=params.get("max_bin", 256),
-        nthread=params.get("nthread"),
-    )
+    with late_interrupt():
+        matrix = xgb.QuantileDMatrix(
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
+            feature_types=data.feature_types,
+            max_bin=params.get("max_bin", 256),
+            nthread=params.get("nthread"),
+        )
     weight = np.ones(len(data.Y), np.float32) if data.sample_weight is None else data.sample_weight
     held_out = [folds == fold for fold in range(int(folds.max()) + 1)]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]

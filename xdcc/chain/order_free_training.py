@@ -27,6 +27,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
+from xdcc.base.late_interrupt import late_interrupt
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.log_loss import LogLoss
 
@@ -149,14 +150,15 @@ def train_order_free(
     every, fold = np.tile(every, n_masks), np.tile(folds, n_masks)
     label_features = np.where(revealed, truth, np.float32(np.nan))
     truth[revealed] = np.nan
-    matrix = xgb.QuantileDMatrix(
-        np.concatenate((start, label_features), axis=1),
-        label=truth,
-        weight=every,
-        base_margin=start,
-        max_bin=params["max_bin"],
-        nthread=params.get("nthread"),
-    )
+    with late_interrupt():
+        matrix = xgb.QuantileDMatrix(
+            np.concatenate((start, label_features), axis=1),
+            label=truth,
+            weight=every,
+            base_margin=start,
+            max_bin=params["max_bin"],
+            nthread=params.get("nthread"),
+        )
     params = {**params, "base_score": 0.5}
     held_out = [fold == number for number in range(folds_to_leave_out(folds))]
     boosters = [xgb.Booster(params, [matrix]) for _ in held_out]
