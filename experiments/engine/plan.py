@@ -126,7 +126,7 @@ class Group:
 
 
 def measured(record: Record, reading: str, measure: str) -> float:
-    """Return a measure of a record; NaN if the task failed or does not have it.
+    """Return a measure or a time of a record; NaN if the task failed or does not have it.
 
     Parameters
     ----------
@@ -142,7 +142,8 @@ def measured(record: Record, reading: str, measure: str) -> float:
     result = record["result"]
     if result is None:
         return np.nan
-    return result["readings"][reading].get(measure, result["scores"].get(measure, np.nan))
+    seconds = record["run"].get(measure, np.nan)
+    return result["readings"][reading].get(measure, result["scores"].get(measure, seconds))
 
 
 def draws(entry: Entry, extra: Params, number: int | None, seed: int) -> list[Params]:

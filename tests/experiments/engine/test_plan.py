@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.engine.configuration import Entry, load_configuration
-from experiments.engine.plan import draws, groups, records_of_studies
+from experiments.engine.plan import draws, groups, measured, records_of_studies
 from experiments.engine.records import RecordStore, failure_of, make_record
 
 GRID = {"n_estimators": [1, 2, 3], "max_depth": [4, 5], "learning_rate": [0.1, 0.2]}
@@ -211,3 +211,12 @@ def test_records_of_studies(write_config, tmp_path):
             (choice,) = group.choices(store)
             assert choice.task.params["max_depth"] == (2, 3)[best]
             assert choice.task.name in found
+
+
+def test_what_is_measured_is_a_measure_or_a_time():
+    result = {"readings": {"labels": {"example_f1": 0.5}}, "scores": {"log_loss": 0.3}}
+    record = {"result": result, "run": {"train_time": 2.5}}
+    found = [measured(record, "labels", name) for name in ("example_f1", "log_loss", "train_time")]
+    assert found == [0.5, 0.3, 2.5]
+    assert np.isnan(measured(record, "labels", "macro_f1"))
+    assert np.isnan(measured(record | {"result": None}, "labels", "example_f1"))
