@@ -8,6 +8,14 @@ import pytest
 from xdcc.base.late_interrupt import late_interrupt
 
 
+@pytest.fixture(autouse=True)
+def python_handler():
+    """Ctrl-C raises KeyboardInterrupt, also where a job in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted_block(then):
     with late_interrupt():
         signal.raise_signal(signal.SIGINT)
