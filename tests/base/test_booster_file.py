@@ -167,6 +167,12 @@ EDITS = {
     "one child twice": (_tree(left_children={0: 1}, right_children={0: 1}), "both children of"),
     "both are the root": (_tree(left_children={0: 0}, right_children={0: 0}), "is 0, of"),
     "child beyond 32 bits": (_tree(left_children={0: 2**32 + 1}), "whole number of 32 bits"),
+    "child just beyond 32 bits": (_tree(left_children={0: 2**31}), "whole number of 32 bits"),
+    "child just below 32 bits": (_tree(left_children={0: -(2**31) - 1}), "whole number of 32 bits"),
+    "least child of 32 bits": (
+        _tree(left_children={0: -(2**31)}),
+        r"left_children\[0\] is -2147483648",
+    ),
     "child is no integer": (_tree(left_children={0: 1.0}), "whole number of 32 bits"),
     "parent outside": (_tree(parents={3: 10**8}), r"parents\[3\] is 100000000"),
     "root has a parent": (_tree(parents={0: 1}), r"parents\[0\] is 1"),

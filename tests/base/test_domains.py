@@ -19,6 +19,12 @@ def test_number_refuses(value: object) -> None:
     assert not SHARE.accepts(value)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.float32(np.inf), 10**400])
+def test_no_number_is_infinite(value: object) -> None:
+    assert not Number().accepts(value)
+    assert Number().accepts(1e308)
+
+
 def test_whole_numbers() -> None:
     assert COUNT.accepts(1)
     assert COUNT.accepts(np.int32(5))

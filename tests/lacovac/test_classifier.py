@@ -317,6 +317,7 @@ def test_names_of_a_dataframe(data):
         ({"max_leaf_nodes": 0}, "max_leaf_nodes=0: it has to be a whole number at least 1"),
         ({"ccp_alpha": -0.1}, "ccp_alpha=-0.1: it has to be a number at least 0"),
         ({"smoothing": -1}, "smoothing=-1: it has to be a number at least 0"),
+        ({"smoothing": np.inf}, "smoothing=inf: it has to be a number at least 0"),
         ({"n_jobs": 0}, "n_jobs=0: it has to be a whole number from 1 to"),
         ({"categorical_features": [99]}, "categorical_features=.*positions from 0 to"),
     ],

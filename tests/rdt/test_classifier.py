@@ -307,6 +307,10 @@ def test_labels_that_are_as_unsure_as_can_be():
         ({"min_samples_split": 1}, "min_samples_split=1"),
         ({"disjunction_size": 0}, "disjunction_size=0"),
         ({"size_exponent": -1}, "size_exponent=-1"),
+        (
+            {"size_exponent": 17},
+            "size_exponent=17: it has to be a number at least 0 and at most 16",
+        ),
         ({"chain": "both"}, "chain='both': it has to be one of 'dynamic', 'static'"),
         ({"threshold": "rank"}, "threshold='rank'"),
         ({"candidates": "all"}, "candidates='all'"),

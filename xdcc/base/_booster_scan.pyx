@@ -495,7 +495,7 @@ cdef class _Scanner:
             value = 0
             for k in range(start + negative, self.position):
                 value = 10 * value + self.data[k] - 48
-            if value > 2147483647 + negative:
+            if value > <int64_t>2147483647 + negative:
                 self.position = start
                 raise self.error("a whole number of 32 bits was expected")
             found.push_back(-value if negative else value)

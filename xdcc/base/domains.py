@@ -34,7 +34,7 @@ class Domain(Protocol):
 
 @dataclass(frozen=True)
 class Number:
-    """A real or whole number within bounds.
+    """A real or whole number within bounds; infinity is none.
 
     Examples
     --------
@@ -54,7 +54,12 @@ class Number:
         kind = Integral if self.whole else Real
         if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number with hundreds of digits
+            return False
+        if not np.isfinite(number):
+            return False
         above = number > self.low if self.low_open else number >= self.low
         below = number < self.high if self.high_open else number <= self.high
         return bool(above and below)

@@ -90,8 +90,8 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     tree_weight : {"gini", "equal"}, default="gini"
         Whether a tree counts by its inverted Gini index (equation 3).
     size_exponent : float, default=0.0
-        A tree's weight is multiplied by this power of the number of instances in the leaves that
-        are reached: posteriors from few instances count less. Not in the paper.
+        From 0 to 16. A tree's weight is multiplied by this power of the number of instances in the
+        leaves that are reached: posteriors from few instances count less. Not in the paper.
     random_state : int, RandomState instance or None, default=None
         Seed of the trees and of a random order.
     {n_jobs}
@@ -144,7 +144,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             "sigma": Number(low=0, high=1),
             "transformation": Either(Choice(("powerset",)), None),
             "tree_weight": Choice(get_args(TreeWeight)),
-            "size_exponent": Number(low=0),
+            "size_exponent": Number(low=0, high=16),  # higher powers of large nodes overflow
             "random_state": Seed(),
             "n_jobs": Threads(),
         }
