@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from experiments.report.rank_statistics import critical_difference, friedman_test, nemenyi_test
 
@@ -63,14 +64,12 @@ class Comparison:
 
 def holm(found: Sequence[Comparison]) -> list[Comparison]:
     """Correct the p-values of comparisons that are made together."""
-    order = sorted(
-        (k for k, one in enumerate(found) if not np.isnan(one.p_value)),
-        key=lambda k: found[k].p_value,
-    )
-    corrected, largest = list(found), 0.0
-    for place, k in enumerate(order):
-        largest = max(largest, min(1.0, found[k].p_value * (len(order) - place)))
-        corrected[k] = replace(found[k], p_value=largest)
+    tested = [k for k, one in enumerate(found) if not np.isnan(one.p_value)]
+    corrected = list(found)
+    if tested:
+        p_values = multipletests([found[k].p_value for k in tested], method="holm")[1]
+        for k, p_value in zip(tested, p_values, strict=True):
+            corrected[k] = replace(found[k], p_value=float(p_value))
     return corrected
 
 

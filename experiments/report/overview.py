@@ -76,8 +76,8 @@ class Aim:
         In words.
     values : DataFrame of shape (n_data_sets, n_methods)
     higher_is_better : bool
-    costs : dict of str to DataFrame or None
-        Seconds with tuning, seconds of prediction, and memory, shaped as `values`.
+    costs : sequence of DataFrame or None
+        Seconds with tuning, seconds of prediction, and memory, by data set and method.
     """
 
     title: str
@@ -103,7 +103,9 @@ class Aim:
         else:
             number = f"{middle[best]:.3f} ± {reach[best]:.3f}"
         costs = [
-            NOT_KEPT if cost is None else _plain(np.exp(np.log(cost[best].clip(lower=1e-4)).mean()))
+            NOT_KEPT
+            if cost is None or best not in cost
+            else _plain(np.exp(np.log(cost[best].clip(lower=1e-4)).mean()))
             for cost in self.costs
         ]
         where = f"{len(values)} data sets, {values.shape[1]} methods"
@@ -211,7 +213,7 @@ def _joint(finished: Finished) -> list[Aim]:
         "independent": "independent labels, calibrated",
     }
     values = table[list(names)].rename(columns=names)
-    seconds = pd.DataFrame({name: table["seconds"] for name in values})
+    seconds = pd.DataFrame({names["joint"]: table["seconds"]})
     title = "negative log-likelihood of a labelset"
     return [Aim("joint probabilities", title, values, False, [seconds, None, None])]
 

@@ -10,7 +10,7 @@ from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.comparisons import LEVEL
 from experiments.report.plots import GREY, panels, style
-from experiments.report.rank_statistics import Friedman, critical_difference, friedman_test, ranks
+from experiments.report.rank_statistics import critical_difference, friedman_test, ranks
 from experiments.report.save import save
 from experiments.report.tables import section_scores
 
@@ -39,7 +39,7 @@ def significance(results: Results, section: Section, measure: str, file: Path) -
             f"there are {scores.shape[1]} on {len(scores)}."
         ]
     ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
-    test: Friedman = friedman_test(ranked)
+    test = friedman_test(ranked)
     sentence = (
         f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) gives "
         f"χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "

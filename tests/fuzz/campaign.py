@@ -35,7 +35,7 @@ class Finding:
     kind : str
         The exception's name, or how the process ended.
     where : str
-        File and line, if known.
+        File and line, or what a sanitizer reports, if known.
     text : str
         Traceback, or what the process said last.
     value : object
@@ -102,10 +102,19 @@ def try_target(module: str, seed: int, seconds: float, inputs: int = 10**9) -> R
                 if not tried:
                     raise RuntimeError(f"{module} cannot be tried: {said[-4000:]}")
                 value = pickle.loads((folder / "current").read_bytes())
-                found.append(Finding(_ending(child.returncode), "", said[-6000:], value))
+                kind = _ending(child.returncode)
+                found.append(Finding(kind, sanitizer_report(said), said[-6000:], value))
             known = {(finding.kind, finding.where) for finding in result.findings}
             result.findings += [f for f in found if (f.kind, f.where) not in known or not f.where]
     return result
+
+
+def sanitizer_report(said: str) -> str:
+    """Return the first line of a sanitizer's report, or nothing."""
+    reports = (
+        line for line in said.splitlines() if "runtime error:" in line or "Sanitizer:" in line
+    )
+    return next(reports, "")
 
 
 def _raised(folder: Path) -> Any:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.fuzz.bad_target import VALUES
-from tests.fuzz.campaign import target_names, try_target
+from tests.fuzz.campaign import sanitizer_report, target_names, try_target
 from tests.fuzz.mutation import mutated_bytes, mutated_data
 
 
@@ -23,6 +23,16 @@ def test_whatever_goes_wrong_is_a_finding():
     assert result.refused > 0
     assert result.accepted > 0
     assert "refused" in str(result)
+
+
+def test_what_a_sanitizer_says_first_is_where():
+    said = "one line\na.cc:67:1: runtime error: signed integer overflow\n  #0 main\n"
+    assert sanitizer_report(said) == "a.cc:67:1: runtime error: signed integer overflow"
+    assert (
+        sanitizer_report("==1==ERROR: AddressSanitizer: heap\n")
+        == "==1==ERROR: AddressSanitizer: heap"
+    )
+    assert sanitizer_report("Killed") == ""
 
 
 def test_a_target_that_cannot_be_imported_says_why():

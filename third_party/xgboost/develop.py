@@ -97,12 +97,12 @@ def main(arguments: list[str]) -> None:
     except BuildError as error:
         raise SystemExit(f"xdcc: {error}") from None
     settings = [f"cmake.define.XDCC_TESTS={TESTS if chosen.test else ''}"]
-    flags = f"-fsanitize={chosen.sanitize}"
-    if chosen.sanitize:
+    flags = f"-fsanitize={chosen.sanitize}" if chosen.sanitize else "--coverage"
+    if chosen.sanitize or chosen.coverage:
         environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} {flags}"}
+    if chosen.sanitize:
         settings.append(f"cmake.define.XDCC_SANITIZE={chosen.sanitize}")
     elif chosen.coverage:
-        environ = environ | {"LDFLAGS": f"{environ.get('LDFLAGS', '')} --coverage"}
         settings.append("cmake.define.XDCC_COVERAGE=ON")
     install(source, folder / "objects", environ, *settings, verbose=chosen.test)
     if not chosen.sanitize:

@@ -1,4 +1,4 @@
-"""The tests behind the verdicts, against SciPy's and statsmodels' and by hand."""
+"""The tests behind the verdicts, against SciPy's and by hand."""
 
 import numpy as np
 import pandas as pd

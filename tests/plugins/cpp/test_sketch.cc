@@ -22,14 +22,10 @@ namespace xgboost::multilabel {
 namespace {
 using testing::ExpectError;
 using testing::ExpectNear;
+using testing::MakeGradients;
+using testing::Pairs;
 using testing::Random;
-using Pairs = linalg::Matrix<GradientPair>;
-
-Context WithThreads(std::int32_t n_threads) {
-  Context ctx;
-  ctx.UpdateAllowUnknown(Args{{"nthread", std::to_string(n_threads)}});
-  return ctx;
-}
+using testing::WithThreads;
 
 MultiLabelTrainParam Param(int k, std::string const& method) {
   MultiLabelTrainParam param;
@@ -41,19 +37,6 @@ Sketch::Labels FirstLabels(std::size_t n) {
   Sketch::Labels labels(n);
   std::iota(labels.begin(), labels.end(), 0);
   return labels;
-}
-
-Pairs MakeGradients(std::size_t n_rows, std::size_t n_labels) {
-  Random rng{5};
-  Pairs gradients;
-  gradients.Reshape(n_rows, n_labels);
-  auto view = gradients.HostView();
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    for (std::size_t j = 0; j < n_labels; ++j) {
-      view(i, j) = GradientPair{rng.Float(-1.0f, 1.0f), rng.Float(0.0f, 0.25f)};
-    }
-  }
-  return gradients;
 }
 
 XDCC_TEST(sketch, RandomBitsAreThoseOfSplitMix64) {

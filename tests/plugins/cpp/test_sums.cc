@@ -25,29 +25,10 @@
 namespace xgboost::multilabel {
 namespace {
 using testing::ExpectError;
+using testing::MakeGradients;
+using testing::Pairs;
 using testing::Random;
-using Pairs = linalg::Matrix<GradientPair>;
-
-Context WithThreads(std::int32_t n_threads) {
-  Context ctx;
-  ctx.UpdateAllowUnknown(Args{{"nthread", std::to_string(n_threads)}});
-  return ctx;
-}
-
-Pairs MakeGradients(std::size_t n_rows, std::size_t n_labels) {
-  Random rng{6};
-  Pairs gradients;
-  gradients.Reshape(n_rows, n_labels);
-  auto view = gradients.HostView();
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    bool const has_none = i % 17 == 3;
-    for (std::size_t j = 0; j < n_labels; ++j) {
-      view(i, j) = has_none ? GradientPair{0.0f, 0.0f}
-                            : GradientPair{rng.Float(-1.0f, 1.0f), rng.Float(0.0f, 0.25f)};
-    }
-  }
-  return gradients;
-}
+using testing::WithThreads;
 
 XDCC_TEST(sums, RoundedNumbersHaveExactSums) {
   constexpr std::size_t kNumbers = 5000;

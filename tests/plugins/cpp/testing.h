@@ -5,11 +5,16 @@
 #define XDCC_TESTS_TESTING_H_
 
 #include <cmath>    // for abs
+#include <cstddef>  // for size_t
+#include <cstdint>  // for int32_t
 #include <random>   // for mt19937, uniform_int_distribution, uniform_real_distribution
 #include <string>   // for string
 #include <utility>  // for move
 #include <vector>   // for vector
 
+#include "xgboost/base.h"     // for Args, GradientPair
+#include "xgboost/context.h"  // for Context
+#include "xgboost/linalg.h"   // for Matrix
 #include "xgboost/logging.h"  // for CHECK
 
 namespace xgboost::multilabel::testing {
@@ -62,5 +67,29 @@ class Random {
     return std::uniform_real_distribution<float>{low, high}(engine_);
   }
 };
+
+inline Context WithThreads(std::int32_t n_threads) {
+  Context ctx;
+  ctx.UpdateAllowUnknown(Args{{"nthread", std::to_string(n_threads)}});
+  return ctx;
+}
+
+using Pairs = linalg::Matrix<GradientPair>;
+
+/** @brief Random gradients; the rows 3, 20, 37 and so on have none. */
+inline Pairs MakeGradients(std::size_t n_rows, std::size_t n_labels) {
+  Random rng{6};
+  Pairs gradients;
+  gradients.Reshape(n_rows, n_labels);
+  auto view = gradients.HostView();
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    bool const has_none = i % 17 == 3;
+    for (std::size_t j = 0; j < n_labels; ++j) {
+      view(i, j) = has_none ? GradientPair{0.0f, 0.0f}
+                            : GradientPair{rng.Float(-1.0f, 1.0f), rng.Float(0.0f, 0.25f)};
+    }
+  }
+  return gradients;
+}
 }  // namespace xgboost::multilabel::testing
 #endif  // XDCC_TESTS_TESTING_H_
