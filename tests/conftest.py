@@ -92,13 +92,12 @@ def pytest_terminal_summary(terminalreporter):
     """Say once what data are missing, and how to get them."""
     reports = terminalreporter.getreports(WITHOUT_DATA)
     if reports:
-        from xdcc.data.registry import SOURCES
-
         names = {name for report in reports for name in dict(report.user_properties)[WITHOUT_DATA]}
         terminalreporter.write_line(
             f"{len(reports)} tests were skipped for want of the files of {', '.join(sorted(names))}"
             ": set XDCC_DATA to a folder that has them as <name>/<name>-train.arff, "
-            f"<name>-test.arff (or <name>.arff) and <name>.xml; downloads: {SOURCES}",
+            "<name>-test.arff (or <name>.arff) and <name>.xml; ~/xdcc_data is one, where "
+            "xdcc.data.load_dataset has downloaded them",
             yellow=True,
         )
 

@@ -90,8 +90,7 @@ def test_missing_data_are_told_of_once(tmp_path):
     assert re.findall(r".*flags.*", done.stdout) == [
         "1 tests were skipped for want of the files of flags: set XDCC_DATA to a folder that has "
         "them as <name>/<name>-train.arff, <name>-test.arff (or <name>.arff) and <name>.xml; "
-        "downloads: https://mulan.sourceforge.net/datasets-mlc.html, "
-        "https://waikato.github.io/meka/datasets"
+        "~/xdcc_data is one, where xdcc.data.load_dataset has downloaded them"
     ]
     assert "1 without data in" in done.stdout
 

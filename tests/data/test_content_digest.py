@@ -1,4 +1,4 @@
-"""Digests of a data set's content: what they are, what counts and what does not."""
+"""The digest of a data set's content: what it is, what counts and what does not."""
 
 import hashlib
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from xdcc.data import MultiLabelDataset
-from xdcc.data.content_digest import content_digest, label_digest
+from xdcc.data.content_digest import content_digest
 
 DENSE = MultiLabelDataset(
     X=np.array([[1.0, 0], [0, 2], [3, np.nan]]),
@@ -22,13 +22,10 @@ DENSE = MultiLabelDataset(
 SPARSE = replace(DENSE, X=sparse.csr_array(DENSE.X))
 
 
-def test_the_digests_of_a_made_data_set():
+def test_the_digest_of_a_made_data_set():
     text = '[[3, 2], ["a", "b"], [null, ["x", "y", "z"]], ["l", "m"]]'
     data = text.encode() + bytes([1, 0, 0, 0, 1, 1]) + DENSE.X.astype("<f8").tobytes()
     assert content_digest(DENSE) == hashlib.sha256(data).hexdigest()
-    counts = np.array([0, 1, 2, 1, 2, 1, 1, 1, 2], dtype="<i8")
-    expected = hashlib.sha256(b"[3, 2]" + counts.tobytes()).hexdigest()
-    assert label_digest(DENSE.Y) == expected
 
 
 @pytest.mark.parametrize(
@@ -60,14 +57,3 @@ def test_the_order_of_stored_entries_does_not_count():
     X.has_sorted_indices = False
     assert content_digest(replace(SPARSE, X=X)) == content_digest(SPARSE)
     assert content_digest(replace(SPARSE, X=SPARSE.X * 2)) != content_digest(SPARSE)
-
-
-@pytest.mark.parametrize(("row", "label"), [(0, 0), (1, 1), (2, 0)])
-def test_every_label_counts(row, label):
-    Y = DENSE.Y.copy()
-    Y[row, label] ^= 1
-    assert label_digest(Y) != label_digest(DENSE.Y)
-
-
-def test_orders_do_not_count_for_labels():
-    assert label_digest(DENSE.Y[[2, 0, 1]][:, ::-1]) == label_digest(DENSE.Y)

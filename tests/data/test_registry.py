@@ -1,12 +1,19 @@
 """`load_dataset`: where it looks, what it downloads, and how it refuses."""
 
-from http.client import IncompleteRead
-from urllib.error import URLError
+import functools
+import gc
+import hashlib
+import http.server
+import re
+import shutil
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
+import pooch
 import pytest
+import requests
 from numpy.testing import assert_array_equal
-from sklearn.utils import Bunch
 
 from xdcc.data import (
     ArffError,
@@ -14,26 +21,27 @@ from xdcc.data import (
     load_arff,
     load_dataset,
     load_digits_properties,
-    openml,
     pinned,
+    published,
 )
-from xdcc.data.content_digest import content_digest, label_digest
+from xdcc.data.content_digest import content_digest
 from xdcc.data.registry import DATASETS, DatasetInfo
+
+# Requests leaves the socket of a failed download to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 HEADER = (
     "@relation r\n@attribute id {p,q,r}\n@attribute a numeric\n@attribute l {0,1}\n"
     "@attribute m {0,1}\n@data\n"
 )
 XML = "<labels><label name='m'/><label name='l'/></labels>"
-LABELS = np.array([[0, 1], [1, 1], [1, 0]], dtype=np.int8)
+FILES = ["toy-train.arff", "toy-test.arff", "toy.xml"]
 
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
     """Set up an empty XDCC_DATA and data home and two toy data sets; return the two folders."""
-    split = DatasetInfo(2, 1, 1, 2, identifiers=("id",), openml_id=1)
-    monkeypatch.setitem(DATASETS, "toy", split)
-    monkeypatch.setitem(pinned.LABELS, "toy", label_digest(LABELS))
+    monkeypatch.setitem(DATASETS, "toy", DatasetInfo(2, 1, 1, 2, identifiers=("id",)))
     monkeypatch.setitem(DATASETS, "single", DatasetInfo(2, 0, 2, 2, has_xml=False))
     folders = tmp_path / "data", tmp_path / "home"
     for variable, folder in zip(("XDCC_DATA", "XDCC_DATA_HOME"), folders, strict=True):
@@ -48,7 +56,7 @@ def write_toy(places, monkeypatch):
 
     def write(root, first_value=5):
         folder = _write_toy(root, first_value)
-        for file in ("toy-train.arff", "toy-test.arff"):
+        for file in FILES[:2]:
             content = load_arff(folder / file, folder / "toy.xml").drop_features(["id"])
             monkeypatch.setitem(pinned.CONTENT, file, content_digest(content))
         return folder
@@ -65,33 +73,46 @@ def _write_toy(root, first_value):
     return folder
 
 
-@pytest.fixture
-def openml_answers(monkeypatch):
-    """Let OpenML answer with three samples; return the arguments that it is called with."""
-    calls = []
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files; those named in `cut_off` lack their last bytes."""
 
-    def fetch_openml(**arguments):
-        calls.append(arguments)
-        return Bunch(
-            data=np.asfortranarray([[0, 5.0], [1, 6.0], [2, 7.0]]),
-            target=np.array([["TRUE", "0"], ["FALSE", "1"], ["true", "1"]], dtype=object),
-            feature_names=["id", "a"],
-            target_names=["l", "m"],
-            categories={"id": ["p", "q", "r"]},
-        )
+    def do_GET(self):
+        self.server.asked.append(self.path[1:])
+        super().do_GET()
 
-    monkeypatch.setattr(openml, "fetch_openml", fetch_openml)
-    return calls
+    def copyfile(self, source, outputfile):
+        content = source.read()
+        outputfile.write(content[:-5] if self.path[1:] in self.server.cut_off else content)
+
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture
-def openml_fails(monkeypatch):
-    """Let OpenML be out of reach."""
+def server(tmp_path, write_toy, monkeypatch):
+    """Publish the files of a data set on this machine; they lie in `folder`.
 
-    def fetch_openml(**_):
-        raise URLError("no route")
+    What it is asked for is in `asked`.
+    """
+    (tmp_path / "published").mkdir()
+    folder = write_toy(tmp_path / "published")
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.folder, server.asked, server.cut_off = folder, [], set()
+        for file in FILES:
+            url = f"http://127.0.0.1:{server.server_port}/{file}"
+            monkeypatch.setitem(published.URLS, file, url)
+            digest = hashlib.sha256((folder / file).read_bytes()).hexdigest()
+            monkeypatch.setitem(published.SHA256, file, digest)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server
+        server.shutdown()
+    gc.collect()  # while what Requests left open is not complained of
 
-    monkeypatch.setattr(openml, "fetch_openml", fetch_openml)
+
+def files_in(folder):
+    return sorted(file.name for file in folder.glob("**/*") if file.is_file())
 
 
 def test_the_names():
@@ -149,77 +170,154 @@ def test_the_digits_need_no_folder(places):
     assert_array_equal(load_dataset("digits", "test").X, load_digits_properties("test").X)
 
 
-def test_a_download_from_openml(places, openml_answers):
+def test_a_download_is_made_once(places, server):
     dataset = load_dataset("toy")
-    (arguments,) = openml_answers
-    assert arguments["data_id"] == 1
-    assert arguments["data_home"] == places[1]
     assert_array_equal(dataset.X, [[5], [6], [7]])
-    assert dataset.X.flags.c_contiguous
-    assert_array_equal(dataset.Y, [[1, 0], [0, 1], [1, 1]])
-    assert dataset.Y.dtype == np.int8
-    assert dataset.label_names == ("l", "m")
-    assert dataset.dropped == ("id",)
+    assert_array_equal(dataset.Y, [[0, 1], [0, 0], [1, 1]])
+    assert (dataset.name, dataset.dropped) == ("toy", ("id",))
+    assert server.asked == FILES
+    assert files_in(places[1]) == sorted(FILES)
+    assert not files_in(places[0])
+    for file in FILES:
+        assert (places[1] / "toy" / file).read_bytes() == (server.folder / file).read_bytes()
+    server.asked.clear()
+    assert [load_dataset("toy", split).n_samples for split in ("train", "test", None)] == [2, 1, 3]
+    assert not server.asked
 
 
-def test_nominal_features_from_openml(openml_answers, tmp_path):
-    dataset = openml.fetch("toy", 1, tmp_path)
-    assert dataset.feature_types == ("nominal", "numeric")
-    assert dataset.categories == (("p", "q", "r"), None)
-    assert_array_equal(dataset.X[:, 0], [0, 1, 2])
+def test_a_split_is_downloaded_alone(places, server):
+    assert_array_equal(load_dataset("toy", "test").X, [[7]])
+    assert server.asked == ["toy-test.arff", "toy.xml"]
+    assert_array_equal(load_dataset("toy", "train").X, [[5], [6]])
+    assert server.asked[2:] == ["toy-train.arff"]
 
 
-def test_a_label_from_openml_that_is_not_0_or_1(monkeypatch, tmp_path):
-    bunch = Bunch(data=np.ones((1, 1)), target=np.array([["maybe"]], dtype=object))
-    monkeypatch.setattr(openml, "fetch_openml", lambda **_: bunch)
-    with pytest.raises(ValueError, match="a label is 'maybe'; expected 0, 1, false or true"):
-        openml.fetch("toy", 1, tmp_path)
+def test_the_data_home_is_made(places, server, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path / "not" / "yet"))
+    assert load_dataset("toy").n_samples == 3
+    assert files_in(tmp_path / "not" / "yet" / "toy") == sorted(FILES)
 
 
-@pytest.mark.parametrize("error", [IncompleteRead(b"", 5), EOFError("compressed file ended")])
-def test_download_that_broke_off(places, monkeypatch, error):
-    def broken(**keys):
-        raise error
+def test_files_that_are_there_are_not_downloaded(places, server):
+    (places[1] / "toy").mkdir()
+    file = places[1] / "toy" / "toy-train.arff"
+    file.write_text("% a copy\n" + (server.folder / file.name).read_text())
+    assert load_dataset("toy").n_samples == 3
+    assert server.asked == FILES[1:]
+    assert file.read_text().startswith("% a copy")
 
-    monkeypatch.setattr(openml, "fetch_openml", broken)
-    with pytest.raises(FileNotFoundError, match="its download from OpenML broke off") as caught:
+
+def test_a_download_of_other_bytes(places, server):
+    file = server.folder / "toy-test.arff"
+    file.write_text(file.read_text() + "% changed\n")
+    with pytest.raises(ValueError, match="is not the file that was published") as caught:
         load_dataset("toy")
-    assert "Try again, or: Provide toy-train.arff" in str(caught.value)
+    assert str(caught.value) == (
+        f"what {published.URLS[file.name]} sends is not the file that was published, whose SHA-256 "
+        f"is {published.SHA256[file.name]}; it is not kept"
+    )
+    assert files_in(places[1]) == ["toy-train.arff"]
 
 
-def test_openml_has_no_split(places, openml_answers):
-    with pytest.raises(FileNotFoundError, match="OpenML does not have its split 'train'") as caught:
-        load_dataset("toy", "train")
-    assert "toy-train.arff, toy.xml in one of the folders" in str(caught.value)
-    assert not openml_answers
+def refusal(*words):
+    """Tell of files that cannot be downloaded."""
+    pattern = ".*".join(map(re.escape, ("cannot be downloaded (", *words, "Try again, or provide")))
+    return pytest.raises(FileNotFoundError, match=pattern)
 
 
-def test_openml_out_of_reach(places, openml_fails):
-    with pytest.raises(FileNotFoundError, match="OpenML cannot be reached") as caught:
+def test_a_file_that_is_no_longer_published(places, server):
+    (server.folder / "toy-test.arff").unlink()
+    with refusal("404") as caught:
         load_dataset("toy")
     message = str(caught.value)
-    assert "no route" in message
-    assert "Provide toy-train.arff, toy-test.arff, toy.xml in one of the folders" in message
-    for folder in places:
-        assert str(folder / "toy") in message
-    assert "XDCC_DATA" in message
+    assert message.startswith(
+        f"{places[1] / 'toy'} lacks toy-train.arff and toy-test.arff and toy.xml, and "
+        "toy-test.arff cannot be downloaded ("
+    )
+    assert message.endswith(
+        "Try again, or provide toy-train.arff and toy-test.arff and toy.xml in "
+        f"{places[0] / 'toy'} or {places[1] / 'toy'} (XDCC_DATA and XDCC_DATA_HOME say where); "
+        f"sources: {', '.join(published.URLS[file] for file in FILES)}"
+    )
 
 
-def test_a_data_set_that_openml_does_not_have(places, openml_answers):
-    with pytest.raises(FileNotFoundError, match="OpenML does not have it") as caught:
-        load_dataset("single")
-    assert "Provide single.arff in one of the folders" in str(caught.value)
-    assert "downloads: https://" in str(caught.value)
-    assert not openml_answers
-
-
-def test_a_folder_that_lacks_files_is_not_passed_over(places, write_toy, openml_answers):
-    folder = write_toy(places[0])
-    (folder / "toy.xml").unlink()
-    (folder / "toy-test.arff").unlink()
-    with pytest.raises(FileNotFoundError, match=r"lacks toy-test\.arff and toy\.xml"):
+def test_a_server_that_is_not_there(places, server, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+    monkeypatch.setitem(published.URLS, FILES[0], f"http://127.0.0.1:{port}/{FILES[0]}")
+    with refusal("refused"):
         load_dataset("toy")
-    assert not openml_answers
+    assert not files_in(places[1])
+
+
+def test_a_download_that_breaks_off(places, server):
+    server.cut_off.add("toy-test.arff")
+    with refusal("IncompleteRead"):
+        load_dataset("toy")
+    assert files_in(places[1]) == ["toy-train.arff"]
+    server.cut_off.clear()
+    assert load_dataset("toy").n_samples == 3
+
+
+def test_a_data_home_that_cannot_be_made(places, server, monkeypatch):
+    (places[1] / "file").touch()
+    monkeypatch.setenv("XDCC_DATA_HOME", str(places[1] / "file"))
+    with refusal("file"):
+        load_dataset("toy")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_interrupted_download_is_continued(places, server, monkeypatch, file):
+    iter_content = requests.Response.iter_content
+
+    def interrupted(response, chunk_size):
+        yield next(iter_content(response, 7))
+        if response.url.endswith(file):
+            raise KeyboardInterrupt
+        yield from iter_content(response, chunk_size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(requests.Response, "iter_content", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            load_dataset("toy")
+    before = FILES[: FILES.index(file)]
+    assert files_in(places[1]) == sorted(before)
+    server.asked.clear()
+    assert load_dataset("toy").n_samples == 3
+    assert server.asked == FILES[len(before) :]
+
+
+def test_two_downloads_at_once(places, server, monkeypatch):
+    both = threading.Barrier(2)
+    retrieve = pooch.retrieve
+
+    def retrieve_together(*args, **keys):
+        both.wait(60)
+        return retrieve(*args, **keys)
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve_together)
+    with ThreadPoolExecutor(2) as pool:
+        loaded = list(pool.map(load_dataset, ["toy", "toy"]))
+    assert [dataset.n_samples for dataset in loaded] == [3, 3]
+    assert files_in(places[1]) == sorted(FILES)
+
+
+def test_files_that_are_no_download(places, monkeypatch):
+    monkeypatch.setitem(published.CONVERTED, "single", "another format")
+    with pytest.raises(FileNotFoundError) as caught:
+        load_dataset("single")
+    assert str(caught.value) == (
+        f"{places[1] / 'single'} lacks single.arff, of which there is no download: they were made "
+        f"of another format; provide single.arff in {places[0] / 'single'} or "
+        f"{places[1] / 'single'} (XDCC_DATA and XDCC_DATA_HOME say where)"
+    )
+
+
+def test_a_folder_that_lacks_files_is_not_passed_over(places, server):
+    shutil.copytree(server.folder, places[0] / "toy", ignore=lambda *_: FILES[1:])
+    with pytest.raises(FileNotFoundError, match=r"lacks toy-test\.arff and toy\.xml$"):
+        load_dataset("toy")
+    assert not server.asked
 
 
 def test_xdcc_data_that_is_no_folder(places, monkeypatch):
@@ -232,12 +330,6 @@ def test_files_of_another_version(places, write_toy):
     folder = write_toy(places[0])
     (folder / "toy-test.arff").write_text(f"{HEADER}r,7,1,1\nr,7,1,1\n")
     with pytest.raises(ValueError, match="has 4 samples, 1 features and 2 labels; toy has 3, 1"):
-        load_dataset("toy")
-
-
-def test_a_download_of_another_version(places, openml_answers, monkeypatch):
-    monkeypatch.setitem(DATASETS, "toy", DatasetInfo(2, 1, 2, 3, openml_id=1))
-    with pytest.raises(ValueError, match="OpenML's data set 1 has 3 samples, 2 features and 2 lab"):
         load_dataset("toy")
 
 
@@ -260,20 +352,19 @@ def test_line_ends_comments_and_identifiers_are_no_content(places, write_toy):
     assert load_dataset("toy").n_samples == 3
 
 
-def test_a_download_of_other_labels(places, openml_answers, monkeypatch):
-    monkeypatch.setitem(pinned.LABELS, "toy", label_digest(1 - LABELS))
-    with pytest.raises(ValueError, match=r"data set 1 \(its labels\) has another content"):
-        load_dataset("toy")
-
-
-def test_every_file_and_every_download_is_pinned():
-    files = {
+def test_every_file_is_pinned():
+    arff = {
         f"{name}{part}.arff"
         for name, info in DATASETS.items()
         for part in (("-train", "-test") if info.n_test else ("",))
     }
-    assert set(pinned.CONTENT) == files
-    assert set(pinned.LABELS) == {name for name, info in DATASETS.items() if info.openml_id}
+    assert set(pinned.CONTENT) == arff
+    files = arff | {f"{name}.xml" for name, info in DATASETS.items() if info.has_xml}
+    converted = {f"{name}.{kind}" for name in published.CONVERTED for kind in ("arff", "xml")}
+    assert set(published.URLS) == set(published.SHA256) == files - converted
+    for file, digest in published.SHA256.items():
+        assert re.fullmatch("[0-9a-f]{64}", digest), file
+        assert re.search("/[0-9a-f]{40}/", published.URLS[file]), "an address names a commit"
 
 
 def test_a_malformed_file(places, write_toy):

@@ -98,8 +98,9 @@ def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "r").exists()
     monkeypatch.delenv("XDCC_DATA")
     monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path))
+    file = write_config(datasets=["rcv1-subset1", "digits-tiny"])
     assert call("--results", tmp_path / "r", "run", file) == 1
-    assert "Provide flags-train.arff" in capsys.readouterr().err
+    assert "; provide rcv1-subset1.arff" in capsys.readouterr().err
 
 
 def test_other_data_where_files_are_missing(write_config, tmp_path, monkeypatch, capsys):

@@ -1,8 +1,4 @@
-"""Digests of what the published files hold, and of the labels of the data sets that OpenML has.
-
-OpenML's own features are not pinned (a digest of them needs a download, which nobody has made for
-this file): its labels must be those of the published files.
-"""
+"""Digests of what is read from the published files, however they came here."""
 
 CONTENT: dict[str, str] = {
     "emotions-train.arff": "2bc2219493b8a1a21c6536009196b81c088539dd7c4dbc95cff33c5a6fc2708a",
@@ -37,15 +33,3 @@ CONTENT: dict[str, str] = {
     "rcv1-subset1.arff": "181963e7cca5e520548d58e21aad15f27b011572b0d108306c99da247b16d864",
 }
 """By file: `content_digest` of what is read from it, identifiers of rows left out."""
-
-LABELS: dict[str, str] = {
-    "emotions": "e2a0b1854c35bcbd3534654f2e5fe16bc3b132f7e351e1300f3f60ea1560f76e",
-    "scene": "2fbc8f5747c1e4417045a59b53aed4049cfc449b0ca7b3d38dd05ad93bdde2cd",
-    "yeast": "ec68a4fb98dcc1fe4214c14bafc7760e0b433cb835c3090e5e7c282272853b03",
-    "birds": "325983466a37aea7405a90225c0654941137774c169d41e705ebad0afacdb7fb",
-    "genbase": "951552845ada0b072dbcbd9dcf81c4163b9c9c418ae3d97744dda8349863973d",
-    "enron": "a6cdec49438c90722f2cbdafc491d818f493ee9c5326ec58c54d48d67b71efcb",
-    "slashdot": "848a2559fbaa7701673334ffd32d4a3ae1f19efa465e3cbed22949fb13566dd5",
-    "langlog": "aa808e100e173d3e9d62f62242df9994a05985b5e162cb845effcfcaa003d7c9",
-}
-"""By data set: `label_digest` of all its samples."""

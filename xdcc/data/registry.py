@@ -5,30 +5,30 @@ Places, in this order:
 1. ``digits`` comes with scikit-learn (see `embedded`); it needs no file.
 2. The folder that the environment variable ``XDCC_DATA`` names, if it is set.
 3. The data home: ``XDCC_DATA_HOME``, or ``xdcc_data`` in the user's home.
-4. OpenML, for the data sets that it has in the same version; the download is cached in the data
-   home.
 
 The folders hold one folder per data set, with ``<name>-train.arff`` and ``<name>-test.arff`` or
 one ``<name>.arff``, and Mulan's ``<name>.xml`` beside them (slashdot, a MEKA file, has none).
+Files that the data home lacks are downloaded into it from where they are published (`published`).
+Each gets its name when it is whole and its SHA-256 right, so that whoever interrupts a download
+finds it continued by the next call, and several processes may download at once. A folder of
+``XDCC_DATA`` is only read.
+
 Whatever is loaded is compared with the dimensions that the literature reports (`DATASETS`) and
-with digests of what the published files hold (`pinned`): all of it for a file, the labels for a
-download. `load_arff` reads files of any version.
+with digests of what the published files hold (`pinned`). `load_arff` reads files of any version.
 """
 
 import os
 from dataclasses import dataclass, replace
-from http.client import HTTPException
 from pathlib import Path
 from typing import Literal
 
-from xdcc.data import openml, pinned
+import pooch
+
+from xdcc.data import pinned, published
 from xdcc.data.arff import load_arff
-from xdcc.data.content_digest import content_digest, label_digest
+from xdcc.data.content_digest import content_digest
 from xdcc.data.dataset import MultiLabelDataset, concatenate
 from xdcc.data.embedded import load_digits_properties
-
-SOURCES = "https://mulan.sourceforge.net/datasets-mlc.html, https://waikato.github.io/meka/datasets"
-"""Where the projects Mulan and MEKA offer their files."""
 
 type Split = Literal["train", "test"] | None
 
@@ -47,8 +47,6 @@ class DatasetInfo:
         Whether an XML names the labels (else MEKA's option does).
     identifiers : tuple of str
         Attributes that only name the row; they are dropped.
-    openml_id : int or None
-        The data set at OpenML whose targets are these labels, if there is one.
     """
 
     n_train: int
@@ -57,27 +55,24 @@ class DatasetInfo:
     n_labels: int
     has_xml: bool = True
     identifiers: tuple[str, ...] = ()
-    openml_id: int | None = None
 
 
-# OpenML's 41464 to 41473 are the ten data sets of Probst et al., "Multilabel classification with R
-# package mlr" (2017). Its "image" (41468) has other features and "reuters" (41470) is not here.
 DATASETS: dict[str, DatasetInfo] = {
-    "emotions": DatasetInfo(391, 202, 72, 6, openml_id=41465),
+    "emotions": DatasetInfo(391, 202, 72, 6),
     "flags": DatasetInfo(129, 65, 19, 7),
-    "scene": DatasetInfo(1211, 1196, 294, 6, openml_id=41471),
-    "yeast": DatasetInfo(1500, 917, 103, 14, openml_id=41473),
-    "birds": DatasetInfo(322, 323, 260, 19, openml_id=41464),
+    "scene": DatasetInfo(1211, 1196, 294, 6),
+    "yeast": DatasetInfo(1500, 917, 103, 14),
+    "birds": DatasetInfo(322, 323, 260, 19),
     "tmc2007-500": DatasetInfo(21519, 7077, 500, 22),
-    "genbase": DatasetInfo(463, 199, 1185, 27, identifiers=("protein",), openml_id=41467),
+    "genbase": DatasetInfo(463, 199, 1185, 27, identifiers=("protein",)),
     "medical": DatasetInfo(333, 645, 1449, 45),
-    "enron": DatasetInfo(1123, 579, 1001, 53, openml_id=41466),
+    "enron": DatasetInfo(1123, 579, 1001, 53),
     "bibtex": DatasetInfo(4880, 2515, 1836, 159),
     "cal500": DatasetInfo(502, 0, 68, 174),
     "corel5k": DatasetInfo(4500, 500, 499, 374),
     "delicious": DatasetInfo(12920, 3185, 500, 983),
-    "slashdot": DatasetInfo(3782, 0, 1079, 22, has_xml=False, openml_id=41472),
-    "langlog": DatasetInfo(1460, 0, 1004, 75, openml_id=41469),
+    "slashdot": DatasetInfo(3782, 0, 1079, 22, has_xml=False),
+    "langlog": DatasetInfo(1460, 0, 1004, 75),
     "image": DatasetInfo(1501, 499, 294, 5),
     "rcv1-subset1": DatasetInfo(6000, 0, 19550, 101),
 }
@@ -105,7 +100,7 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
         One of `dataset_names`, in upper or lower case.
     split : {None, "train", "test"}
         A part of a data set that is published in two files; None for the training part followed
-        by the test part. A download comes as a whole, with the samples in an order of its own.
+        by the test part.
 
     Returns
     -------
@@ -115,11 +110,11 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     ------
     ValueError
         For an unknown name or split, for a split of a data set that has none, and if what is
-        found has other dimensions or another content than the data set of that name.
+        found or downloaded is another version of the data set of that name.
     ArffError
         If a file is malformed.
     FileNotFoundError
-        If neither the folders nor OpenML have the data, or files are missing in a folder.
+        If files are missing and cannot be downloaded, or a folder of ``XDCC_DATA`` lacks some.
 
     Examples
     --------
@@ -137,19 +132,13 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
         raise ValueError(f"unknown data set {name!r}; known are {', '.join(dataset_names())}")
     if split is not None and not info.n_test:
         raise ValueError(f"{name} is published in one file and has no split {split!r}")
-    folders = [root / name for root in _roots()]
-    folder = next((folder for folder in folders if folder.is_dir()), None)
-    if folder is not None:
-        parts = _load_folder(name, info, folder, split)
-        dataset = concatenate(*parts.values()) if len(parts) > 1 else next(iter(parts.values()))
-        _check_dimensions(dataset, info, split, str(folder))
-        for file, part in parts.items():
-            _check_content(content_digest(part), pinned.CONTENT[file], str(folder / file))
-    else:
-        dataset = _download(name, info, folders, split)
-        source = f"OpenML's data set {info.openml_id}"
-        _check_dimensions(dataset, info, split, source)
-        _check_content(label_digest(dataset.Y), pinned.LABELS[name], f"{source} (its labels)")
+    files = _files(name, info, split)
+    folder = _folder(name, files)
+    parts = _load_parts(name, info, folder, files)
+    dataset = concatenate(*parts.values()) if len(parts) > 1 else next(iter(parts.values()))
+    _check_dimensions(dataset, info, split, folder)
+    for file, part in parts.items():
+        _check_content(content_digest(part), pinned.CONTENT[file], folder / file)
     return dataset
 
 
@@ -161,11 +150,7 @@ def _roots() -> list[Path]:
         if not root.is_dir():
             raise FileNotFoundError(f"XDCC_DATA is {from_environment}, which is no folder")
         roots.append(root)
-    return [*roots, _data_home()]
-
-
-def _data_home() -> Path:
-    return Path(os.environ.get("XDCC_DATA_HOME") or "~/xdcc_data").expanduser()
+    return [*roots, Path(os.environ.get("XDCC_DATA_HOME") or "~/xdcc_data").expanduser()]
 
 
 def _files(name: str, info: DatasetInfo, split: Split) -> list[str]:
@@ -175,50 +160,61 @@ def _files(name: str, info: DatasetInfo, split: Split) -> list[str]:
     return [*arff, f"{name}.xml"] if info.has_xml else arff
 
 
-def _load_folder(
-    name: str, info: DatasetInfo, folder: Path, split: Split
-) -> dict[str, MultiLabelDataset]:
-    """Return what each ARFF file holds."""
-    files = _files(name, info, split)
+def _folder(name: str, files: list[str]) -> Path:
+    """Return the folder that has the files, once those that the data home lacks are downloaded."""
+    folders = [root / name for root in _roots()]
+    home = folders[-1]
+    folder = next((folder for folder in folders if folder.is_dir()), home)
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
-        raise FileNotFoundError(f"{folder} lacks {' and '.join(missing)}")
-    xml = folder / files.pop() if info.has_xml else None
+        lacks = f"{folder} lacks {' and '.join(missing)}"
+        if folder != home:
+            raise FileNotFoundError(lacks)
+        remedy = (
+            f"provide {' and '.join(missing)} in {' or '.join(map(str, folders))} "
+            "(XDCC_DATA and XDCC_DATA_HOME say where)"
+        )
+        if name in published.CONVERTED:
+            raise FileNotFoundError(
+                f"{lacks}, of which there is no download: they were made of "
+                f"{published.CONVERTED[name]}; {remedy}"
+            )
+        _download(missing, home, lacks, remedy)
+    return folder
+
+
+def _download(files: list[str], folder: Path, lacks: str, remedy: str) -> None:
+    for file in files:
+        url, sha256 = published.URLS[file], published.SHA256[file]
+        try:
+            pooch.retrieve(url, known_hash=f"sha256:{sha256}", fname=file, path=folder)
+        except OSError as error:
+            sources = ", ".join(published.URLS[file] for file in files)
+            raise FileNotFoundError(
+                f"{lacks}, and {file} cannot be downloaded ({error}). Try again, or {remedy}; "
+                f"sources: {sources}"
+            ) from error
+        except ValueError as error:
+            raise ValueError(
+                f"what {url} sends is not the file that was published, whose SHA-256 is {sha256}; "
+                "it is not kept"
+            ) from error
+
+
+def _load_parts(
+    name: str, info: DatasetInfo, folder: Path, files: list[str]
+) -> dict[str, MultiLabelDataset]:
+    """Return what each ARFF file holds."""
+    xml = folder / f"{name}.xml" if info.has_xml else None
     return {
         file: replace(load_arff(folder / file, xml), name=name).drop_features(info.identifiers)
         for file in files
+        if file.endswith(".arff")
     }
 
 
-def _download(name: str, info: DatasetInfo, folders: list[Path], split: Split) -> MultiLabelDataset:
-    remedy = (
-        f"Provide {', '.join(_files(name, info, split))} in one of the folders "
-        f"{', '.join(map(str, folders))} (XDCC_DATA and XDCC_DATA_HOME say where these are); "
-        f"downloads: {SOURCES}"
-    )
-    if info.openml_id is None:
-        raise FileNotFoundError(f"{name} is not there, and OpenML does not have it. {remedy}")
-    if split is not None:
-        raise FileNotFoundError(
-            f"{name} is not there, and OpenML does not have its split {split!r}, but the whole "
-            f"data set (split=None). {remedy}"
-        )
-    try:
-        dataset = openml.fetch(name, info.openml_id, _data_home())
-    except OSError as error:
-        raise FileNotFoundError(
-            f"{name} is not there, and OpenML cannot be reached ({error}). {remedy}"
-        ) from error
-    except (HTTPException, EOFError) as error:
-        raise FileNotFoundError(
-            f"{name} is not there, and its download from OpenML broke off ({error}); nothing of it "
-            f"is kept. Try again, or: {remedy}"
-        ) from error
-    return dataset.drop_features(set(info.identifiers) & set(dataset.feature_names))
-
-
 def _check_dimensions(
-    dataset: MultiLabelDataset, info: DatasetInfo, split: Split, source: str
+    dataset: MultiLabelDataset, info: DatasetInfo, split: Split, source: Path
 ) -> None:
     """Compare the dimensions with those in `DATASETS`."""
     n_samples = {"train": info.n_train, "test": info.n_test, None: info.n_train + info.n_test}
@@ -232,7 +228,7 @@ def _check_dimensions(
         )
 
 
-def _check_content(found: str, expected: str, source: str) -> None:
+def _check_content(found: str, expected: str, source: Path) -> None:
     if found != expected:
         raise ValueError(
             f"{source} has another content than what was published, though its dimensions are "
