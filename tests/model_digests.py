@@ -52,10 +52,6 @@ MODULES = (
     "xdcc.decision.labelsets",
     "xdcc.decision.f1_maximiser",
     "xdcc.decision.bbc_cv",
-    "xdcc.decision",
-    "xdcc.decision.labelsets",
-    "xdcc.decision.f1_maximiser",
-    "xdcc.decision.bbc_cv",
 )
 """Where a class or function may live, in any of the commits."""
 

@@ -25,7 +25,7 @@ PLUGIN = HERE.parent.parent / "plugins" / "multilabel"
 CMAKE_DEFAULTS = {
     "HIDE_CXX_SYMBOLS": "ON",
     "CMAKE_UNITY_BUILD": "ON",
-    "CMAKE_UNITY_BUILD_BATCH_SIZE": "12",
+    "CMAKE_UNITY_BUILD_BATCH_SIZE": "25",
 }
 
 

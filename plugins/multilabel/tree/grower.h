@@ -27,7 +27,7 @@
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus, plus
-#include <memory>      // for shared_ptr
+#include <memory>      // for shared_ptr, unique_ptr
 #include <numeric>     // for accumulate
 #include <utility>     // for move
 #include <vector>      // for vector
@@ -42,7 +42,7 @@
 #include "leaf_values.h"                    // for LabelGradients
 #include "monotone.h"                       // for BoundChildren, WeightBounds
 #include "node_features.h"                  // for AllowedFeatures
-#include "search/cluster_search.h"          // for ClusterSearch
+#include "search/cluster_search.h"          // for MakeClusterSearch
 #include "search/sketch_search.h"           // for SketchSearch
 #include "search/split_search.h"  // for SplitSearch, TreeRules, TreeData, NodeRequest, LeafSums
 #include "split_score.h"          // for LabelWeight
@@ -71,7 +71,7 @@ struct ExpandEntry {
 
 /** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
 struct Workspace {
-  ClusterSearch clusters;
+  std::unique_ptr<SplitSearch> clusters{MakeClusterSearch()};
   SketchSearch sketches;
   linalg::Matrix<GradientPair> sampled, of_leaves;
   std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
@@ -85,7 +85,7 @@ struct Workspace {
     if (is_narrow && SketchSearch::Serves(ctx, rules, data)) {
       return &sketches;
     }
-    return &clusters;
+    return clusters.get();
   }
 };
 

@@ -33,7 +33,7 @@ struct Node {
 
   Node(std::size_t width, ScanRule rule, bool is_packed, bool all_must, bool has_doubt, Random* rng)
       : width{width}, n_labels{width - 3}, is_packed{is_packed} {
-    bool const steps = rule == ScanRule::kStepped || rule == ScanRule::kClipped;
+    bool const steps = rule == ScanRule::kClipped;
     bool const bounds = rule == ScanRule::kBounded;
     bool const soft = rule != ScanRule::kPlain && rule != ScanRule::kMean;
     values.Assign(2 * width * kRows, 0);
@@ -132,7 +132,7 @@ Score SlowScore(Node const& node, SplitMethod method, ScanRule rule, int order,
                 std::int32_t const* floors) {
   auto const& chunk = node.chunk;
   bool const bounds = rule == ScanRule::kBounded;
-  bool const steps = bounds || rule == ScanRule::kStepped || rule == ScanRule::kClipped;
+  bool const steps = bounds || rule == ScanRule::kClipped;
   bool const counts = bounds || rule == ScanRule::kCounted || rule == ScanRule::kClipped;
   bool const sums = method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
                     method == SplitMethod::kSumAbsG;
@@ -219,8 +219,7 @@ constexpr SplitMethod kMethods[] = {SplitMethod::kMaxGain, SplitMethod::kMaxWeig
                                     SplitMethod::kSumGain, SplitMethod::kSumWeight,
                                     SplitMethod::kMaxAbsG, SplitMethod::kSumAbsG};
 constexpr ScanRule kRules[] = {ScanRule::kPlain,   ScanRule::kMean,    ScanRule::kShrunk,
-                               ScanRule::kStepped, ScanRule::kCounted, ScanRule::kClipped,
-                               ScanRule::kBounded};
+                               ScanRule::kCounted, ScanRule::kClipped, ScanRule::kBounded};
 constexpr std::size_t kWidths[] = {8, 16, 24, 32};
 
 bool TellsBits(ScanRule rule) {

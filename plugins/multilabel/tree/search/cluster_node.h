@@ -49,11 +49,13 @@ struct ClusterParam {
       return ScanRule::kBounded;
     }
     bool const steps = reg.max_delta_step != 0.0;
-    if (reg.lambda == 0.0 || reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && IsSoft())) {
-      return steps || reg.lambda == 0.0 ? ScanRule::kClipped : ScanRule::kCounted;
+    if (steps || reg.lambda == 0.0) {
+      return ScanRule::kClipped;
     }
-    return steps                   ? ScanRule::kStepped
-           : reg.alpha != 0.0      ? ScanRule::kShrunk
+    if (reg.LabelFloor() > 0.0 || (reg.MeanFloor() > 0.0 && reg.alpha != 0.0)) {
+      return ScanRule::kCounted;
+    }
+    return reg.alpha != 0.0        ? ScanRule::kShrunk
            : reg.MeanFloor() > 0.0 ? ScanRule::kMean
                                    : ScanRule::kPlain;
   }
@@ -67,10 +69,6 @@ struct ClusterParam {
     auto const rule = this->Rule();
     return rule == ScanRule::kCounted || rule == ScanRule::kClipped || rule == ScanRule::kBounded;
   }
-
- private:
-  /** @brief Whether weights are shrunk or clipped. */
-  [[nodiscard]] bool IsSoft() const { return reg.alpha != 0.0 || reg.max_delta_step != 0.0; }
 };
 
 /** @brief The entries of a cluster, by block. */

@@ -62,7 +62,6 @@ enum class ScanRule {
   kPlain,    // nothing
   kMean,     // the labels' mean Hessian
   kShrunk,   // weights that `reg_alpha` shrinks
-  kStepped,  // weights that `max_delta_step` clips, too
   kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
   kClipped,  // weights that `max_delta_step` clips or `reg_lambda` does not bound, too
   kBounded,  // weights that monotone constraints bound, too
@@ -119,7 +118,7 @@ struct ChunkView {
   /** @brief -1 where all labels must count, 0 where one is enough. */
   std::int32_t all_must;
   float alpha;
-  /** @brief With `kStepped`, `kClipped` and `kBounded`: `max_delta_step`. */
+  /** @brief With `kClipped` and `kBounded`: `max_delta_step`. */
   float max_step;
   /** @brief With `kBounded`: bounds of weights, and how far sums are off. */
   float const* lower;
