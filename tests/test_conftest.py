@@ -21,7 +21,16 @@ THIS_TEST = f"{Path(__file__).name}::test_compiled_modules_are_imported"
 def pytest_in_clone(*options, test=THIS_TEST, **environ):
     """Run a test as a user does; `options` are those of Python."""
     return subprocess.run(
-        [sys.executable, *options, "-m", "pytest", "-p", "no:cacheprovider", f"tests/{test}"],
+        [
+            sys.executable,
+            *options,
+            "-m",
+            "pytest",
+            "-n0",
+            "-p",
+            "no:cacheprovider",
+            f"tests/{test}",
+        ],
         cwd=ROOT,
         env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | environ,
         capture_output=True,
