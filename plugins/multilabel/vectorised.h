@@ -14,8 +14,9 @@
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t
 
+// The thread sanitizer is not there yet when the library is loaded and chooses.
 #if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && defined(__x86_64__) && \
-    defined(__GLIBC__)
+    defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
 #define XDCC_TARGET_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
