@@ -38,13 +38,13 @@ def mutated_bytes(
 ) -> st.SearchStrategy[bytes]:
     """Some of the bytes changed, removed, repeated, exchanged, or replaced by a piece."""
     return st.builds(
-        lambda seed, original: _edit_bytes(random.Random(seed), original, pieces),
+        lambda seed, original: edit_bytes(random.Random(seed), original, pieces),
         st.integers(0, 2**64 - 1),
         st.sampled_from(originals),
     )
 
 
-def _edit_bytes(rng: random.Random, content: bytes, pieces: Sequence[bytes]) -> bytes:
+def edit_bytes(rng: random.Random, content: bytes, pieces: Sequence[bytes]) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(content) + 1)
         end = min(len(content), at + rng.choice((1, 1, 2, 4, 8, 40)))
