@@ -116,14 +116,14 @@ def threads():
 def run_python(tmp_path):
     """Run Python in a process of its own, in an empty folder; return what it did."""
 
-    def run(*args):
+    def run(*args, seconds=300):
         return subprocess.run(
             [sys.executable, *args],
             cwd=tmp_path,
             env=os.environ | {"MPLCONFIGDIR": str(tmp_path / "matplotlib")},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=seconds,
         )
 
     return run

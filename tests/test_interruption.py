@@ -171,6 +171,7 @@ print(resident() - early)
 @pytest.mark.parametrize("options", [["1000"], ["400", "interrupted"]], ids=" ".join)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_many_fits_take_no_more_memory_than_some(run_python, name, options):
-    result = run_python("-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), *options)
+    command = ["-W", "ignore", "-c", MANY_FITS, name, repr(ESTIMATORS[name]), *options]
+    result = run_python(*command, seconds=1800)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 8  # MiB
