@@ -55,3 +55,45 @@ for (left, right), row in zip(axes, (first, second), strict=True):
     right.grid(visible=False)
     right.set_xlabel("round")
 figure.colorbar(image, ax=axes[:, 1], label="cumulated probability", shrink=0.6)
+
+# %%
+# Training goes the same way: Figure 1 of the XDCC paper, drawn of a chain of two rounds as it was
+# published. The labels are features, too, unknown (?) at first. A booster learns from the pixels
+# and from these; its prediction of a training row decides one label of it, and the next booster
+# finds that value among its features. A new row passes the same boosters from left to right.
+
+published = xdcc.DynamicChainClassifier(
+    propagate="in_sample", chain_length=2, n_estimators=30, max_depth=4, random_state=0, n_jobs=1
+)
+published.fit(train.X, train.Y)
+some = train.X[:5]
+order = published.chain_order(some)
+known = [np.full((len(some), len(names)), np.nan)]
+for labels, values in zip(order.labels.T, order.values.T, strict=True):
+    known.append(known[-1].copy())
+    known[-1][range(len(some)), labels] = values
+first_stage, second_stage = published.staged_predict_proba(some)
+tables = {
+    "booster 1 learns\nfrom x and": known[0],
+    "→ it predicts": first_stage,
+    "→ booster 2 learns\nfrom x and": known[1],
+    "→ cumulated\nprediction": second_stage,
+    "→ decided": known[2],
+}
+
+figure, axes = plt.subplots(1, len(tables), figsize=(12, 4.2), sharey=True, layout="constrained")
+figure.set_label(
+    "Five tables of training rows by labels, from left to right: question marks, the predictions "
+    "of booster 1, one value in each row, the prediction after booster 2, two values in each row"
+)
+for ax, (title, table) in zip(axes, tables.items(), strict=True):
+    ax.imshow(table, vmin=0, vmax=1, aspect="auto")
+    for (row, label), value in np.ndenumerate(table):
+        text, colour = f"{value:.2f}".lstrip("0"), "black" if value > 0.5 else "white"
+        if np.isnan(value):
+            text, colour = "?", "black"
+        ax.text(label, row, text, ha="center", va="center", color=colour, fontsize=9)
+    ax.set_title(title, fontsize=12)
+    ax.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=9)
+    ax.grid(visible=False)
+axes[0].set_ylabel("training row")

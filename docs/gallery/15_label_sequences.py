@@ -7,6 +7,8 @@ of fitting them. So a forest knows no order of the labels, and a chain takes the
 surest next: another order for each row.
 """
 
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -65,3 +67,61 @@ ax.set_xlabel("decision")
 ax.grid(visible=False)
 ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
+
+# %%
+# How known labels refine a prediction (Figure 1 of the paper): one small tree and one row. Where a
+# test asks for a label that is not known yet, the row goes down all branches, and all leaves that
+# it reaches (blue) make the posterior; each decision can only take leaves away.
+
+single = xdcc.RandomDecisionTreeClassifier(
+    n_estimators=1, max_depth=4, label_test_fraction=0.6, random_state=0
+)
+tree = single.fit(train.X, train.Y).forest_
+row = test.X[:1]
+decided, values = single.trace(row).labels[0], single.predict(row)[0]
+LEAF, NUMBER, LABEL = 0, 1, 3  # kinds of nodes
+
+
+def children(node):
+    """Nodes below a node."""
+    return list(range(tree.child[node], tree.child[node] + tree.branches[node]))
+
+
+def place(node, depth, leaves):
+    """Places of a node and of those below it; leaves stand side by side."""
+    below = [place(child, depth + 1, leaves) for child in children(node)]
+    across = np.mean([found[0][1] for found in below]) if below else next(leaves)
+    return [(node, across, -depth), *(spot for found in below for spot in found)]
+
+
+def reached(node, known):
+    """Nodes that the row comes to."""
+    below = children(node)
+    if tree.kind[node] == NUMBER and len(below) == 2:
+        below = [below[int(row[0, tree.index[node]] > tree.threshold[node])]]
+    elif tree.kind[node] == LABEL and tree.index[node] in known:
+        below = [c for c in below if tree.value[c] == known[tree.index[node]]] or below
+    return {node}.union(*(reached(child, known) for child in below))
+
+
+spots = {node: spot for node, *spot in place(0, 0, itertools.count())}
+figure, axes = plt.subplots(3, 1, figsize=(8.4, 9.6))
+figure.set_label(
+    "The same tree three times: with no label known the row reaches five leaves, with one known "
+    "two, with two known a single one"
+)
+for n_known, ax in enumerate(axes):
+    known = {label: values[label] for label in decided[:n_known]}
+    visited = reached(0, known)
+    n_leaves = sum(tree.kind[node] == LEAF for node in visited)
+    for node, spot in spots.items():
+        for child in children(node):
+            colour = "C0" if child in visited and node in visited else "0.8"
+            ax.plot(*zip(spot, spots[child], strict=True), color=colour, zorder=0)
+        text = {LEAF: "", NUMBER: f"pixel {tree.index[node]}"}.get(tree.kind[node])
+        text = names[tree.index[node]] if text is None else text
+        style = {"boxstyle": "round", "edgecolor": "C0" if node in visited else "0.8"}
+        style["facecolor"] = "#9fc9e6" if node in visited and not text else "white"
+        ax.text(*spot, text or "   ", ha="center", va="center", fontsize=8, bbox=style)
+    ax.set_title(f"known labels: {n_known}, leaves: {n_leaves}")
+    ax.set_axis_off()
