@@ -66,7 +66,7 @@ axes.figure.set_label(
 # film that is dark and about love the first two say "yes", each with .6, though only one such film
 # in five is both; the tree above predicts one of them.
 
-figure, panels = plt.subplots(1, 3, figsize=(11, 4.5))
+figure, panels = plt.subplots(1, 3, figsize=(12, 4.5))
 figure.set_label(
     "Three small trees side by side: that of crime asks for dark, then for love, that of horror "
     "the other way round, and that of drama for love alone"
@@ -76,7 +76,7 @@ for ax, genre in zip(panels, genres, strict=True):
     relevance[genre] = DecisionTreeClassifier(**limits, random_state=0).fit(traits, genres[genre])
     draw_single(
         relevance[genre], feature_names=traits.columns, class_names=["no", "yes"], ax=ax,
-        impurity=False, proportion=True, rounded=True, fontsize=10,
+        impurity=False, proportion=True, rounded=True, fontsize=8,
     )  # fmt: skip
     ax.set_title(genre)
 film = pd.DataFrame({"love": [1], "dark": [1]})
