@@ -91,7 +91,7 @@ def test_numbers_that_json_lacks(number):
         (np.True_, True),
         (np.random.RandomState(3), None),
     ],
-    ids=repr,
+    ids=["float32", "int8", "bool", "RandomState"],
 )
 def test_what_becomes_plain(value, plain):
     back = _through_json(value)
