@@ -127,16 +127,16 @@ bool GOMP_single_start() {
 void GOMP_loop_end() { GOMP_barrier(); }
 void GOMP_loop_end_nowait() {}
 
-#define XDCC_LOOP(KIND)                                                                       \
-  bool GOMP_loop_##KIND##_start(long begin, long end, long step, long chunk, long* from,      \
-                                long* to) {                                                   \
-    return Start(begin, end, step, chunk, from, to);                                          \
-  }                                                                                           \
-  bool GOMP_loop_##KIND##_next(long* from, long* to) { return Next(from, to); }               \
-  bool GOMP_loop_ull_##KIND##_start(bool, Count begin, Count end, Count step, Count chunk,    \
-                                    Count* from, Count* to) {                                 \
-    return Start(begin, end, step, chunk, from, to);                                          \
-  }                                                                                           \
+#define XDCC_LOOP(KIND)                                                                    \
+  bool GOMP_loop_##KIND##_start(long begin, long end, long step, long chunk, long* from,   \
+                                long* to) {                                                \
+    return Start(begin, end, step, chunk, from, to);                                       \
+  }                                                                                        \
+  bool GOMP_loop_##KIND##_next(long* from, long* to) { return Next(from, to); }            \
+  bool GOMP_loop_ull_##KIND##_start(bool, Count begin, Count end, Count step, Count chunk, \
+                                    Count* from, Count* to) {                              \
+    return Start(begin, end, step, chunk, from, to);                                       \
+  }                                                                                        \
   bool GOMP_loop_ull_##KIND##_next(Count* from, Count* to) { return Next(from, to); }
 XDCC_LOOP(dynamic)
 XDCC_LOOP(guided)
