@@ -136,6 +136,14 @@ def test_the_results_page_shows_numbers_of_the_speed_benchmark():
             assert float(short) == pytest.approx(float(full), abs=last_digit / 2), (line, short)
 
 
+def test_the_results_page_shows_times_of_boomer(report):
+    shown = table_after(RESULTS_PAGE.read_text(), "The other methods.")
+    made = table_after(report["papers/boomer-2020/REPORT.md"], "## Against mlrl-boomer")
+    for cells in made.values():
+        del cells["rank (6 data sets)"]
+    assert shown == made
+
+
 def test_the_readme_shows_means_of_the_speed_benchmark():
     text = " ".join((REPOSITORY / "README.md").read_text().split())
     sentence = (
