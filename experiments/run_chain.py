@@ -19,9 +19,12 @@ from tqdm import tqdm
 
 from chain_driver.data import load
 from chain_driver.models import Trainer
-from chain_driver.options import parse_arguments
+from chain_driver.options import MODELS, parse_arguments
 from chain_driver.report import make_table, plot_rounds, write_arrays, write_record
 from xdcc.base.plugin import PluginMissingError
+
+NEXT = """Next: your own table by -f table.csv --labels a,b; what counts by --measure jaccard, say;
+other models by -m, and what else there is by --help. README.md says how to use it from Python."""
 
 
 def main(args: list[str] | None = None) -> None:
@@ -47,11 +50,14 @@ def main(args: list[str] | None = None) -> None:
             write_record(folder, model, options, train, evaluation, results[model])
 
     with pd.option_context("display.width", 120):
-        print(make_table(results).to_string(float_format="{:.3f}".format))
+        print(make_table(results, options.measure).to_string(float_format="{:.3f}".format))
+    print()
+    for model in results:
+        print(f"{model}: {MODELS[model]}")
     if options.output_extra:
         write_arrays(folder, evaluation, results)
-    plot_rounds(folder, train.name, results)
-    print(f"Records and figure: {folder}")
+    figure = plot_rounds(folder, train.name, results)
+    print(f"\nRecords: {folder}; measures after each round: {figure}\n{NEXT}")
 
 
 if __name__ == "__main__":

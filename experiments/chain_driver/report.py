@@ -122,13 +122,15 @@ def write_arrays(
     return file
 
 
-def make_table(results: Mapping[str, Result]) -> pd.DataFrame:
-    """Return a row per prediction, with its measures and times in seconds.
+def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
+    """Return a row per prediction, with its measures and times in seconds, the best first.
 
     Parameters
     ----------
     results : mapping
         Model -> result.
+    measure : str
+        By which it is the best; by example F1 where the table does not have it.
 
     Returns
     -------
@@ -139,7 +141,10 @@ def make_table(results: Mapping[str, Result]) -> pd.DataFrame:
         for result in results.values()
         for row, measures in result.measures.items()
     }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=[*MEASURES, "fit s", "predict s"])
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*MEASURES, "fit s", "predict s"])
+    by = measure if measure in MEASURES else "example_f1"
+    table = table.sort_values(by, ascending=False, kind="stable")
+    return table.rename_axis(columns=f"best {by} first")
 
 
 def plot_rounds(folder: Path, name: str, results: Mapping[str, Result]) -> Path:

@@ -40,6 +40,17 @@ def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
     for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
         assert row in done.stdout
+    said = done.stdout.splitlines()
+    assert len(said) <= 30
+    heading, *rows = said[1:8]
+    assert heading.startswith("best example_f1 first")
+    column = heading.removeprefix("best example_f1 first").split().index("example_f1")
+    scores = [float(row.split()[column - 7]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert rows[0].startswith("auto ")
+    assert "sxgb: a single multi-label booster (ML-XGB)" in said
+    assert "results/digits/rounds.png" in done.stdout
+    assert said[-2].startswith("Next: ")
     assert "dcc: " in done.stderr  # progress
     assert "round 7 of 7" in done.stderr
     folder = tmp_path / "results" / "digits"
