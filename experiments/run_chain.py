@@ -23,8 +23,8 @@ from chain_driver.options import MODELS, parse_arguments
 from chain_driver.report import make_table, plot_rounds, write_arrays, write_record
 from xdcc.base.plugin import PluginMissingError
 
-NEXT = """Next: your own table by -f table.csv --labels a,b; what counts by --measure jaccard, say;
-other models by -m, and what else there is by --help. README.md says how to use it from Python."""
+NEXT = """Next: your own table, -f table.csv --labels a,b; what counts, --measure subset_accuracy;
+other models, -m; and what else there is, --help. README.md says how to use it from Python."""
 
 
 def main(args: list[str] | None = None) -> None:

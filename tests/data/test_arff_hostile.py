@@ -11,7 +11,7 @@ from xdcc.data import ArffError, load_arff
 HEADER = "@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@data\n"
 BLANKS = " " * 60_000
 CPU_SECONDS = 10
-"""Linear time is some hundredths of that; quadratic time was more than 20 seconds."""
+"""Linear time is at most two, beside other work; quadratic time was more than 20 seconds."""
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ def mutated_bytes(
 
 
 def edit_bytes(rng: random.Random, content: bytes, pieces: Sequence[bytes]) -> bytes:
+    """Make one to eight edits."""
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(content) + 1)
         end = min(len(content), at + rng.choice((1, 1, 2, 4, 8, 40)))

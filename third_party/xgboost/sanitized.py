@@ -1,4 +1,4 @@
-"""Runs Python with what ``develop.py --sanitize NAMES`` built: ``python sanitized.py NAMES -m …``.
+"""Runs Python with what ``develop.py --sanitize`` built: ``python sanitized.py address -m …``.
 
 The sanitizers' libraries have to be there before Python, which is built without them; for
 ``thread`` an OpenMP that it understands is, too (``openmp_runtime.cc``), compiled for the run.
@@ -23,20 +23,20 @@ OPTIONS = {
 }
 
 
-def sanitized(names: str, runtime: Path, environ: Mapping[str, str]) -> dict[str, str]:
+def sanitized(kind: str, runtime: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment in which Python can import what was built with sanitizers.
 
     Parameters
     ----------
-    names : str
-        The sanitizers, as `develop.py` takes them: with commas between.
+    kind : {"address", "thread"}
+        ``address`` also for ``undefined``, which the two are built with.
     runtime : Path
         Where the OpenMP for ``thread`` shall lie.
     environ : mapping
         The environment as it is; its own options go before ours.
     """
     compiler = environ.get("CXX", "g++")
-    if "thread" in names.split(","):
+    if kind == "thread":
         flags = ["-std=c++17", "-fsanitize=thread", "-O1", "-g", "-shared", "-fPIC"]
         subprocess.run([compiler, *flags, RUNTIME, "-o", runtime], check=True)
         libraries = ["libtsan.so", str(runtime)]
@@ -52,6 +52,8 @@ def sanitized(names: str, runtime: Path, environ: Mapping[str, str]) -> dict[str
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] not in (["address"], ["thread"]):
+        sys.exit("usage: python sanitized.py address|thread -m pytest ...")
     with tempfile.TemporaryDirectory() as folder:
         environ = sanitized(sys.argv[1], Path(folder, "openmp.so"), os.environ)
         command = [sys.executable, *sys.argv[2:]]
