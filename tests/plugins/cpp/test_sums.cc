@@ -159,7 +159,7 @@ XDCC_TEST(sums, RowsOfAClusterAreSummedUp) {
 
 XDCC_TEST(sums, SortedRowsAreAddedToTheirBins) {
   Random rng{11};
-  for (std::size_t width : {8, 16}) {
+  for (std::size_t width : {8, 16, 24}) {
     for (bool is_packed : {false, true}) {
       IntegerRows const rows{100, width, is_packed, false};
       std::vector<std::uint32_t> counts{3, 0, 0, 40, 1, 0}, sorted;
@@ -173,8 +173,7 @@ XDCC_TEST(sums, SortedRowsAreAddedToTheirBins) {
         }
       }
       sorted.resize(sorted.size() + kRowsAhead);
-      auto const add = width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
-      add(sorted.data(), counts.data(), counts.size(), rows.view, bins.Data());
+      AddSortedToBins(width)(sorted.data(), counts.data(), counts.size(), rows.view, bins.Data());
       for (std::size_t k = 0; k < slow.size(); ++k) {
         CHECK_EQ(bins.Data()[k], slow[k]);
       }

@@ -142,6 +142,13 @@ def test_uneven_parts(method, cuts):
     assert_same_model(on_workers(train, *data, cuts=cuts), train(*data))
 
 
+@pytest.mark.parametrize("n_workers", [1, 5, 8])
+def test_one_worker_and_as_many_as_features_and_more(n_workers):
+    data = make_data(seed=1)
+    cuts = np.linspace(0, 400, n_workers + 1).astype(int)[1:-1]
+    assert_same_model(on_workers(trainer(), *data, cuts=cuts), trainer()(*data))
+
+
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 def test_a_worker_with_most_rows_and_one_with_few(policy):
     data = make_data(n=6000, seed=2)

@@ -19,10 +19,10 @@
  * added up again.
  *
  * Rows may be shared out: among the pages of external memory, among workers, or both. Then all
- * nodes have histograms. Those of a group of tasks are filled page by page and added up over the
- * workers, as integers, and so are the exact sums of candidates: each worker searches on the same
- * numbers, and finds what one process with all rows would. A node with few of its cluster's rows
- * becomes a cluster of its own, whose integers are finer.
+ * nodes have histograms. Those of a group of tasks are filled page by page. Workers add them up as
+ * integers, each those of its share of the features (`worker_shares.h`), on which it searches; the
+ * exact sums of candidates are added up over all rows. So all find what one process would. A node
+ * with few of its cluster's rows becomes a cluster of its own, whose integers are finer.
  */
 #ifndef XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
 #define XDCC_MULTILABEL_CLUSTER_EVALUATOR_H_
@@ -42,7 +42,7 @@
 
 #include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
-#include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
+#include "../../../../src/collective/communicator-inl.h"  // for GetWorldSize
 #include "../../../../src/common/categorical.h"           // for IsCat
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../data/aligned_array.h"                        // for AlignedArray, MemoryPool
@@ -56,6 +56,7 @@
 #include "row_cluster.h"         // for RowCluster
 #include "row_lists.h"           // for MakeLists, PartLists
 #include "split_candidate.h"     // for CandidateContext, Decide, RunningBest, ThreadScanners
+#include "worker_shares.h"       // for ShareCandidates, SumOfOthers, WorkerShares
 #include "xgboost/base.h"        // for bst_idx_t, bst_node_t
 #include "xgboost/context.h"     // for Context
 #include "xgboost/logging.h"     // for CHECK_EQ
@@ -86,7 +87,8 @@ class ClusterEvaluator {
 
   /** @brief What a tree grows on. */
   struct Shape {
-    std::size_t n_blocks, n_labels;
+    std::vector<FeatureBlock> const& blocks;
+    std::size_t n_labels;
     /** @brief On this worker. */
     bst_idx_t n_rows;
     /** @brief Whether there are several pages or workers. */
@@ -100,6 +102,7 @@ class ClusterEvaluator {
     param_ = param;
     n_labels_ = shape.n_labels;
     is_shared_ = shape.is_shared;
+    shares_ = is_shared_ ? WorkerShares{shape.blocks} : WorkerShares{};
     for (auto& node : nodes_) {
       if (node.cluster && node.cluster.use_count() == 1) {
         cluster_memory_.GiveBack(node.cluster->rows.Release());
@@ -116,8 +119,8 @@ class ClusterEvaluator {
     numbers_.resize(shape.n_rows);
     std::iota(numbers_.begin(), numbers_.end(), 0);
     buffers_.resize(n_threads_);
-    if (!root_children_ || root_children_->size() != shape.n_blocks) {
-      root_children_ = std::make_shared<BlockEntries>(shape.n_blocks);
+    if (!root_children_ || root_children_->size() != shape.blocks.size()) {
+      root_children_ = std::make_shared<BlockEntries>(shape.blocks.size());
     }
   }
 
@@ -157,8 +160,15 @@ class ClusterEvaluator {
         best[job.begin + k].Merge(running[t][k]);
       }
     }
-    common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
-                        [&](auto i) { KeepLikely(nodes_[requests[i].nid].error, &best[i]); });
+    auto keep_likely = [&] {
+      common::ParallelFor(requests.size(), n_threads_, common::Sched::Dyn(1),
+                          [&](auto i) { KeepLikely(nodes_[requests[i].nid].error, &best[i]); });
+    };
+    keep_likely();
+    if (collective::GetWorldSize() > 1) {
+      ShareCandidates(ctx_, &best);
+      keep_likely();
+    }
     auto decide = [&](std::size_t i, double const* sums) {
       auto const& node = nodes_[requests[i].nid];
       Decide(context, node.cluster->rows, this->RowsOf(node, rows[i]), best[i].candidates, sums,
@@ -591,11 +601,13 @@ class ClusterEvaluator {
                         plan.rows.data() + job(t).begin, &parts[i]);
         });
       });
-      this->SumPartsOverWorkers(&parts);
+      this->SendParts(plan.tasks.data() + begin, &parts);
       common::ParallelFor(parts.size(), n_threads_, common::Sched::Dyn(1), [&](auto i) {
         auto const t = begin + i;
         this->TakeParts(plan.tasks[t].block_begin, job(t), request(t), &parts[i]);
-        this->Score(context, job(t), plan.tasks[t], request(t), &(*running)[t]);
+        if (shares_.IsMine(plan.tasks[t].block_begin)) {
+          this->Score(context, job(t), plan.tasks[t], request(t), &(*running)[t]);
+        }
       });
     }
   }
@@ -654,9 +666,9 @@ class ClusterEvaluator {
     auto const n_padded = this->ClusterOf(job, request).rows.PaddedLabels();
     Parts parts;
     for (std::size_t k = 0; k < job.n_nodes; ++k) {
-      // The larger sibling's is what the parent has left, if that was kept.
+      // The larger sibling's is what the parent has left, if that was kept (on any worker).
       bool const follows = !job.IsNew() && k != SmallSibling(request) &&
-                           !nodes_[request->parent].histograms[b].sums.Empty();
+                           nodes_[request->parent].histograms[b].kept_bytes > 0;
       if (follows) {
         continue;
       }
@@ -683,40 +695,61 @@ class ClusterEvaluator {
     }
   }
 
-  /** @brief Add up histograms of all workers, in messages that are neither small nor huge. */
-  void SumPartsOverWorkers(std::vector<Parts>* parts) const {
-    if (!collective::IsDistributed()) {
+  /**
+   * @brief Send histograms to the workers whose blocks they are of, and add up this worker's.
+   *
+   * @param tasks Of the parts.
+   */
+  void SendParts(Task const* tasks, std::vector<Parts>* parts) {
+    if (collective::GetWorldSize() == 1) {
       return;
     }
+    // Messages are neither small nor huge.
     constexpr std::size_t kMessage = std::size_t{1} << 20;
-    std::vector<std::int32_t> message;
-    std::vector<IntegerHistogram*> in_message;
+    std::vector<std::vector<std::int32_t>> to(collective::GetWorldSize());
+    std::vector<IntegerHistogram*> mine;
+    std::size_t n{0}, n_mine{0};
     auto send = [&] {
-      this->SumOverWorkers(&message);
-      auto const* in = message.data();
-      for (auto* sums : in_message) {
-        in = sums->Read(in);
+      auto const sums = SumOfOthers(ctx_, &to, n_mine);
+      auto const* in = sums.data();
+      for (auto* histogram : mine) {
+        in = histogram->Add(in);
       }
-      message.clear();
-      in_message.clear();
+      for (auto& message : to) {
+        message.clear();
+      }
+      mine.clear();
+      n = n_mine = 0;
     };
-    for (auto& of_task : *parts) {
-      for (auto& part : of_task) {
-        if (!part.sums.Empty()) {
-          part.sums.Write(&message);
-          in_message.push_back(&part.sums);
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      auto const b = tasks[i].block_begin;
+      for (auto& [sums, kept_bytes] : (*parts)[i]) {
+        if (sums.Empty()) {
+          continue;
+        }
+        n += sums.NumIntegers();
+        if (shares_.IsMine(b)) {
+          n_mine += sums.NumIntegers();
+          mine.push_back(&sums);
+        } else {
+          sums.Write(&to[shares_.OwnerOf(b)]);
+          histogram_memory_.GiveBack(sums.Release());
         }
       }
-      if (message.size() >= kMessage) {
+      if (n >= kMessage) {
         send();
       }
     }
-    if (!message.empty()) {
+    if (n > 0) {
       send();
     }
   }
 
-  /** @brief Give nodes their histograms. */
+  /**
+   * @brief Give nodes their histograms.
+   *
+   * Those of other workers' blocks are empty here, and `kept_bytes` says what is kept there.
+   */
   void TakeParts(std::size_t b, Job const& job, Request const* request, Parts* parts) {
     if (job.IsNew()) {
       nodes_[request->nid].histograms[b] = std::move(parts->front());
@@ -724,7 +757,8 @@ class ClusterEvaluator {
     }
     auto& parent = nodes_[request->parent];
     auto const small = SmallSibling(request);
-    if (auto& large = (*parts)[1 - small]; large.sums.Empty()) {
+    if (parent.histograms[b].kept_bytes > 0) {
+      auto& large = (*parts)[1 - small];
       large = std::move(parent.histograms[b]);
       parent.histograms[b] = {};
       large.sums.Subtract((*parts)[small].sums, parent.cluster->rows.PaddedLabels());
@@ -732,7 +766,7 @@ class ClusterEvaluator {
     for (std::size_t k = 0; k < 2; ++k) {
       if (job.stays[k]) {
         nodes_[request[k].nid].histograms[b] = std::move((*parts)[k]);
-      } else {
+      } else if (!(*parts)[k].sums.Empty()) {
         histogram_memory_.GiveBack((*parts)[k].sums.Release());
       }
     }
@@ -928,6 +962,7 @@ class ClusterEvaluator {
   Context const* ctx_{nullptr};
   std::int32_t n_threads_{1};
   bool is_shared_{false};
+  WorkerShares shares_;
   ClusterParam param_;
   std::size_t n_labels_{0};
   std::vector<ClusterNode> nodes_;         // by node index

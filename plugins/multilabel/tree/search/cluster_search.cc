@@ -49,7 +49,7 @@ class ClusterSearch : public SplitSearch {
          this->SortsCategories(rules.param.max_cat_to_onehot),
          // Without lambda the weights of small categories are not bounded.
          data.p_fmat->Info().HasCategorical() && rules.reg.lambda > 0.0, rules.is_monotone},
-        {blocks_.size(), gradients_.NumLabels(), n_rows, is_shared_});
+        {blocks_, gradients_.NumLabels(), n_rows, is_shared_});
     if (is_shared_ || n_rows > max_list_rows) {
       this->CheckMemory(this->MaxBlockBins() * gradients_.Width() * sizeof(std::int32_t));
     }
@@ -175,13 +175,14 @@ class ClusterSearch : public SplitSearch {
   /**
    * @brief Cut the features into blocks, smaller ones where there are too few for all threads.
    *
-   * Workers have the same blocks, whatever number of threads they have.
+   * Workers have the same blocks, whatever number of threads they have, and one each at least.
    */
   void MakeBlocks(common::HistogramCuts const& cuts, std::size_t bin_bytes) {
-    auto const share = cuts.TotalBins() * bin_bytes / (kBlocksPerThread * n_threads_);
-    bool const is_fixed = n_threads_ == 1 || collective::IsDistributed();
-    blocks_ =
-        MakeFeatureBlocks(cuts, bin_bytes, is_fixed ? kBlockBytes : std::min(kBlockBytes, share));
+    std::size_t const n_blocks = collective::IsDistributed() ? collective::GetWorldSize()
+                                 : n_threads_ == 1           ? 1
+                                                             : kBlocksPerThread * n_threads_;
+    auto const n_bins = (cuts.TotalBins() + n_blocks - 1) / n_blocks;
+    blocks_ = MakeFeatureBlocks(cuts, bin_bytes, std::min(kBlockBytes, n_bins * bin_bytes));
   }
 
   /**

@@ -8,7 +8,7 @@
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 #define XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
 
-#include <algorithm>   // for clamp, copy_n, lower_bound, min, transform
+#include <algorithm>   // for clamp, lower_bound, min, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int32_t, uint32_t
 #include <functional>  // for plus
@@ -44,7 +44,7 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
     }
     auto* bin = reinterpret_cast<Int8*>(out + b * 2 * kWidth);
     Int8 grad[kVectors], hess[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) {
       grad[v] = bin[v];
       hess[v] = bin[kVectors + v];
@@ -53,7 +53,7 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * kWidth, 4 * kWidth);
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < kVectors; ++v) {
           Int8 const both = row[v];
           grad[v] += both >> kPackedShift;
@@ -64,19 +64,24 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * 2 * kWidth, 8 * kWidth);
-#pragma GCC unroll 2
+#pragma GCC unroll 3
         for (int v = 0; v < kVectors; ++v) {
           grad[v] += row[v];
           hess[v] += row[kVectors + v];
         }
       }
     }
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < kVectors; ++v) {
       bin[v] = grad[v];
       bin[kVectors + v] = hess[v];
     }
   }
+}
+
+/** @brief The function for chunks of a width. */
+inline auto AddSortedToBins(std::size_t width) {
+  return width == 8 ? &AddSortedToBins<1> : width == 16 ? &AddSortedToBins<2> : &AddSortedToBins<3>;
 }
 
 XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::size_t n,
@@ -116,9 +121,9 @@ class IntegerHistogram {
   }
 
   [[nodiscard]] bool Empty() const { return counts_.empty(); }
-  [[nodiscard]] std::size_t NumBytes() const {
-    return sums_.Size() * sizeof(std::int32_t) + counts_.size() * sizeof(std::uint32_t);
-  }
+  /** @brief Number of sums and counts. */
+  [[nodiscard]] std::size_t NumIntegers() const { return sums_.Size() + counts_.size(); }
+  [[nodiscard]] std::size_t NumBytes() const { return this->NumIntegers() * sizeof(std::int32_t); }
 
   /** @param rows Rows of the cluster that the index knows. */
   void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
@@ -142,7 +147,7 @@ class IntegerHistogram {
       std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
                      std::plus<>{});
       for (auto const& chunk : cluster.Chunks()) {
-        auto const add = chunk.width == 8 ? &AddSortedToBins<1> : &AddSortedToBins<2>;
+        auto const add = AddSortedToBins(chunk.width);
         add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
       }
     }
@@ -155,16 +160,17 @@ class IntegerHistogram {
     }
   }
 
-  /** @brief Append sums and counts, to be added up over workers. */
+  /** @brief Append sums and counts, to be added to another worker's. */
   void Write(std::vector<std::int32_t>* out) const {
     out->insert(out->end(), sums_.Data(), sums_.Data() + sums_.Size());
     out->insert(out->end(), counts_.cbegin(), counts_.cend());
   }
-  /** @brief Read what `Write` wrote. Returns the end of it. */
-  std::int32_t const* Read(std::int32_t const* in) {
-    std::copy_n(in, sums_.Size(), sums_.Data());
-    std::copy_n(in + sums_.Size(), counts_.size(), counts_.begin());
-    return in + sums_.Size() + counts_.size();
+  /** @brief Add what `Write` wrote. Returns the end of it. */
+  std::int32_t const* Add(std::int32_t const* in) {
+    std::transform(sums_.Data(), sums_.Data() + sums_.Size(), in, sums_.Data(), std::plus<>{});
+    in += sums_.Size();
+    std::transform(counts_.cbegin(), counts_.cend(), in, counts_.begin(), std::plus<>{});
+    return in + counts_.size();
   }
 
   /** @brief Number of rows in a bin. */

@@ -8,13 +8,14 @@
  * Several workers have the same units, by the sums over all of their rows, and so may add up their
  * integers. Rounding adds at most 1 for a row: with fewer than 2^30 rows no sum reaches 2^31.
  *
- * Labels stand in chunks of at most 32 (16 for histograms), padded to the width of vectors. A chunk
- * holds all rows before the next chunk begins.
+ * Labels stand in chunks of at most 32 (for histograms 16, the last one 24), padded to the width of
+ * vectors. A chunk holds all rows before the next chunk begins.
  */
 #ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
 #define XDCC_MULTILABEL_ROW_CLUSTER_H_
 
 #include <algorithm>  // for min
+#include <array>      // for array
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
 #include <utility>    // for move
@@ -23,7 +24,7 @@
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
 #include "../data/aligned_array.h"                   // for AlignedArray
-#include "../data/bin_index.h"                       // for BinIndex, FeatureBlock
+#include "../data/bin_index.h"                       // for BinColumn, BinIndex, FeatureBlock
 #include "../data/gradient_matrix.h"                 // for GradientMatrix
 #include "cluster_units.h"                           // for ClusterUnits, kClusterRun
 #include "list_scan.h"                               // for RowValues
@@ -44,7 +45,7 @@ class RowCluster {
    * @param n_threads Number of threads to use; 1 within a parallel region.
    * @param rows   Global indices of the rows, all with a gradient.
    * @param units  Of the rows on all workers.
-   * @param narrow Whether chunks have at most `kNarrow` labels, as histograms need it.
+   * @param narrow Whether chunks have `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
   RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
@@ -74,13 +75,13 @@ class RowCluster {
 
  private:
   /** @brief Widths that `ScanList` is compiled for. */
-  static std::size_t Width(std::size_t n_labels, std::size_t max_width) {
+  static std::size_t Width(std::size_t n_labels, bool narrow) {
     for (std::size_t width : {8, 16, 24}) {
-      if (n_labels <= width || width == max_width) {
+      if (n_labels <= width) {
         return width;
       }
     }
-    return kWide;
+    return narrow ? kNarrow : kWide;
   }
 
   /** @brief Number of integers of 32 bits for a row's label. */
@@ -191,7 +192,7 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     }
   }
   for (std::size_t begin = 0; begin < labels_.size();) {
-    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow ? kNarrow : kWide)};
+    LabelChunk chunk{begin, n_padded_, 0, Width(labels_.size() - begin, narrow)};
     chunk.n_labels = std::min(chunk.width, labels_.size() - begin);
     begin += chunk.n_labels;
     n_padded_ += chunk.width;
@@ -243,7 +244,24 @@ void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t bl
                 FeatureBlock const& block, std::size_t n, RowAt&& row_at, Fn&& fn) {
   auto const* global = cluster.GlobalRows().data();
   if (index.HasColumns(block_id)) {
-    for (std::size_t f = 0; f < block.end - block.begin; ++f) {
+    // Where rows are counted by bin, each waits for the one before; four features wait at once.
+    constexpr std::size_t kAtOnce = 4;
+    std::size_t const n_features = block.end - block.begin;
+    std::size_t f = 0;
+    for (; f + kAtOnce <= n_features; f += kAtOnce) {
+      std::array<BinColumn, kAtOnce> const columns{
+          index.Column(block_id, f), index.Column(block_id, f + 1), index.Column(block_id, f + 2),
+          index.Column(block_id, f + 3)};
+      for (std::size_t i = 0; i < n; ++i) {
+        auto const row = row_at(i);
+        auto const at = global[row];
+#pragma GCC unroll 4
+        for (std::size_t k = 0; k < kAtOnce; ++k) {
+          fn(row, columns[k][at]);
+        }
+      }
+    }
+    for (; f < n_features; ++f) {
       auto const column = index.Column(block_id, f);
       for (std::size_t i = 0; i < n; ++i) {
         fn(row_at(i), column[global[row_at(i)]]);
