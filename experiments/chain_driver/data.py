@@ -24,15 +24,6 @@ type Parts = tuple[MultiLabelDataset, MultiLabelDataset]
 def load(options: Namespace) -> Parts:
     """Load the rows to train on and the rows to evaluate on.
 
-    Parameters
-    ----------
-    options : Namespace
-        What `chain_driver.options.parse_arguments` returns.
-
-    Returns
-    -------
-    train, evaluation : MultiLabelDataset
-
     Raises
     ------
     ValueError, OSError

@@ -43,27 +43,15 @@ type RoundCallback = Callable[[int, int, float], None]
 
 @dataclass
 class Result:
-    """What one model brought.
+    """What one model brought."""
 
-    Attributes
-    ----------
-    parameters : dict
-        Of the estimator.
-    fit_seconds, predict_seconds : float
-        Wall time.
-    measures : dict
-        Row of the table (a dynamic chain has two) -> measures.
-    rounds : dict
-        Row of the table -> measures after each round; empty for models without rounds.
-    arrays : dict
-        Predictions and the like, to keep on request.
-    """
-
-    parameters: dict[str, Any]
-    fit_seconds: float
+    parameters: dict[str, Any]  # of the estimator
+    fit_seconds: float  # wall time
     predict_seconds: float
-    measures: dict[str, Measures]
+    measures: dict[str, Measures]  # row of the table (a dynamic chain has two) -> measures
+    # Row of the table -> measures after each round; empty for models without rounds.
     rounds: dict[str, list[Measures]] = field(default_factory=dict)
+    # Predictions and the like, to keep on request.
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
@@ -121,17 +109,7 @@ class Trainer:
                     estimator._native_booster_params()
 
     def run(self, model: str) -> Result:
-        """Train and evaluate a model.
-
-        Parameters
-        ----------
-        model : str
-            A key of `chain_driver.options.MODELS`.
-
-        Returns
-        -------
-        Result
-        """
+        """Train and evaluate a model, a key of `chain_driver.options.MODELS`."""
         if model in PROPAGATION:
             return self._run_dynamic_chain(model)
         estimator = self._estimator(model)

@@ -32,10 +32,6 @@ def load_own_data(
     n_labels : int, optional
         For an ARFF file: the last so many attributes are the labels.
 
-    Returns
-    -------
-    MultiLabelDataset
-
     Raises
     ------
     OSError

@@ -39,26 +39,7 @@ def write_record(
     evaluation: MultiLabelDataset,
     result: Result,
 ) -> Path:
-    """Write what made a result, and the result, as ``<model>.json``; whole or not at all.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to; it is made if it is missing.
-    model : str
-        Name of the model.
-    options : Namespace
-        The command line.
-    train, evaluation : MultiLabelDataset
-        Rows that were trained on and evaluated on.
-    result : Result
-        What came out.
-
-    Returns
-    -------
-    Path
-        The file.
-    """
+    """Write what made a result, and the result, as ``<model>.json``; whole or not at all."""
     record = {
         "data": {
             "name": train.name,
@@ -100,19 +81,7 @@ def write_arrays(
 ) -> Path:
     """Write the true labels, predictions and orders as ``predictions.npz``.
 
-    Parameters
-    ----------
-    folder : Path
-        Where to.
-    evaluation : MultiLabelDataset
-        Rows that were evaluated on.
-    results : mapping
-        Model -> result.
-
-    Returns
-    -------
-    Path
-        The file; its arrays are called ``Y`` and ``<model>/<what>``.
+    Its arrays are called ``Y`` and ``<model>/<what>``.
     """
     file = folder / "predictions.npz"
     arrays: dict[str, Any] = {"Y": evaluation.Y}
@@ -125,16 +94,7 @@ def write_arrays(
 def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
     """Return a row per prediction, with its measures and times in seconds, the best first.
 
-    Parameters
-    ----------
-    results : mapping
-        Model -> result.
-    measure : str
-        By which it is the best; by example F1 where the table does not have it.
-
-    Returns
-    -------
-    DataFrame
+    The best by a measure, by example F1 where the table does not have it.
     """
     rows = {
         row: measures | {"fit s": result.fit_seconds, "predict s": result.predict_seconds}
@@ -148,22 +108,7 @@ def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
 
 
 def plot_rounds(folder: Path, name: str, results: Mapping[str, Result]) -> Path:
-    """Draw the measures of the dynamic chain after each round, with the other models beside it.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to.
-    name : str
-        Of the data set, for the title.
-    results : mapping
-        Model -> result.
-
-    Returns
-    -------
-    Path
-        The file, ``rounds.png``.
-    """
+    """Draw the measures of the dynamic chain after each round, with the other models beside it."""
     curves: dict[str, list[Measures]] = {}
     levels: dict[str, Measures] = {}
     for result in results.values():

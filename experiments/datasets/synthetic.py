@@ -1,4 +1,4 @@
-"""The synthetic data of section 5.1 of the BOOMER paper: 10,000 instances with six labels."""
+"""The synthetic data of section 5.1 of the BOOMER paper: 10,000 instances, or 500, six labels."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,8 +13,8 @@ from xdcc.data.synthetic import (
 )
 
 
-def _generate(make: Callable[..., MultiLabelDataset], split: Any) -> MultiLabelDataset:
-    return make(random_state=0)
+def _generate(make: Callable[..., MultiLabelDataset], rows: int, split: Any) -> MultiLabelDataset:
+    return make(n_samples=rows, random_state=0)
 
 
 MAKERS: dict[str, Callable[..., MultiLabelDataset]] = {
@@ -24,6 +24,7 @@ MAKERS: dict[str, Callable[..., MultiLabelDataset]] = {
 }
 REFERENCE = "Dembczyński et al., On label dependence and loss minimization, 2012"
 DATASETS = {
-    name: DataSet(partial(_generate, make), REFERENCE, has_split=False)
+    f"{name}{ending}": DataSet(partial(_generate, make, rows), REFERENCE, has_split=False)
     for name, make in MAKERS.items()
+    for ending, rows in (("", 10_000), ("-500", 500))
 }

@@ -108,28 +108,16 @@ class EvaluationPart(_Part):
 
 
 class Tuning(_Part):
-    """Key `tuning`: how parameters are chosen, on rows of the training part only.
+    """Key `tuning`: how parameters are chosen, on rows of the training part only."""
 
-    Attributes
-    ----------
-    measure : str
-        What the choice is best in.
-    draws : int or "all"
-        Number of random draws, without repetition, from the product of a method's grid, the same
-        on all data sets; or all of it.
-    split : float or None
-        Share of the training part to measure on, 1/2, 1/3, 1/4 and so on.
-    folds : int or None
-        Instead of `split`: cross-validation with so many folds.
-    seed : int
-        Of the draws and of the inner folds.
-    """
-
-    measure: MeasureName
+    measure: MeasureName  # what the choice is best in
+    # Number of random draws, without repetition, from the product of a method's grid, the same on
+    # all data sets; or all of it.
     draws: Draws
+    # Share of the training part to measure on, 1/2, 1/3, 1/4 and so on.
     split: float | None = Field(None, gt=0, le=0.5)
-    folds: int | None = Field(None, ge=2)
-    seed: int = Field(0, ge=0)
+    folds: int | None = Field(None, ge=2)  # instead of `split`: cross-validation with so many folds
+    seed: int = Field(0, ge=0)  # of the draws and of the inner folds
 
     @model_validator(mode="after")
     def _one_division(self) -> Self:
@@ -151,34 +139,19 @@ class Tuning(_Part):
 
 
 class Entry(_Part):
-    """A line of the tables: a method with its parameters and the readings to choose from.
+    """A line of the tables: a method with its parameters and the readings to choose from."""
 
-    Attributes
-    ----------
-    method : str
-        Name in `experiments/methods`.
-    params : dict
-        Fixed parameters, in the place of the method's own.
-    grid : dict or None
-        Values to draw from; None is the method's own grid without the names in `params`.
-    readings : list of str or None
-        Ways to predict; several are tuned like a parameter. None is the method's first.
-    params_of : str or None
-        Instead of a choice of its own: the line whose chosen parameters are taken over, where
-        neither `params` nor the method's file fixes them.
-    tuned_for : str or None
-        Measure of its choice, in the place of the tuning's.
-    published : str or None
-        Name of the line in the published numbers.
-    """
-
-    method: MethodName
-    params: dict[str, Any] = {}
+    method: MethodName  # name in `experiments/methods`
+    params: dict[str, Any] = {}  # fixed parameters, in the place of the method's own
+    # Values to draw from; None is the method's own grid without the names in `params`.
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] | None = None
+    # Ways to predict; several are tuned like a parameter. None is the method's first.
     readings: Annotated[list[str], Field(min_length=1)] | None = None
+    # Instead of a choice of its own: the line whose chosen parameters are taken over, where neither
+    # `params` nor the method's file fixes them.
     params_of: str | None = None
-    tuned_for: MeasureName | None = None
-    published: str | None = None
+    tuned_for: MeasureName | None = None  # measure of its choice, in the place of the tuning's
+    published: str | None = None  # name of the line in the published numbers
 
     @model_validator(mode="after")
     def _fits_method(self) -> Self:
@@ -222,32 +195,15 @@ class Entry(_Part):
 
 
 class SpecialCase(_Part):
-    """Key `exceptions`: what holds on some data sets instead.
-
-    Attributes
-    ----------
-    datasets : list of str
-    methods : list of str or None
-        Lines of the tables; None is all.
-    params : dict
-        Fixed parameters; a grid of that name is not drawn from.
-    draws : int or None
-        Number of draws.
-    evaluation : EvaluationPart or None
-        Another evaluation; for all methods only.
-    skip : bool
-        Whether these methods are left out there.
-    reason : str
-        Why; it stands in the report.
-    """
+    """Key `exceptions`: what holds on some data sets instead."""
 
     datasets: list[DatasetName]
-    methods: list[str] | None = None
-    params: dict[str, Any] = {}
-    draws: int | None = Field(None, ge=1)
-    evaluation: EvaluationPart | None = None
-    skip: bool = False
-    reason: str
+    methods: list[str] | None = None  # lines of the tables; None is all
+    params: dict[str, Any] = {}  # fixed parameters; a grid of that name is not drawn from
+    draws: int | None = Field(None, ge=1)  # number of draws
+    evaluation: EvaluationPart | None = None  # another evaluation; for all methods only
+    skip: bool = False  # whether these methods are left out there
+    reason: str  # why; it stands in the report
 
     @model_validator(mode="after")
     def _same_parts_for_all(self) -> Self:
@@ -257,42 +213,25 @@ class SpecialCase(_Part):
 
 
 class Claim(_Part):
-    """A statement, with the comparisons that decide whether it holds here, and their test.
+    """A statement, with the comparisons that decide whether it holds here, and their test."""
 
-    Attributes
-    ----------
-    text : str
-        What the paper says, in a half-sentence: "XDCC cumulated is best in F1".
-    measure : str
-    more_measures : list of str
-        What is compared is the mean rank in `measure` and in these.
-    order : list of str
-        Lines of the tables; each has to be ahead of the next.
-    first_of : list of str or None
-        The first of `order` has to be ahead of all of these, instead.
-    along : str or None
-        A parameter: each of `order` has to be ahead of itself, with the first of `values` of it
-        over the second.
-    values : list or None
-    by : {"data sets", "ranks", "folds"}
-        The test: Wilcoxon's over the data sets; Nemenyi's of average ranks among these lines, after
-        Friedman's; on each data set one of its folds or rows.
-    of : {"all", "most"}
-        How many of the comparisons have to hold.
-    datasets : list of str or None
-        None is all.
-    """
-
-    text: str
+    text: str  # what the paper says, in a half-sentence: "XDCC cumulated is best in F1"
     measure: MeasureName
+    # What is compared is the mean rank in `measure` and in these.
     more_measures: list[MeasureName] = []
+    # Lines of the tables; each has to be ahead of the next.
     order: Annotated[list[str], Field(min_length=1)]
+    # The first of `order` has to be ahead of all of these, instead.
     first_of: list[str] | None = None
+    # A parameter: each of `order` has to be ahead of itself, with the first of `values` of it over
+    # the second.
     along: str | None = None
     values: Annotated[list[Any], Field(min_length=2, max_length=2)] | None = None
+    # The test: Wilcoxon's over the data sets; Nemenyi's of average ranks among these lines, after
+    # Friedman's; on each data set one of its folds or rows.
     by: Literal["data sets", "ranks", "folds"] = "data sets"
-    of: Literal["all", "most"] = "all"
-    datasets: list[DatasetName] | None = None
+    of: Literal["all", "most"] = "all"  # how many of the comparisons have to hold
+    datasets: list[DatasetName] | None = None  # None is all
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
@@ -329,55 +268,25 @@ class Claim(_Part):
 
 
 class PublishedTable(_Part):
-    """Where the published numbers of a section are.
+    """Where the published numbers of a section are."""
 
-    Attributes
-    ----------
-    table : str
-        Number of the table.
-    measures : dict
-        Our name of a measure → the published one, where they differ.
-    scale : float
-        What a published number is multiplied with (0.01 for per cents).
-    tolerance : float
-        Larger differences are marked.
-    """
-
-    table: str
+    table: str  # number of the table
+    # Our name of a measure → the published one, where they differ.
     measures: dict[MeasureName, str] = {}
-    scale: float = 1.0
-    tolerance: float = Field(0.02, ge=0)
+    scale: float = 1.0  # what a published number is multiplied with (0.01 for per cents)
+    tolerance: float = Field(0.02, ge=0)  # larger differences are marked
 
 
 class Section(_Part):
-    """A table or figure of the report.
+    """A table or figure of the report."""
 
-    Attributes
-    ----------
-    kind : str
-        `scores`: a line per method, a column per data set. `ranks`: average ranks in several
-        measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
-        `lines` beside each other one by a paired t-test over the folds of each data set. `bbc_cv`:
-        what is best of all combinations, and its loss without the bias of choosing. `statistics`: a
-        line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
-        measures against a parameter or against the stages of a reading. `figure`: one that is drawn
-        by a function of its own, named in `draw`.
-    title : str
-    measures : list of str
-    lines : list of str or None
-        The methods that take part; None is all.
-    datasets : list of str or None
-        None is all.
-    published : PublishedTable or None
-    x : str
-        For `curve`: a parameter, or "stage".
-    draw : str or None
-        For `figure`: a name in `experiments.report.figures.FIGURES`.
-    claims : list of Claim
-    note : str or None
-        A sentence on how the table is to be read.
-    """
-
+    # `scores`: a line per method, a column per data set. `ranks`: average ranks in several
+    # measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
+    # `lines` beside each other one by a paired t-test over the folds of each data set. `bbc_cv`:
+    # what is best of all combinations, and its loss without the bias of choosing. `statistics`: a
+    # line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
+    # measures against a parameter or against the stages of a reading. `figure`: one that is drawn
+    # by a function of its own, named in `draw`.
     kind: Literal[
         "scores",
         "ranks",
@@ -391,13 +300,13 @@ class Section(_Part):
     ]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
-    lines: list[str] | None = None
-    datasets: list[DatasetName] | None = None
+    lines: list[str] | None = None  # the methods that take part; None is all
+    datasets: list[DatasetName] | None = None  # None is all
     published: PublishedTable | None = None
-    x: str = "stage"
-    draw: Figure | None = None
+    x: str = "stage"  # for `curve`: a parameter, or "stage"
+    draw: Figure | None = None  # for `figure`: a name in `experiments.report.figures.FIGURES`
     claims: list[Claim] = []
-    note: str | None = None
+    note: str | None = None  # a sentence on how the table is to be read
 
     @model_validator(mode="after")
     def _says_what_to_draw(self) -> Self:
@@ -413,56 +322,31 @@ class Configuration(_Part):
 
     With a key `extends`, the name of another configuration, that one's keys hold where the file
     has none of its own.
-
-    Attributes
-    ----------
-    title : str
-        Of the report.
-    about : str
-        What it reproduces and what it costs.
-    published : str or None
-        Name of the paper, a folder of `experiments/papers`, whose `published.csv` is meant.
-    published_datasets : dict
-        Our name of a data set → the published one, where they differ.
-    shares_records_with : str or None
-        Name of the study in whose file the records are packed; None is one of its own.
-    datasets : list of str
-    without_files : list of str or None
-        Data sets that take their place where the benchmarks' files are missing.
-    evaluation : EvaluationPart
-    tuning : Tuning or None
-        None: every combination of a grid is trained on the whole training part and measured on the
-        test part, for curves over a parameter.
-    seeds : list of int
-        Of the methods.
-    methods : dict of str to Entry
-        The lines of the tables.
-    exceptions : list of SpecialCase
-    row_losses : bool
-        Whether the records of final models hold how many labels of each row are wrong, for sections
-        of the kind `bbc_cv`.
-    keep_predictions : bool
-        Whether the predictions of final models are kept, as .npz files.
-    time_limit : float or None
-        Wall seconds after which a task is ended and recorded as failed.
-    report : list of Section
     """
 
     name: str
-    title: str
-    about: str
+    title: str  # of the report
+    about: str  # what it reproduces and what it costs
+    # Name of the paper, a folder of `experiments/papers`, whose `published.csv` is meant.
     published: str | None = None
+    # Our name of a data set → the published one, where they differ.
     published_datasets: dict[str, str] = {}
-    shares_records_with: str | None = None
     datasets: Annotated[list[DatasetName], Field(min_length=1)]
+    # Data sets that take their place where the benchmarks' files are missing.
     without_files: Annotated[list[DatasetName], Field(min_length=1)] | None = None
     evaluation: EvaluationPart
+    # None: every combination of a grid is trained on the whole training part and measured on the
+    # test part, for curves over a parameter.
     tuning: Tuning | None = None
-    seeds: Annotated[list[int], Field(min_length=1)] = [0]
-    methods: Annotated[dict[str, Entry], Field(min_length=1)]
+    seeds: Annotated[list[int], Field(min_length=1)] = [0]  # of the methods
+    methods: Annotated[dict[str, Entry], Field(min_length=1)]  # the lines of the tables
     exceptions: list[SpecialCase] = []
+    # Whether the records of final models hold how many labels of each row are wrong, for sections
+    # of the kind `bbc_cv`.
     row_losses: bool = False
+    # Whether the predictions of final models are kept, as .npz files.
     keep_predictions: bool = False
+    # Wall seconds after which a task is ended and recorded as failed.
     time_limit: float | None = Field(None, gt=0)
     report: list[Section] = []
 
@@ -519,8 +403,6 @@ class Configuration(_Part):
     @property
     def study(self) -> str:
         """Name of what it belongs to: its folder's, of an own file its name without the size."""
-        if self.shares_records_with is not None:
-            return self.shares_records_with
         if self.name in configuration_files():
             return configuration_files()[self.name].parent.name
         name = self.name.removesuffix("-full").removesuffix("-quick")
@@ -592,16 +474,7 @@ def find_configuration(name: str) -> Path:
 
 
 def load_configuration(path: Path) -> Configuration:
-    """Read and check a configuration.
-
-    Parameters
-    ----------
-    path : Path
-        A YAML file.
-
-    Returns
-    -------
-    Configuration
+    """Read and check a YAML file.
 
     Raises
     ------

@@ -24,37 +24,24 @@ OWN_TEST_FOLDS = 3
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a data set is divided into training and test parts.
+    """How a data set is divided into training and test parts."""
 
-    Attributes
-    ----------
-    type : {"train_test", "first_rows", "k_fold", "repeated", "whole"}
-        The published split (where there is none: a third of the rows, dealt out by labels, to test
-        on); the first rows to train on, the others to test on; folds, each of which is tested on
-        once; random parts; or all rows in both parts.
-    folds : int
-        With `k_fold`: their number.
-    assignment : {"stratified", "shuffled", "blocks"}
-        With `k_fold`: folds are dealt out by labels, by lot, or are blocks of rows in the file's
-        order.
-    rows : {"all", "train"}
-        With `k_fold`: what is divided, the whole data set or its published training part alone.
-    repeats : int
-        How often everything is done: with `k_fold` by folds from other seeds, with `repeated` by
-        other random parts.
-    train_share : float
-        With `first_rows` and `repeated`: the share of the rows that is trained on.
-    seed : int
-        Of folds and random parts.
-    """
-
+    # The published split (where there is none: a third of the rows, dealt out by labels, to test
+    # on); the first rows to train on, the others to test on; folds, each of which is tested on
+    # once; random parts; or all rows in both parts.
     type: Literal["train_test", "first_rows", "k_fold", "repeated", "whole"] = "train_test"
-    folds: int = 10
+    folds: int = 10  # with `k_fold`: their number
+    # With `k_fold`: folds are dealt out by labels, by lot, or are blocks of rows in the file's
+    # order.
     assignment: Literal["stratified", "shuffled", "blocks"] = "stratified"
+    # With `k_fold`: what is divided, the whole data set or its published training part alone.
     rows: Literal["all", "train"] = "all"
+    # How often everything is done: with `k_fold` by folds from other seeds, with `repeated` by
+    # other random parts.
     repeats: int = 1
+    # With `first_rows` and `repeated`: the share of the rows that is trained on.
     train_share: float = 2 / 3
-    seed: int = 0
+    seed: int = 0  # of folds and random parts
 
     @property
     def n_parts(self) -> int:
@@ -84,10 +71,6 @@ class Evaluation:
             What to load.
         number : int
             Which pair of parts, below `n_parts`.
-
-        Returns
-        -------
-        train, test : MultiLabelDataset
 
         Raises
         ------
@@ -124,21 +107,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Inner:
-    """A fold of the training part that parameters are chosen on.
+    """A fold of the training part that parameters are chosen on."""
 
-    Attributes
-    ----------
-    folds : int
-        Number of folds, dealt out by labels.
-    fold : int
-        The one to measure on; the others are trained on.
-    seed : int
-        Of the folds.
-    """
-
-    folds: int
-    fold: int
-    seed: int = 0
+    folds: int  # number of folds, dealt out by labels
+    fold: int  # the one to measure on; the others are trained on
+    seed: int = 0  # of the folds
 
     def parts(self, train: MultiLabelDataset) -> Parts:
         """Divide the training part into rows to train on and rows to measure on."""

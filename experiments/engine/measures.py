@@ -67,6 +67,11 @@ MEASURES: dict[str, Measure] = {
     "chain_rule_cll_loss": Measure(
         "CLL-loss given the true labels before", higher_is_better=False, digits=1
     ),
+    "labelset_log_loss": Measure("log-loss of a labelset", higher_is_better=False),
+    "log_loss_given_one": Measure("log-loss of the others given one label", False, digits=4),
+    "calibration_error": Measure("calibration error", higher_is_better=False, digits=4),
+    "promise_gap": Measure("promised minus reached", higher_is_better=False),
+    "promise_error": Measure("distance of promised and reached", higher_is_better=False),
     "example_f1_zero": Measure("example-based F1, 0/0 = 0"),
     "macro_f1_of_means": Measure("macro F1 of mean precision and recall"),
     "n_rows": Measure("instances", digits=0),

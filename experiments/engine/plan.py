@@ -21,47 +21,25 @@ from experiments.engine.task import Task
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen: a task on the whole training part, and how its model is read.
-
-    Attributes
-    ----------
-    task : Task
-    reading : str
-    score : float
-        In the tuning measure, on the validation rows; NaN without tuning.
-    """
+    """What was chosen: a task on the whole training part, and how its model is read."""
 
     task: Task
     reading: str
-    score: float
+    score: float  # in the tuning measure, on the validation rows; NaN without tuning
 
 
 @dataclass(frozen=True)
 class Group:
-    """A line of the tables on a data set, a pair of parts and a seed.
-
-    Attributes
-    ----------
-    line : str
-    finals : list of Task
-        A task per combination of parameters, on the whole training part.
-    trials : list of list of Task
-        For each of them the tasks on the inner folds; empty lists without tuning.
-    readings : list of str
-    measure : str or None
-        What the choice is best in; None: there is none, all `finals` are done.
-    tuned : tuple of str
-        Names of the parameters that the combinations differ in.
-    follows : Group or None
-        The group whose chosen parameters are taken over; the only one of `finals` says the rest.
-    """
+    """A line of the tables on a data set, a pair of parts and a seed."""
 
     line: str
-    finals: list[Task]
+    finals: list[Task]  # a task per combination of parameters, on the whole training part
+    # For each of them the tasks on the inner folds; empty lists without tuning.
     trials: list[list[Task]]
     readings: list[str]
-    measure: str | None
-    tuned: tuple[str, ...] = ()
+    measure: str | None  # what the choice is best in; None: there is none, all `finals` are done
+    tuned: tuple[str, ...] = ()  # names of the parameters that the combinations differ in
+    # The group whose chosen parameters are taken over; the only one of `finals` says the rest.
     follows: "Group | None" = None
 
     @property
@@ -85,18 +63,10 @@ class Group:
         return [*self.tuning_tasks(), *finals]
 
     def choices(self, store: RecordStore) -> list[Choice] | None:
-        """Return what is to be trained finally.
+        """Return what is to be trained finally, as the records of the trials in the store say.
 
-        Parameters
-        ----------
-        store : RecordStore
-            Where the records of the trials are.
-
-        Returns
-        -------
-        list of Choice or None
-            One with tuning, all combinations without; empty if every trial failed; None if a
-            record of a trial is missing.
+        One choice with tuning, all combinations without; empty if every trial failed; None if a
+        record of a trial is missing.
         """
         if self.follows is not None:
             leading = self.follows.choices(store)
@@ -128,41 +98,27 @@ class Group:
 def measured(record: Record, reading: str, measure: str) -> float:
     """Return a measure or a time of a record; NaN if the task failed or does not have it.
 
-    Parameters
-    ----------
-    record : Record
-    reading : str
-        For measures of labels; those of probabilities are the same for all readings.
-    measure : str
-
-    Returns
-    -------
-    float
+    Measures of labels are those of the reading; those of probabilities are the same for all.
     """
     result = record["result"]
     if result is None:
         return np.nan
     seconds = record["run"].get(measure, np.nan)
-    return result["readings"][reading].get(measure, result["scores"].get(measure, seconds))
+    return result["readings"][reading].get(
+        measure, scores_of(result, reading).get(measure, seconds)
+    )
+
+
+def scores_of(result: Record, reading: str) -> dict[str, float]:
+    """Return the scores of a result that are of a reading, or of all."""
+    parts = [(*name.partition("@"), value) for name, value in result["scores"].items()]
+    return {measure: value for measure, at, of, value in parts if not at or of == reading}
 
 
 def draws(entry: Entry, extra: Params, number: int | None, seed: int) -> list[Params]:
-    """Return the combinations of parameters to try.
+    """Return the combinations of parameters to try, none twice: so many, or all there are.
 
-    Parameters
-    ----------
-    entry : Entry
-    extra : dict
-        Fixed parameters of exceptions.
-    number : int or None
-        How many; None, or more than there are: all.
-    seed : int
-        Of the random order.
-
-    Returns
-    -------
-    list of dict
-        Different ones.
+    `extra` are fixed parameters of exceptions; the seed is that of the random order.
     """
     grid = {name: values for name, values in entry.chosen_from().items() if name not in extra}
     combinations = [

@@ -62,12 +62,7 @@ def record_name(key: dict[str, Any]) -> str:
 
 
 def record_line(record: Record) -> bytes:
-    """Return a record as a line of JSON that ends with its SHA-256.
-
-    Parameters
-    ----------
-    record : dict
-        As `make_record` gives it: with the versions of the packages and digests of the data.
+    """Return a record, as `make_record` gives it, as a line of JSON that ends with its SHA-256.
 
     Examples
     --------
@@ -142,18 +137,10 @@ def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
 
 
 class Pack(NamedTuple):
-    """What a packed file holds.
+    """What a packed file holds."""
 
-    Attributes
-    ----------
-    lines : dict
-        The line of each whole record, by the record's name.
-    fault : str or None
-        A sentence that says what is broken in the file.
-    """
-
-    lines: dict[str, bytes]
-    fault: str | None = None
+    lines: dict[str, bytes]  # the line of each whole record, by the record's name
+    fault: str | None = None  # a sentence that says what is broken in the file
 
 
 def read_pack(path: Path) -> Pack:
@@ -161,14 +148,6 @@ def read_pack(path: Path) -> Pack:
 
     Of a file that was cut off, the records before the cut count. Of one that fails its checksum
     none does, because any number in it may be a wrong one; nor do records of another format.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    Pack
     """
     lines: dict[str, bytes] = {}
     broken: list[int] = []
@@ -206,13 +185,7 @@ def read_pack(path: Path) -> Pack:
 
 
 def write_pack(path: Path, lines: Mapping[str, bytes]) -> None:
-    """Write a packed file in the place of the one that is there.
-
-    Parameters
-    ----------
-    path : Path
-    lines : dict
-        Lines by the records' names, in any order.
+    """Write a packed file of lines by their records' names in the place of the one that is there.
 
     Raises
     ------
@@ -425,16 +398,7 @@ def open_store(
 ) -> RecordStore:
     """Return the store of a folder of results: of the usual one with what papers and studies keep.
 
-    Parameters
-    ----------
-    results : Path
-        Its folder `records` holds the loose records.
-    report_broken : callable
-        As `RecordStore` takes it.
-
-    Returns
-    -------
-    RecordStore
+    The folder's own folder `records` holds the loose records.
     """
     studies = (PAPERS, STUDIES) if results == RESULTS else None
     return RecordStore(results / "records", report_broken, studies)

@@ -26,18 +26,10 @@ type Labels = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Split:
-    """What a reading may see: the training part, and the features of the rows to predict.
+    """What a reading may see: the training part, and the features of the rows to predict."""
 
-    Attributes
-    ----------
-    train : MultiLabelDataset
-        What the model was trained on.
-    X : array or CSR array of shape (n_samples, n_features)
-        The rows to predict.
-    """
-
-    train: MultiLabelDataset
-    X: Any
+    train: MultiLabelDataset  # what the model was trained on
+    X: Any  # the rows to predict
 
 
 type Reading = Callable[[Any, Split], Labels | Iterable[Labels]]
@@ -52,50 +44,31 @@ def predicted_labels(model: Any, split: Split) -> Labels:
 
 @dataclass(frozen=True)
 class Method:
-    """A method: how its estimator is built, tuned, trained and read.
+    """A method: how its estimator is built, tuned, trained and read."""
 
-    Attributes
-    ----------
-    title : str
-        What it is, in a few words.
-    reference : str
-        The paper or project that it comes from.
-    build : callable
-        `build(train, seed, **params)` returns an estimator for this training part; `train` is a
-        `MultiLabelDataset`, of which only dimensions and feature types should be used.
-    params : dict
-        Parameters that hold unless a configuration says otherwise.
-    grid : dict of str to list
-        Values to tune: a configuration draws from their product, unless it has a grid of its own.
-    readings : dict of str to Reading
-        The ways to predict with one trained model; the first is the default.
-    fit : callable or None
-        `fit(model, train)` trains and returns measurements (times) to keep; None calls `fit(X, Y)`.
-    scores : dict of str to callable
-        Measures of probabilities: `score(model, split, Y)` with the true labels Y.
-    details : callable or None
-        `details(model, X, Y)`: what a figure needs, as JSON; kept for final models only.
-    requires : tuple of str
-        Modules without which the method is listed as not installed.
-    revision : int
-        To be raised when the method's file changes what comes out for the same parameters: its
-        records are made again.
-    name : str
-        Name of the file, or in its dictionary; set when it is found.
-    """
-
-    title: str
-    reference: str
+    title: str  # what it is, in a few words
+    reference: str  # the paper or project that it comes from
+    # `build(train, seed, **params)` returns an estimator for this training part; `train` is a
+    # `MultiLabelDataset`, of which only dimensions and feature types should be used.
     build: Callable[..., Any]
+    # Parameters that hold unless a configuration says otherwise.
     params: Params = field(default_factory=dict)
+    # Values to tune: a configuration draws from their product, unless it has a grid of its own.
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    # The ways to predict with one trained model; the first is the default.
     readings: Mapping[str, Reading] = field(default_factory=lambda: {"labels": predicted_labels})
+    # `fit(model, train)` trains and returns measurements (times) to keep; None calls `fit(X, Y)`.
     fit: Callable[[Any, MultiLabelDataset], dict[str, Any]] | None = None
+    # Measures of probabilities: `score(model, split, Y)` with the true labels, after all readings;
+    # one that is named `<measure>@<reading>` is of that reading alone.
     scores: Mapping[str, Callable[[Any, Split, Any], float]] = field(default_factory=dict)
+    # `details(model, X, Y)`: what a figure needs, as JSON; kept for final models only.
     details: Callable[[Any, Any, Any], dict[str, Any]] | None = None
-    requires: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()  # modules without which the method is listed as not installed
+    # To be raised when the method's file changes what comes out for the same parameters: its
+    # records are made again.
     revision: int = 1
-    name: str = ""
+    name: str = ""  # name of the file, or in its dictionary; set when it is found
 
     def missing(self) -> list[str]:
         """Return the required modules that are not installed."""
@@ -104,21 +77,12 @@ class Method:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: how it is loaded.
+    """A data set: how it is loaded."""
 
-    Attributes
-    ----------
-    load : callable
-        `load("train")`, `load("test")` and `load(None)`, the whole; returns a `MultiLabelDataset`.
-    reference : str
-        Where it comes from.
-    has_split : bool
-        Whether it is published with a training and a test part.
-    """
-
+    # `load("train")`, `load("test")` and `load(None)`, the whole; returns a `MultiLabelDataset`.
     load: Callable[[Any], MultiLabelDataset]
-    reference: str
-    has_split: bool = True
+    reference: str  # where it comes from
+    has_split: bool = True  # whether it is published with a training and a test part
 
 
 class UnknownNameError(ValueError):

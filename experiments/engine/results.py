@@ -14,36 +14,25 @@ from experiments.engine.configuration import (
     load_configuration,
 )
 from experiments.engine.measures import LABEL_MEASURES, MEASURES
-from experiments.engine.plan import Choice, Group, groups, missing_methods
+from experiments.engine.plan import Choice, Group, groups, missing_methods, scores_of
 from experiments.engine.records import Record, RecordStore
 
 
 @dataclass(frozen=True)
 class Results:
-    """What a configuration brought so far.
+    """What a configuration brought so far."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
-        `data`, `line`, `fold`, `seed`, `params`, `reading`, `validation` (the score of the
-        choice), a column per measure, `train_time`, `predict_time` (CPU seconds), `peak_memory`
-        (MiB).
-    records : list of Record
-        The record of each row, in the same order.
-    failures : DataFrame
-        `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every
-        trial failed.
-    n_missing : int
-        Groups that are not finished; those of methods that are not installed do not count.
-    tried : DataFrame
-        A row per group with its number of trials, failed trials, and their CPU seconds.
-    """
-
+    # A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
+    # `data`, `line`, `fold`, `seed`, `params`, `reading`, `validation` (the score of the choice), a
+    # column per measure, `train_time`, `predict_time` (CPU seconds), `peak_memory` (MiB).
     table: pd.DataFrame
-    records: list[Record]
+    records: list[Record]  # the record of each row, in the same order
+    # `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every trial
+    # failed.
     failures: pd.DataFrame
+    # Groups that are not finished; those of methods that are not installed do not count.
     n_missing: int
+    # A row per group with its number of trials, failed trials, and their CPU seconds.
     tried: pd.DataFrame
 
     def scores(self, measure: str) -> pd.DataFrame:
@@ -64,19 +53,7 @@ class Results:
 def load_results(
     config: Configuration, store: RecordStore, *, to_first_missing: bool = False
 ) -> Results:
-    """Read the records of a configuration.
-
-    Parameters
-    ----------
-    config : Configuration
-    store : RecordStore
-    to_first_missing : bool, default=False
-        Whether to end at the first group that is not finished.
-
-    Returns
-    -------
-    Results
-    """
+    """Read the records of a configuration, all or those before the first that is missing."""
     rows: list[dict[str, Any]] = []
     records: list[Record] = []
     failures: list[dict[str, Any]] = []
@@ -117,18 +94,7 @@ def load_results(
 
 
 def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
-    """Read the results of an experiment in the larger size that is finished.
-
-    Parameters
-    ----------
-    name : str
-        Of a configuration, without the size: `xdcc-2020`. Not all have a smaller one.
-    store : RecordStore
-
-    Returns
-    -------
-    Configuration
-    Results
+    """Read the results of an experiment, named without a size, in the larger one that is finished.
 
     Raises
     ------
@@ -163,7 +129,7 @@ def _row(group: Group, choice: Choice, record: Record) -> dict[str, Any]:
             "validation": choice.score,
         }
         | {name: value for name, value in measured.items() if name in MEASURES}
-        | record["result"]["scores"]
+        | scores_of(record["result"], choice.reading)
         | {
             "train_time": run["train_time"],
             "predict_time": run["predict_time"][choice.reading],

@@ -23,16 +23,9 @@ CANNOT_WRITE = 74
 
 
 def work(task: Task, folder: Path, keep_predictions: bool, messages: Connection) -> None:
-    """Execute a task and write its record; the body of a process.
+    """Execute a task and write its record to a folder, an error of writing to the messages.
 
-    Parameters
-    ----------
-    task : Task
-    folder : Path
-        Of the records.
-    keep_predictions : bool
-    messages : Connection
-        Where an error of writing goes.
+    This is the body of a process.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the run ends its workers itself
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -3,6 +3,7 @@
 from typing import Any
 
 from experiments.engine.registry import Method
+from experiments.method_parts.scores import log_loss
 from xdcc import MultiLabelClassifier
 from xdcc.data import MultiLabelDataset
 
@@ -16,4 +17,5 @@ METHOD = Method(
     reference="this project: xdcc.MultiLabelClassifier",
     build=_build,
     params={"measure": "example_f1"},
+    scores={"log_loss": log_loss},
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from experiments.engine.registry import Labels, Method, Reading, Split, predicted_labels
 from experiments.method_parts.base_learners import nominal_features
+from experiments.method_parts.scores import log_loss
 from xdcc.boomer import BoomerClassifier
 from xdcc.data import MultiLabelDataset
 
@@ -30,10 +31,10 @@ READINGS: dict[str, Reading] = {"labels": predicted_labels, "stages": _after_rul
 READINGS |= {f"{k} rules": partial(_first_rules, number=k) for k in COUNTS}
 METHOD = Method(
     title="boosted multi-label rules",
-    reference="Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, Learning Gradient Boosted "
-    "Multi-label Classification Rules, ECML PKDD 2020",
+    reference="Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, ECML PKDD 2020",
     build=_build,
     params={"n_rules": 1000, "loss": "logistic_example_wise", "head": "complete"},
     grid={"learning_rate": [0.1, 0.3, 0.5], "l2": [0.0, 0.25, 1.0, 4.0, 16.0, 64.0]},
     readings=READINGS,
+    scores={"log_loss": log_loss},
 )

@@ -3,6 +3,7 @@
 from typing import Any
 
 from experiments.engine.registry import Method
+from experiments.method_parts.scores import log_loss
 from xdcc.baselines import BinaryRelevance
 from xdcc.data import MultiLabelDataset
 
@@ -20,4 +21,5 @@ METHOD = Method(
         "learning_rate": [0.1, 0.2, 0.3],
         "max_depth": [5, 10, 20, 50, 100],
     },
+    scores={"log_loss": log_loss},
 )

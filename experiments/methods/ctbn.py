@@ -3,7 +3,7 @@
 from typing import Any
 
 from experiments.engine.registry import Method
-from experiments.method_parts.scores import cll_loss
+from experiments.method_parts.scores import OF_PROBABILITIES, cll_loss
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.data import MultiLabelDataset
 
@@ -18,5 +18,5 @@ METHOD = Method(
     "Classification, CIKM 2014",
     build=_build,
     params={"max_components": 20},
-    scores={"cll_loss": cll_loss},
+    scores=OF_PROBABILITIES | {"cll_loss": cll_loss},
 )

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
-from experiments.engine.registry import Method, predicted_labels
+from experiments.engine.registry import Method, Params, predicted_labels
 from experiments.method_parts.base_learners import base_learner
 from experiments.method_parts.readings import pcut_reading
-from experiments.method_parts.scores import independent_cll_loss, log_loss
+from experiments.method_parts.scores import OF_PROBABILITIES, independent_cll_loss
 from xdcc import baselines
 from xdcc.data import MultiLabelDataset
 
@@ -19,8 +19,10 @@ READ = "Read et al., Classifier chains for multi-label classification, 2011"
 
 
 def _build(train: MultiLabelDataset, seed: int, kind: type, base: str, C: float = 1.0,
-           **params: Any) -> Any:  # fmt: skip
-    return kind(estimator=base_learner(base, train, C), random_state=seed, **params)
+           tree: Params | None = None, **params: Any) -> Any:  # fmt: skip
+    """With parameters of the base learner: `C` of a regression, those of a `tree`."""
+    learner = base_learner(base, train, C, **(tree or {}))
+    return kind(estimator=learner, random_state=seed, **params)
 
 
 def _method(kind: type, title: str, reference: str, base: str = "tree", **scores: Any) -> Method:
@@ -30,7 +32,7 @@ def _method(kind: type, title: str, reference: str, base: str = "tree", **scores
         build=partial(_build, kind=kind),
         params={"base": base},
         readings={"labels": predicted_labels, "pcut": pcut_reading},
-        scores={"log_loss": log_loss} | scores,
+        scores=OF_PROBABILITIES | scores,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from sklearn.multioutput import MultiOutputClassifier
 
 from experiments.engine.registry import Method
+from experiments.method_parts.scores import log_loss
 from xdcc.data import MultiLabelDataset
 
 
@@ -24,5 +25,6 @@ METHOD = Method(
         "num_leaves": [15, 31, 63],
         "min_child_samples": [5, 20],
     },
+    scores={"log_loss": log_loss},
     requires=("lightgbm",),
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 from experiments.engine.registry import Method
 from experiments.method_parts.readings import probability_readings
+from experiments.method_parts.scores import log_loss
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset
@@ -25,4 +26,5 @@ METHOD = Method(
         "split_method": list(SPLIT_METHODS),
     },
     readings=probability_readings(),
+    scores={"log_loss": log_loss},
 )

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from experiments.engine.registry import Labels, Method, Split
+from experiments.method_parts.scores import OF_PROBABILITIES, log_loss_given_one
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.chain.order_free import LABELSET_PREDICTIONS
 from xdcc.data import MultiLabelDataset
@@ -30,4 +31,5 @@ METHOD = Method(
     params={"n_estimators": 1000},
     grid={"max_depth": [2, 4, 6], "reg_lambda": [1.0, 5.0]},
     readings={name: partial(_read, prediction=name) for name in LABELSET_PREDICTIONS},
+    scores=OF_PROBABILITIES | {"log_loss_given_one": log_loss_given_one},
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from experiments.engine.registry import Method
 from experiments.method_parts.base_learners import nominal_features
+from experiments.method_parts.scores import log_loss
 from experiments.method_parts.sequences import sequences
 from xdcc.data import MultiLabelDataset
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -32,5 +33,6 @@ METHOD = Method(
         "max_depth": [5, 10, 20, 30, 50],
         "label_test_fraction": [0.1, 0.2, 0.3],
     },
+    scores={"log_loss": log_loss},
     details=sequences,
 )

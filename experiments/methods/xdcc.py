@@ -8,6 +8,7 @@ from experiments.method_parts.chains import (
     fit_chain,
     positives_per_round,
 )
+from experiments.method_parts.scores import log_loss
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(
@@ -29,5 +30,6 @@ METHOD = Method(
     },
     readings=chain_readings(),
     fit=fit_chain,
+    scores={"log_loss": log_loss},
     details=positives_per_round,
 )

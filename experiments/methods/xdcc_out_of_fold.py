@@ -11,6 +11,7 @@ from experiments.method_parts.chains import (
     rounds_of_a_row,
 )
 from experiments.method_parts.readings import probability_readings
+from experiments.method_parts.scores import OF_PROBABILITIES
 from xdcc.base.booster_parameters import SPLIT_METHODS
 
 METHOD = Method(
@@ -26,6 +27,6 @@ METHOD = Method(
     },
     readings=chain_readings() | probability_readings(),
     fit=fit_chain,
-    scores={"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},
+    scores=OF_PROBABILITIES | {"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},
     details=positives_per_round,
 )

@@ -18,20 +18,10 @@ SEED = 0
 def bbc_cv_table(config: Configuration, results: Results, section: Section) -> str:
     """Return a row per data set and line: estimates in percent, intervals, and what was chosen.
 
-    Parameters
-    ----------
-    config : Configuration
-        With `row_losses`, without tuning; a line's `tuned_for` says which loss is chosen by.
-    results : Results
-        Of all combinations, on the same folds.
-    section : Section
-        Its measures are losses: subset 0/1 loss or Hamming loss.
-
-    Returns
-    -------
-    str
-        A cell is `estimate, low to high (published)`: the mean over the bootstrap samples, and
-        where 95 % of them lie.
+    The results are those of all combinations on the same folds, with `row_losses` and without
+    tuning; a line's `tuned_for` says which loss is chosen by. The section's measures are losses:
+    subset 0/1 loss or Hamming loss. A cell is `estimate, low to high (published)`: the mean over
+    the bootstrap samples, and where 95 % of them lie.
     """
     published = {}
     if section.published is not None:

@@ -31,20 +31,11 @@ OF_ROWS = ("subset_accuracy", "subset_loss")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim.
-
-    Attributes
-    ----------
-    claim : Claim
-    word : {"confirmed", "refuted", "undecided"}
-    test : str
-        What decided, in a half-sentence.
-    comparisons : list of Comparison
-    """
+    """What became of a claim."""
 
     claim: Claim
     word: str
-    test: str
+    test: str  # what decided, in a half-sentence
     comparisons: list[Comparison]
 
     def measure(self) -> str:
@@ -107,17 +98,7 @@ def effect(one: Comparison, claim: Claim) -> str:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Decide a claim.
-
-    Parameters
-    ----------
-    claim : Claim
-    results : Results
-
-    Returns
-    -------
-    Verdict
-    """
+    """Decide a claim."""
     ways: dict[str, Callable[[Claim, pd.DataFrame, Results], tuple[list[Comparison], str]]] = {
         "data sets": _over_data_sets,
         "ranks": _by_ranks,

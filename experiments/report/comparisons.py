@@ -27,34 +27,18 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method against another.
+    """One method against another."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The method that is asked for, and the other.
-    place : str
-        The data set; empty where it is about all of them.
-    better, equal, worse : int
-        On how many data sets, or folds.
-    effect, low, high : float
-        How much better it is, and the ends of the interval. NaN if there is none.
-    p_value : float
-        Two-sided; NaN where there is no test.
-    ratio : bool
-        Whether the effect is a logarithm: times are compared by their ratio.
-    """
-
-    names: tuple[str, str]
-    place: str
-    better: int
+    names: tuple[str, str]  # the method that is asked for, and the other
+    place: str  # the data set; empty where it is about all of them
+    better: int  # on how many data sets, or folds
     equal: int
     worse: int
-    effect: float
+    effect: float  # how much better it is, and the ends of the interval. NaN if there is none.
     low: float
     high: float
-    p_value: float
-    ratio: bool = False
+    p_value: float  # two-sided; NaN where there is no test
+    ratio: bool = False  # whether the effect is a logarithm: times are compared by their ratio
 
     @property
     def side(self) -> int:
@@ -76,19 +60,9 @@ def holm(found: Sequence[Comparison]) -> list[Comparison]:
 def over_data_sets(names: tuple[str, str], ahead: pd.Series, *, ratio: bool = False) -> Comparison:
     """Compare two methods by Wilcoxon's signed-rank test.
 
-    Parameters
-    ----------
-    names : tuple of str
-    ahead : Series
-        By how much the first is better, a number per data set. Where both are equal, the data set
-        has no part in the test.
-    ratio : bool, default=False
-
-    Returns
-    -------
-    Comparison
-        The effect is the median of the means of all pairs of differences (Hodges and Lehmann), and
-        its interval the one that belongs to the test.
+    `ahead` says by how much the first is better, a number per data set. Where both are equal, the
+    data set has no part in the test. The effect is the median of the means of all pairs of
+    differences (Hodges and Lehmann), and its interval the one that belongs to the test.
     """
     values = ahead.to_numpy(dtype=float).round(12)  # equal but for the last bit
     p_value = _signed_rank_p_value(values[values != 0])
@@ -104,16 +78,9 @@ def over_data_sets(names: tuple[str, str], ahead: pd.Series, *, ratio: bool = Fa
 def by_ranks(pairs: Sequence[tuple[str, str]], ranked: pd.DataFrame) -> list[Comparison]:
     """Compare average ranks by Nemenyi's test, if Friedman's finds any difference.
 
-    Parameters
-    ----------
-    pairs : sequence of tuple of str
-    ranked : DataFrame of shape (n_data_sets, n_methods)
-
-    Returns
-    -------
-    list of Comparison
-        The effect is the difference of the average ranks. If Friedman's test does not call the
-        methods different, its p-value stands with each pair whose own is smaller.
+    The ranks have shape (n_data_sets, n_methods). The effect is the difference of the average
+    ranks. If Friedman's test does not call the methods different, its p-value stands with each
+    pair whose own is smaller.
     """
     p_values, overall = nemenyi_test(ranked), friedman_test(ranked).p_value
     length = critical_difference(ranked.shape[1], len(ranked), LEVEL)
@@ -140,21 +107,9 @@ def over_folds(
 ) -> Comparison:
     """Compare two methods on the folds of one data set.
 
-    Parameters
-    ----------
-    names : tuple of str
-    place : str
-        The data set.
-    ahead : ndarray of shape (n_folds,)
-        By how much the first is better in each fold.
-    test_share : float
-        Test rows per training row: folds are no independent samples, and the variance of their
-        mean is that of independent ones with so much more.
-    ratio : bool, default=False
-
-    Returns
-    -------
-    Comparison
+    `ahead` says by how much the first is better in each fold. There are `test_share` test rows per
+    training row: folds are no independent samples, and the variance of their mean is that of
+    independent ones with so much more.
     """
     values = np.asarray(ahead, dtype=float).round(12)
     number, mean = len(values), float(values.mean())
@@ -173,21 +128,9 @@ def over_folds(
 
 
 def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:
-    """Compare how many rows of one test part two methods have right.
+    """Compare how many rows of one test part two methods have right, by Fisher's exact test.
 
-    Parameters
-    ----------
-    names : tuple of str
-    place : str
-        The data set.
-    right : tuple of int
-        Rows that each has right.
-    n_rows : int
-
-    Returns
-    -------
-    Comparison
-        The effect is the difference of the shares, with Newcombe's interval; by Fisher's test.
+    The effect is the difference of the shares, with Newcombe's interval.
     """
     table = [[count, n_rows - count] for count in right]
     (one, low_one, high_one), (other, low_other, high_other) = (
@@ -230,20 +173,11 @@ def intervals(scores: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Return means of columns, and how far their intervals reach, to be compared by eye.
 
     What the rows have in common is no part of the interval: each row's mean is taken off first, and
-    the variance is corrected for that (Cousineau and Morey).
+    the variance is corrected for that (Cousineau and Morey). There is no interval, but NaN, where
+    there is one row, or one column.
 
     R. D. Morey: Confidence intervals from normalized data: a correction to Cousineau (2005).
     Tutorials in Quantitative Methods for Psychology 4, 2008.
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_rows, n_columns)
-
-    Returns
-    -------
-    means : Series of shape (n_columns,)
-    reach : Series of shape (n_columns,)
-        NaN where there is one row, or one column.
     """
     n_rows, n_columns = scores.shape
     middle = scores.mean()

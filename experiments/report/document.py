@@ -62,21 +62,9 @@ figure svg {{ max-width: 100%; height: auto; }}
 def write_report(
     configs: list[Configuration], store: RecordStore, output: Path, name: str
 ) -> list[Path]:
-    """Write the report of one or several configurations.
+    """Write the report of some configurations, `<name>.md` and `<name>.html`.
 
-    Parameters
-    ----------
-    configs : list of Configuration
-    store : RecordStore
-    output : Path
-        Folder; made if it is missing. Figures go to its subfolder `figures`.
-    name : str
-        Of the files.
-
-    Returns
-    -------
-    list of Path
-        `<name>.md` and `<name>.html`.
+    They go to a folder, which is made if it is missing, and figures to its subfolder `figures`.
     """
     loaded = [(config, load_results(config, store)) for config in configs]
     return _write_text(_report(loaded, output)[0], output, name)
@@ -85,17 +73,9 @@ def write_report(
 def write_reports(finished: Finished, output: Path) -> list[Path]:
     """Write a report for each folder of configurations, and the overview of all of them.
 
-    Parameters
-    ----------
-    finished : dict of str to (Configuration, Results)
-        Experiments of the package by name, without the size.
-    output : Path
-        `README.md` goes there, and `REPORT.md` and `REPORT.html` of the paper `xdcc-2020` to its
-        subfolder `papers/xdcc-2020`.
-
-    Returns
-    -------
-    list of Path
+    The experiments of the package are named without the size. The overview is the output's
+    `README.md`, and the reports of the paper `xdcc-2020` are `REPORT.md` and `REPORT.html` in its
+    subfolder `papers/xdcc-2020`.
     """
     by_folder: dict[str, list[tuple[Configuration, Results]]] = {}
     for config, results in finished.values():
@@ -226,18 +206,7 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
 
 
 def draw_section(results: Results, section: Section) -> Figure:
-    """Draw the figure of a section that is one.
-
-    Parameters
-    ----------
-    results : Results
-    section : Section
-        Of the kind `pareto`, `curve` or `figure`.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the figure of a section of the kind `pareto`, `curve` or `figure`."""
     general: dict[str, Callable[[Results, Section], Figure]] = {"pareto": pareto, "curve": curves}
     with style():
         return (general | FIGURES)[section.draw or section.kind](results, section)

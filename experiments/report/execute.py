@@ -19,17 +19,7 @@ def experiments_of(file: Path) -> list[str]:
 
 
 def execute(file: Path) -> nbformat.NotebookNode:
-    """Run a notebook from top to bottom in its folder.
-
-    Parameters
-    ----------
-    file : Path
-        Is not changed.
-
-    Returns
-    -------
-    NotebookNode
-        With new outputs, without times.
+    """Run a notebook's copy from top to bottom in its folder; return it without times.
 
     Raises
     ------

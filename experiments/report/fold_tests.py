@@ -18,17 +18,8 @@ from experiments.report.tables import markdown_table, section_datasets
 def fold_tests(results: Results, section: Section, measure: str) -> str:
     """Return a table that compares the first line of a section with each of the others.
 
-    Parameters
-    ----------
-    results : Results
-    section : Section
-    measure : str
-
-    Returns
-    -------
-    str
-        A row for each other line: on how many data sets the first is better (a win), as good as the
-        test can tell (a tie), and worse (a loss); and which the wins and losses are.
+    A row for each says on how many data sets the first is better (a win), as good as the test can
+    tell (a tie), and worse (a loss); and which the wins and losses are.
     """
     lines = section.lines or list(results.table["line"].unique())
     datasets = section_datasets(results, section)

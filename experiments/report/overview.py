@@ -4,7 +4,6 @@ A row per aim, from the records that fit it best: the method with the best mean,
 Wilcoxon's test with Holm's correction does not tell from it, and what it costs.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from experiments import ROOT, STUDIES
 from experiments.engine.configuration import Configuration
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
@@ -30,15 +28,6 @@ MANY_LABELS = 100
 
 NOT_KEPT = "not kept"
 
-BOOSTERS = {
-    "auto": 'MultiLabelXGBClassifier(sketch_size="auto")',
-    "sketched": "sketch_size=1",
-    "ours": "exact trees",
-    "lightgbm": "LightGBM",
-    "one_output_per_tree": "stock XGBoost per label",
-}
-"""Names of the speed benchmark's candidates."""
-
 HEAD = """# What the experiments say
 
 Made by `python -m experiments report --all`; do not edit. [How to run and extend
@@ -54,14 +43,13 @@ and count the tuning; prediction is of the test part; memory is the most that th
 """
 
 TAIL = """
-Where the numbers are from: subset accuracy, F1 and Hamming accuracy from [the
-league](studies/league/REPORT.md), where each method is tuned for the measure (best of four draws on
-validation rows; `MultiLabelClassifier` makes its choices itself), and so are time and the model to
-read, which is one tree; many labels from [all methods](studies/all-methods/REPORT.md), tuned for
-F1, on data with at least 100 labels; log-loss from [the speed
-benchmark](speed/QUALITY.md#quality-at-the-end), which has the best round and no other tuning,
-seconds of boosting to that round; joint probabilities from
-`studies/order-free/likelihood.csv`, defaults, nothing tuned.
+Where the numbers are from: subset accuracy, F1, Hamming accuracy and log-loss from [the
+league](studies/league/REPORT.md), where each method is tuned for the measure (best of twelve draws
+on validation rows, of four on larger data; `MultiLabelClassifier` makes its choices itself), and so
+are time and the model to read, which is one tree; many labels from [all
+methods](studies/all-methods/REPORT.md), tuned for F1 by four draws, on data with at least 100
+labels; joint probabilities from [the study of the order-free chain](studies/order-free/REPORT.md),
+on small data or small parts, defaults, nothing tuned.
 """
 
 
@@ -133,7 +121,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def aims(finished: Finished) -> list[Aim]:
     """Return the aims that there are records for."""
-    ways: Sequence[Callable[[Finished], list[Aim]]] = (_league, _log_loss, _others, _joint)
+    ways: Sequence[Callable[[Finished], list[Aim]]] = (_league, _others, _joint)
     return [aim for way in ways for aim in way(finished)]
 
 
@@ -154,11 +142,12 @@ def _league(finished: Finished) -> list[Aim]:
         ("league-subset-accuracy", "subset_accuracy"),
         ("league-example-f1", "example_f1"),
         ("league-hamming-accuracy", "hamming_accuracy"),
+        ("league-log-loss", "log_loss"),
     ):
         if name in finished:
             results, values = league_scores(finished, name, measure)
-            title = MEASURES[measure].title
-            found.append(Aim(title, title, values, True, costs(results, values)))
+            title, higher = MEASURES[measure].title, MEASURES[measure].higher_is_better
+            found.append(Aim(title, title, values, higher, costs(results, values)))
     return found
 
 
@@ -187,35 +176,15 @@ def _others(finished: Finished) -> list[Aim]:
     return found
 
 
-def _log_loss(finished: Finished) -> list[Aim]:
-    kept = json.loads((ROOT / "experiments/speed/speed_results/results.json").read_text("utf-8"))
-    columns = ["test", "cpu_seconds"]
-    found = [
-        (one["job"]["data"], one["job"]["candidate"], *map(one["result"].get, columns))
-        for one in kept["measurements"]
-        if one["job"]["suite"] == "end" and one["outcome"] == "measured"
-    ]
-    table = pd.DataFrame(found, columns=["data", "line", *columns])
-    losses, seconds = (
-        table.pivot_table(index="data", columns="line", values=name)
-        .dropna()
-        .rename(columns=BOOSTERS)
-        for name in columns
-    )
-    return [Aim("log-loss", "mean over labels", losses, False, [seconds, None, None])]
-
-
 def _joint(finished: Finished) -> list[Aim]:
-    table = pd.read_csv(STUDIES / "order-free" / "likelihood.csv", index_col="data")
-    names = {
-        "joint": "OrderFreeChainClassifier",
-        "mixture": "CTBNMixtureClassifier",
-        "independent": "independent labels, calibrated",
-    }
-    values = table[list(names)].rename(columns=names)
-    seconds = pd.DataFrame({names["joint"]: table["seconds"]})
-    title = "negative log-likelihood of a labelset"
-    return [Aim("joint probabilities", title, values, False, [seconds, None, None])]
+    if "order-free" not in finished:
+        return []
+    config, results = finished["order-free"]
+    section = config.report[0]
+    measure = section.measures[0]
+    values = results.scores(measure)[section.lines].loc[section.claims[0].datasets].dropna()
+    title = MEASURES[measure].title
+    return [Aim("joint probabilities", title, values, False, costs(results, values))]
 
 
 def overview(finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], output: Path) -> str:

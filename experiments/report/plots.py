@@ -92,20 +92,10 @@ def pareto(results: Results, section: Section) -> Figure:
 def quality_and_time(
     quality: pd.DataFrame, seconds: pd.DataFrame, measure: str, what: str
 ) -> Figure:
-    """Draw means over data sets, and geometric means of times, with intervals.
+    """Draw means over data sets (rows), and geometric means of times, with intervals.
 
-    Parameters
-    ----------
-    quality, seconds : DataFrame of shape (n_data_sets, n_methods)
-    measure : str
-    what : str
-        What takes the time.
-
-    Returns
-    -------
-    Figure
-        A method is filled if none that takes less time is better by Wilcoxon's test, with Holm's
-        correction for these.
+    A method is filled if none that takes less time is better by Wilcoxon's test, with Holm's
+    correction for these. `what` takes the time.
     """
     up = MEASURES[measure].higher_is_better
     middle, reach = intervals(quality)
@@ -237,21 +227,10 @@ def _values_along(
 
 
 def stage_values(record: dict, reading: str, measure: str) -> list[float]:
-    """Return a measure after each stage of a reading.
+    """Return a measure after each stage of a reading; one value if it has no stages.
 
     The training time of a stage is the part of the CPU time that the rounds up to it have of the
     wall time of all rounds. A measure that stages do not have stands in the method's details.
-
-    Parameters
-    ----------
-    record : Record
-    reading : str
-    measure : str
-
-    Returns
-    -------
-    list of float
-        One value if the reading has no stages.
     """
     measured = record["result"]["readings"][reading]
     if measure == "train_time":

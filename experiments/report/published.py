@@ -10,39 +10,17 @@ from experiments.engine.configuration import Configuration, PublishedTable
 
 @cache
 def read_published(name: str) -> pd.DataFrame:
-    """Read a file of published numbers.
-
-    Parameters
-    ----------
-    name : str
-        Of the paper: its folder's.
-
-    Returns
-    -------
-    DataFrame
-        Columns `table` (str), `measure`, `dataset`, `method`, `value`.
-    """
+    """Read a paper's published numbers: `table` (str), `measure`, `dataset`, `method`, `value`."""
     return pd.read_csv(PAPERS / name / "published.csv", dtype={"table": str})
 
 
 def published_scores(
     config: Configuration, table: PublishedTable, measure: str
 ) -> dict[tuple[str, str], float]:
-    """Return published values of a measure.
+    """Return published values of a measure by its name here: (our data set, our line) → value.
 
-    Parameters
-    ----------
-    config : Configuration
-        Says which data sets and methods have other names in the paper.
-    table : PublishedTable
-        Where to look.
-    measure : str
-        Our name of the measure.
-
-    Returns
-    -------
-    dict
-        (our data set, our line) → value; what the paper does not have is not there.
+    The configuration says which data sets and methods have other names in the paper; what the paper
+    does not have is not there.
     """
     values = _values(config, table, table.measures.get(measure, measure))
     found = {}

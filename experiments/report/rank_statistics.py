@@ -14,33 +14,14 @@ from scipy import stats
 
 
 class Friedman(NamedTuple):
-    """Result of Friedman's test.
+    """Result of Friedman's test."""
 
-    Attributes
-    ----------
-    statistic : float
-        Chi-squared, corrected for ties.
-    p_value : float
-    """
-
-    statistic: float
+    statistic: float  # chi-squared, corrected for ties
     p_value: float
 
 
 def ranks(scores: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
-    """Rank the methods on each data set.
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_data_sets, n_methods)
-        A measure of every method on every data set.
-    higher_is_better : bool
-        Whether the largest score gets rank 1; else the smallest.
-
-    Returns
-    -------
-    DataFrame of shape (n_data_sets, n_methods)
-        1 is best; tied methods share the mean of their ranks.
+    """Rank the methods (columns) on each data set (rows): 1 is best, ties share their mean rank.
 
     Raises
     ------
@@ -54,17 +35,7 @@ def ranks(scores: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
 
 
 def friedman_test(scores: pd.DataFrame) -> Friedman:
-    """Test whether all methods are alike.
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_data_sets, n_methods)
-        A measure of every method on every data set, or its ranks; at least three methods.
-
-    Returns
-    -------
-    Friedman
-    """
+    """Test whether methods are alike, at least three, by scores or ranks on data sets (rows)."""
     result = stats.friedmanchisquare(*(scores[method] for method in scores))
     return Friedman(float(result.statistic), float(result.pvalue))
 
@@ -72,35 +43,15 @@ def friedman_test(scores: pd.DataFrame) -> Friedman:
 def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -> float:
     """Compute how far average ranks must be apart for Nemenyi's test to call methods different.
 
-    Parameters
-    ----------
-    n_methods, n_data_sets : int
-    alpha : float, default=0.05
-        Significance level.
-
-    Returns
-    -------
-    float
-        q sqrt(k (k + 1) / 6 N), where q is the quantile of the studentised range divided by the
-        square root of 2 (section 3.2.2 of the paper).
+    It is q sqrt(k (k + 1) / 6 N), where q is the quantile of the studentised range divided by the
+    square root of 2 (section 3.2.2 of the paper).
     """
     quantile = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data_sets)))
 
 
 def nemenyi_test(ranked: pd.DataFrame) -> pd.DataFrame:
-    """Compare all pairs of methods.
-
-    Parameters
-    ----------
-    ranked : DataFrame of shape (n_data_sets, n_methods)
-        From :func:`ranks`.
-
-    Returns
-    -------
-    DataFrame of shape (n_methods, n_methods)
-        p-values.
-    """
+    """Return the p-values of all pairs of methods, ranked by :func:`ranks`."""
     n_data_sets, n_methods = ranked.shape
     mean = ranked.mean().to_numpy()
     scale = np.sqrt(n_methods * (n_methods + 1) / (12 * n_data_sets))

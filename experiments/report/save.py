@@ -9,19 +9,9 @@ from experiments.report.plots import style
 
 
 def save(figure: Figure, file: Path, title: str) -> str:
-    """Write a figure as SVG, its letters as shapes, and close it.
+    """Write a figure as SVG, its letters as shapes, and close it; return Markdown that shows it.
 
-    Parameters
-    ----------
-    figure : Figure
-    file : Path
-        Without an ending, in the report's folder `figures`.
-    title : str
-
-    Returns
-    -------
-    str
-        The Markdown that shows it.
+    The file is one of the report's folder `figures`, without an ending.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):

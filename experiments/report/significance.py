@@ -18,18 +18,7 @@ from experiments.report.tables import section_scores
 def significance(results: Results, section: Section, measure: str, file: Path) -> list[str]:
     """Return a sentence with the tests, and the diagram where the methods differ.
 
-    Parameters
-    ----------
-    results : Results
-    section : Section
-    measure : str
-    file : Path
-        Of the figure, without ending.
-
-    Returns
-    -------
-    list of str
-        Parts of the report.
+    Its file is `file` with the measure's name and an ending.
     """
     scores = section_scores(results, section, measure).dropna()
     title = MEASURES[measure].title

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.speed.candidates import Candidate, make_candidate
+from experiments.speed.candidates import make_candidate
 from experiments.speed.data import Features, Labels, next_to_nothing
 from experiments.speed.job import Job
 from experiments.speed.stopwatch import Cost, measure_cost
@@ -15,21 +15,7 @@ _BYTES_OF_FLOAT = 4
 
 
 def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train, and return what it cost and how well the training rows are fitted.
-
-    Parameters
-    ----------
-    job : Job
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    time_limit : float
-        CPU seconds of training after which the process is ended.
-
-    Returns
-    -------
-    dict
-        The fields of `Cost`, `log_loss` and `parameters`.
-    """
+    """Train; add `log_loss` of the training rows, and the booster's `parameters`."""
     model, cost = train_timed(job, X, Y, time_limit)
     candidate = make_candidate(job)
     loss = log_loss(Y, candidate.predict(model, X))
@@ -37,18 +23,9 @@ def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
 
 
 def measure_memory(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train, and return the memory beyond what nobody can do without.
+    """Train; add `beyond_gib`, the memory beyond what nobody can do without.
 
-    Parameters
-    ----------
-    job, X, Y, time_limit
-        See `measure_boosting`.
-
-    Returns
-    -------
-    dict
-        What `measure_boosting` returns, and `beyond_gib`: the peak less one copy of X, Y, margins
-        and gradients in single precision.
+    That is the peak less one copy of X, Y, margins and gradients in single precision.
     """
     measured = measure_boosting(job, X, Y, time_limit)
     needed = _BYTES_OF_FLOAT * (X.size + 3 * Y.size)
@@ -56,14 +33,7 @@ def measure_memory(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[
 
 
 def train_timed(job: Job, X: Features, Y: Labels, time_limit: float) -> tuple[Any, Cost]:
-    """Train, with the clock on what the job's phase says; see `measure_boosting`.
-
-    Returns
-    -------
-    model : object
-        What the candidate's `train` returns.
-    cost : Cost
-    """
+    """Train, with the clock on what the job's phase says; return the model and what it cost."""
     warm_up(job)
     candidate = make_candidate(job)
     if job.phase == "rounds":
@@ -77,17 +47,6 @@ def log_loss(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
     """Return the mean over all entries of minus the logarithm of the true value's probability.
 
     Probabilities are kept away from 0 by the resolution of float32.
-
-    Parameters
-    ----------
-    Y : array of shape (n_samples, n_labels)
-        0 and 1.
-    Y_proba : array of shape (n_samples, n_labels)
-        Probability of 1.
-
-    Returns
-    -------
-    float
     """
     of_truth = np.where(Y == 1, Y_proba, 1 - Y_proba)
     smallest = np.finfo(np.float32).eps
@@ -96,5 +55,5 @@ def log_loss(Y: Labels, Y_proba: NDArray[np.floating]) -> float:
 
 def warm_up(job: Job) -> None:
     """Train once on next to nothing: what a process does only once is not part of a training."""
-    candidate: Candidate = make_candidate(replace(job, rounds=1))
+    candidate = make_candidate(replace(job, rounds=1))
     candidate.train(candidate.build(*next_to_nothing()))

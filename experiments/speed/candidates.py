@@ -21,9 +21,8 @@ from experiments.speed.data import Features, Labels, synthetic_shape
 from experiments.speed.job import Job
 from experiments.speed.setting import Setting
 from experiments.speed.stopwatch import Clock
-from experiments.speed.suites import STOCK
+from experiments.speed.suites import GROUPS, PARAMETERS
 from experiments.speed.variants import (
-    VARIANTS,
     build_variant,
     levels,
     overlapping_groups,
@@ -45,28 +44,14 @@ _COMMON_XGBOOST: dict[str, Any] = {
 }
 """What all XGBoost boosters share; ours needs no `tree_method` but takes it."""
 
-_DEEP = {"max_depth": 10, "learning_rate": 0.15, "sketch_size": 2}
-"""For many labels, where a pass over all of them is most of a round: the fastest to low held-out
-log-loss on two thirds of Delicious's training part, of some depths, rates and sketches."""
-
 _FEWEST_ROUNDS = 16  # of CatBoost, whose trainings cannot go on: each has four times as many
 
-_EXTRA_PACKAGES = ("lightgbm", "catboost")
 _BYTES_PER_BIN = 16  # of stock XGBoost's histograms: a gradient and a Hessian in double precision
 
 
 @dataclass(frozen=True)
 class Step:
-    """A moment of a training.
-
-    Attributes
-    ----------
-    rounds : int
-    cpu_seconds, wall_seconds : float
-        Of the training so far.
-    predictions : sequence of array of shape (n_samples, n_labels)
-        Probabilities of the rows that were asked for.
-    """
+    """A moment of a training: its seconds so far, and probabilities of the rows asked for."""
 
     rounds: int
     cpu_seconds: float
@@ -75,15 +60,9 @@ class Step:
 
 
 class Candidate(ABC):
-    """One way of training a multi-label booster.
+    """One way of training a multi-label booster."""
 
-    Attributes
-    ----------
-    parameters : dict
-        What the library is given.
-    """
-
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # that the library is given
 
     @abstractmethod
     def build(self, X: Features, Y: Labels) -> Any:
@@ -91,7 +70,7 @@ class Candidate(ABC):
 
     @abstractmethod
     def quantise(self, matrix: Any) -> None:
-        """Bin the matrix, as far as the library keeps the bins for the trainings that follow."""
+        """Bin the matrix, as far as the library keeps the bins and `build` has not done it."""
 
     @abstractmethod
     def train(self, matrix: Any) -> Any:
@@ -107,20 +86,8 @@ class Candidate(ABC):
     ) -> Iterator[Step]:
         """Train on, with the clock stopped while somebody looks.
 
-        Parameters
-        ----------
-        matrix : object
-            What `build` returned, quantised.
-        held : sequence of array or CSR matrix of shape (n_samples, n_features)
-            What to predict.
-        evaluated : iterable of int
-            Rounds after which to predict.
-        limit : float
-            CPU seconds of training after which no further step is needed.
-
-        Yields
-        ------
-        Step
+        After the rounds with the numbers `evaluated` the rows `held` are predicted. After `limit`
+        CPU seconds no further step is needed.
         """
 
 
@@ -208,7 +175,7 @@ class Variant(XGBoost):
     """Ours with something that the plain case lacks."""
 
     def __init__(self, parameters: dict[str, Any], rounds: int, name: str) -> None:
-        super().__init__(parameters | VARIANTS[name], rounds)
+        super().__init__(parameters, rounds)
         self.name = name
 
     def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
@@ -402,37 +369,22 @@ class _Times:
 
 
 def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
-    """Make the candidate of a job.
-
-    Parameters
-    ----------
-    job : Job
-        Of a suite other than `chain`.
-    setting : Setting, optional
-        That of the comparisons of equal rounds by default.
-
-    Returns
-    -------
-    Candidate
-    """
+    """Make the candidate of a job, by default with the setting of comparisons of equal rounds."""
     setting = setting or Setting()
     if job.candidate == "lightgbm":
         return LightGBM(job, setting)
     if job.candidate == "catboost":
         return CatBoost(job, setting)
     parameters = xgboost_parameters(setting) | {"nthread": job.threads, "seed": job.seed}
-    if job.candidate in STOCK:
+    if job.candidate in GROUPS["stock"]:
         parameters |= {"objective": "binary:logistic", "multi_strategy": job.candidate}
         parameters |= _bounded_histograms(job, setting)
         return XGBoost(parameters, job.rounds)
     method = job.candidate if job.candidate in SPLIT_METHODS else "sumGain"
     parameters["objective"] = f"multilabel:{method}"
-    if job.candidate in VARIANTS:
+    parameters |= PARAMETERS.get(job.candidate, {})
+    if job.candidate in GROUPS["variants"]:
         return Variant(parameters, job.rounds, job.candidate)
-    if job.candidate in ("sketched", "grouped"):
-        parameters["sketch_size"] = 1
-    if job.candidate == "deep":
-        parameters |= _DEEP
     kind = {"grouped": Grouped, "auto": Auto}.get(job.candidate, XGBoost)
     return kind(parameters, job.rounds)
 
@@ -464,10 +416,6 @@ def _bounded_histograms(job: Job, setting: Setting) -> dict[str, int]:
 def require_packages(candidates: Iterable[str]) -> None:
     """Check that the libraries of some candidates are installed.
 
-    Parameters
-    ----------
-    candidates : iterable of str
-
     Raises
     ------
     ModuleNotFoundError
@@ -478,7 +426,7 @@ def require_packages(candidates: Iterable[str]) -> None:
     needed = set(candidates)
     missing = [
         name
-        for name in _EXTRA_PACKAGES
+        for name in GROUPS["peers"]
         if name in needed and importlib.util.find_spec(name) is None
     ]
     if missing:
@@ -486,5 +434,5 @@ def require_packages(candidates: Iterable[str]) -> None:
             f"{' and '.join(missing)} is not installed: pip install '.[bench]', or leave it out "
             "with --candidates"
         )
-    if needed - {*STOCK, *_EXTRA_PACKAGES, "classifier_chain", "binary_relevance"}:
+    if needed - {*GROUPS["stock"], *GROUPS["peers"], "classifier_chain", "binary_relevance"}:
         require_plugin("The benchmark")

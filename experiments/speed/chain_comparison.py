@@ -21,21 +21,7 @@ from xdcc.chain import DynamicChainClassifier
 
 
 def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train a chain, and return what it cost.
-
-    Parameters
-    ----------
-    job : Job
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    time_limit : float
-        CPU seconds of training after which the process is ended.
-
-    Returns
-    -------
-    dict
-        The fields of `Cost`, `chain_length` and `parameters`.
-    """
+    """Train a chain; add its `chain_length` and `parameters`."""
     make_chain(replace(job, rounds=1), 2).fit(*next_to_nothing())
     length = chain_length(job.candidate, Y)
     chain = make_chain(job, length)
@@ -48,17 +34,8 @@ def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
 def chain_length(candidate: str, Y: Labels) -> int:
     """Return the number of rounds of a chain.
 
-    Parameters
-    ----------
-    candidate : str
-        One of `CHAINS`.
-    Y : array of shape (n_samples, n_labels)
-
-    Returns
-    -------
-    int
-        For `xdcc_short` the rounded-up label cardinality plus two, at most the number of labels;
-        1 for `binary_relevance`, which is no chain; else the number of labels.
+    For `xdcc_short` the rounded-up label cardinality plus two, at most the number of labels; 1 for
+    `binary_relevance`, which is no chain; else the number of labels.
     """
     n_samples, n_labels = Y.shape
     if candidate == "binary_relevance":

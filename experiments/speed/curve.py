@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
+
 from experiments.speed.boosting import log_loss
 from experiments.speed.candidates import make_candidate
 from experiments.speed.job import Job
-from experiments.speed.parts import Parts, as_csr
+from experiments.speed.parts import Parts
 from experiments.speed.setting import Setting
 
 _PATIENCE_ROUNDS = 10
@@ -20,16 +23,7 @@ _PATIENCE_SHARE = 0.3
 
 
 class Point(NamedTuple):
-    """A moment of a training.
-
-    Attributes
-    ----------
-    rounds : int
-    cpu_seconds, wall_seconds : float
-        Of the training so far.
-    held_out, test : float
-        Log-loss of the held-out and of the test rows.
-    """
+    """A moment of a training: seconds so far, log-loss of the held-out and of the test rows."""
 
     rounds: int
     cpu_seconds: float
@@ -40,19 +34,10 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of a training.
-
-    Attributes
-    ----------
-    setting : Setting
-    setup_seconds : float
-        CPU seconds of building the matrix and its bins.
-    points : list of Point
-        At least one.
-    """
+    """The points of a training, at least one."""
 
     setting: Setting
-    setup_seconds: float
+    setup_seconds: float  # CPU, of building the matrix and its bins
     points: list[Point]
 
     def best(self) -> Point:
@@ -67,25 +52,13 @@ class Curve:
 def train_curve(
     job: Job, setting: Setting, parts: Parts, target: float | None, limit: float
 ) -> Curve:
-    """Train until the target is reached, or as long as there is no target and it helps.
+    """Train until the held-out log-loss is the target, in any case so many CPU seconds at most.
 
-    Parameters
-    ----------
-    job : Job
-    setting : Setting
-    parts : Parts
-    target : float, or None
-        Held-out log-loss that is enough. None trains until the least held-out log-loss is ten
-        rounds old, and as many as 30 % of the rounds that it took.
-    limit : float
-        CPU seconds of training after which it ends in any case.
-
-    Returns
-    -------
-    Curve
+    Without a target it goes on until the least held-out log-loss is ten rounds old, and as many as
+    30 % of the rounds that it took.
     """
     candidate = make_candidate(job, setting)
-    form = as_csr if setting.csr else lambda X: X
+    form = sp.csr_matrix if setting.csr else np.asarray
     start = time.process_time()
     matrix = candidate.build(form(parts.fit.X), parts.fit.Y)
     candidate.quantise(matrix)

@@ -33,12 +33,6 @@ def synthetic_shape(name: str) -> tuple[int, int, int] | None:
     return None if match is None else (int(match[2]), int(match[3]), int(match[4]))
 
 
-def rows_by_name(name: str) -> int | None:
-    """Return the rows of synthetic data, None for another name."""
-    shape = synthetic_shape(name)
-    return None if shape is None else shape[0]
-
-
 def check_name(name: str) -> None:
     """Check that there is a data set of this name.
 
@@ -55,30 +49,13 @@ def check_name(name: str) -> None:
 
 
 def next_to_nothing() -> tuple[NDArray[np.float32], Labels]:
-    """Make arrays to train on before a measurement: what a process does only once is done then.
-
-    Returns
-    -------
-    X : float32 array of shape (64, 2)
-    Y : float32 array of shape (64, 2)
-    """
+    """Make arrays to train on before a measurement: what a process does only once is done then."""
     X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)
     return X, (X > 0).astype(np.float32)
 
 
 def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
-    """Write a data set's training rows as float32 arrays.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set. If it is published in one file, all of its rows are training rows.
-    storage : {"dense", "csr", "as published"}
-        See `Job`.
-    seed : int
-        Of synthetic data.
-    file : Path
-        Where to, an `.npz`.
+    """Write a data set's training rows as float32 arrays to an `.npz`.
 
     Raises
     ------
@@ -95,19 +72,18 @@ def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
         arrays |= {"values": csr.data, "columns": csr.indices, "row_ptr": csr.indptr}
         arrays["shape"] = np.array(csr.shape)
     else:
-        dense = X.toarray() if isinstance(X, sp.csr_array) else X
-        arrays["X"] = np.ascontiguousarray(dense, np.float32)
+        arrays["X"] = as_dense(X)
     np.savez(file, allow_pickle=False, **arrays)
 
 
-def read_arrays(file: Path) -> tuple[Features, Labels]:
-    """Read what `write_arrays` wrote.
+def as_dense(X: NDArray[np.floating] | sp.csr_array) -> NDArray[np.float32]:
+    """Return a C-contiguous array in single precision."""
+    dense = X.toarray() if isinstance(X, sp.csr_array) else X
+    return np.ascontiguousarray(dense, np.float32)
 
-    Returns
-    -------
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    """
+
+def read_arrays(file: Path) -> tuple[Features, Labels]:
+    """Read what `write_arrays` wrote."""
     with np.load(file) as arrays:
         Y = arrays["Y"]
         if "X" in arrays:
@@ -119,20 +95,9 @@ def read_arrays(file: Path) -> tuple[Features, Labels]:
 def load_training_rows(
     name: str, seed: int, n_rows: int | None = None
 ) -> tuple[NDArray[np.float64] | sp.csr_array, NDArray[np.generic]]:
-    """Load a data set's training rows, all of its rows if it is published in one file.
+    """Load the features and labels of a data set's training rows, or of all if it is in one file.
 
-    Parameters
-    ----------
-    name : str
-    seed : int
-        Of synthetic data.
-    n_rows : int, optional
-        Of synthetic data, in place of what its name says.
-
-    Returns
-    -------
-    X : float64 array or CSR array of shape (n_samples, n_features)
-    Y : array of shape (n_samples, n_labels)
+    Synthetic data can have other rows than their name says.
     """
     shape = synthetic_shape(name)
     if shape and name.startswith("independent"):

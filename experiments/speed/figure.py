@@ -23,19 +23,7 @@ _COLOURS = {
 
 
 def draw(summary: Summary, file: Path) -> bool:
-    """Draw the curves of all candidates, a panel per data set.
-
-    Parameters
-    ----------
-    summary : Summary
-    file : Path
-        Where to, a PNG.
-
-    Returns
-    -------
-    bool
-        False if there is nothing to draw.
-    """
+    """Draw the curves of all candidates into a PNG, a panel per data set, if there are any."""
     cells = [cell for suite in ("quality", "end") for cell in summary.cells(suite)]
     panels = list(dict.fromkeys(cell.data for cell in cells))
     if not panels:

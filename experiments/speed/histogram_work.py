@@ -30,25 +30,13 @@ _BIN_BYTES = 4
 
 @dataclass(frozen=True)
 class HistogramWork:
-    """What the histograms of a model need.
-
-    Attributes
-    ----------
-    additions : int
-    read_bytes : int
-    nodes : int
-        Nodes whose histogram is built from rows.
-    rows : int
-        Rows of these nodes, added up.
-    entries : int
-        Entries of these rows, added up.
-    """
+    """What the histograms of a model need."""
 
     additions: int
     read_bytes: int
-    nodes: int
-    rows: int
-    entries: int
+    nodes: int  # whose histogram is built from rows
+    rows: int  # of these nodes, added up
+    entries: int  # of these rows, added up
 
 
 def histogram_work(
@@ -60,21 +48,7 @@ def histogram_work(
 ) -> HistogramWork:
     """Count what the histograms of a model need, by the convention.
 
-    Parameters
-    ----------
-    booster : Booster
-        Trained on X without sampling.
-    X : float32 array of shape (n_samples, n_features)
-        NaN where a value is missing.
-    n_labels : int
-    max_depth : int
-        That the booster was trained with, at least 1.
-    max_bin : int
-        That the booster was trained with.
-
-    Returns
-    -------
-    HistogramWork
+    It was trained on X, in which NaN is missing, without sampling, with these largest numbers.
     """
     entries_of_row = count_entries(X, max_bin)
     leaves = booster.predict(xgb.DMatrix(X), pred_leaf=True)
@@ -92,18 +66,7 @@ def histogram_work(
 
 
 def count_entries(X: NDArray[np.float32], max_bin: int) -> NDArray[np.int64]:
-    """Count each row's entries: what has to be added up of it.
-
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-        NaN where a value is missing.
-    max_bin : int
-
-    Returns
-    -------
-    int array of shape (n_samples,)
-    """
+    """Return the number of each row's entries: what has to be added up of it."""
     matrix = xgb.QuantileDMatrix(X, max_bin=max_bin)
     begins, cuts = matrix.get_quantile_cut()
     counts = np.zeros(len(X), dtype=np.int64)

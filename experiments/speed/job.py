@@ -11,27 +11,16 @@ type Storage = Literal["dense", "csr", "as published", "in parts", "published sp
 class Job:
     """One candidate on one data set.
 
-    Attributes
-    ----------
-    suite : str
-        Name of the suite, a key of `experiments.speed.suites.SUITES`.
-    data : str
-        Name of the data set.
-    candidate : str
-        Who trains.
-    phase : {"end to end", "rounds", "chain", "to quality", "to the end"}
-        What the clock covers: from arrays to the trained model; the boosting rounds on data that
-        are binned already; the training of a whole chain; rounds until held-out rows are predicted
-        well enough, or best.
-    storage : {"dense", "csr", "as published", "in parts", "published split"}
-        Of the features: a C-contiguous float32 array; a float32 CSR matrix, whose absent entries
-        are missing values; CSR where the data set's file is sparse and dense where not; for the
-        last two see `experiments.speed.parts`.
-    threads : int
-    rounds : int
-        Boosting rounds; in a chain, of each of its boosters. A training that is watched on held-out
-        rows has as many as it needs.
-    seed : int
+    The phase says what the clock covers: from arrays to the trained model; the boosting rounds on
+    data that are binned already; the training of a whole chain; rounds until held-out rows are
+    predicted well enough, or best.
+
+    The storage of the features is a C-contiguous float32 array; a float32 CSR matrix, whose absent
+    entries are missing values; CSR where the data set's file is sparse and dense where not; for
+    the last two see `experiments.speed.parts`.
+
+    In a chain the rounds are those of each of its boosters. A training that is watched on held-out
+    rows has as many as it needs.
     """
 
     suite: str

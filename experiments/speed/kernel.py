@@ -31,17 +31,7 @@ def find_compiler() -> str:
 
 
 def compile_kernel(source: Path, folder: Path) -> ctypes.CDLL:
-    """Compile a source file, and load the library.
-
-    Parameters
-    ----------
-    source : Path
-    folder : Path
-        Where to put the compiled library.
-
-    Returns
-    -------
-    CDLL
+    """Compile a source file into a folder, and load the library.
 
     Raises
     ------

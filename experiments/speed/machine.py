@@ -3,12 +3,12 @@
 import hashlib
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import xgboost
 
+from experiments.engine.records import versions
 from xdcc.base.plugin import plugin_version
 
 _PACKAGES = ("xdcc", "xgboost", "lightgbm", "catboost", "scikit-learn", "numpy", "scipy")
@@ -43,13 +43,8 @@ def installed_versions() -> dict[str, str]:
 
     `library` is a digest of the compiled XGBoost, which tells one build from another.
     """
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions | {"plugin": plugin_version() or "none", "library": library_digest()}
+    installed = {name: number for name, number in versions(_PACKAGES).items() if number}
+    return installed | {"plugin": plugin_version() or "none", "library": library_digest()}
 
 
 def library_digest() -> str:

@@ -24,47 +24,8 @@ _LEAVES = 64
 
 
 def measure_passes(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train the rounds, measure the pass, and return how many passes a round takes.
-
-    Parameters
-    ----------
-    job : Job
-    X : float32 array of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    time_limit : float
-        CPU seconds of training after which the process is ended.
-
-    Returns
-    -------
-    dict
-        The fields of `Cost`, `pass_seconds`, and `passes`: of a round.
-    """
+    """Train the rounds; add the `pass_seconds` of a pass, and how many `passes` a round takes."""
     _, cost = train_timed(job, X, Y, time_limit)
-    seconds = measure_pass(Y)
-    return asdict(cost) | {
-        "pass_seconds": seconds,
-        "passes": cost.cpu_seconds / job.rounds / seconds,
-    }
-
-
-def measure_pass(Y: Labels) -> float:
-    """Compile the kernel, and return the least CPU seconds of a pass.
-
-    Parameters
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no C++ compiler.
-    RuntimeError
-        If it does not compile the kernel.
-    """
     with TemporaryDirectory() as folder:
         one_pass = OnePass(Path(folder), Y)
         least = np.inf
@@ -72,24 +33,19 @@ def measure_pass(Y: Labels) -> float:
             start = time.process_time()
             one_pass.run()
             least = min(least, time.process_time() - start)
-    return least
+    passes = cost.cpu_seconds / job.rounds / least
+    return asdict(cost) | {"pass_seconds": least, "passes": passes}
 
 
 class OnePass:
-    """The compiled kernel with its arrays.
-
-    Parameters
-    ----------
-    folder : Path
-        Where to put the compiled library.
-    Y : float32 array of shape (n_samples, n_labels)
+    """The kernel, compiled in a folder, with its arrays.
 
     Attributes
     ----------
+    Y, margins, gradients : float32 array of shape (n_samples, n_labels)
     leaf_of : uint32 array of shape (n_samples,)
     leaf_values : float32 array of shape (n_leaves, n_labels)
     direction : float32 array of shape (n_labels,)
-    margins, gradients : float32 array of shape (n_samples, n_labels)
     projected : float32 array of shape (n_samples,)
     """
 

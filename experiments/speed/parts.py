@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from experiments.speed.data import Labels, load_training_rows, rows_by_name
+from experiments.speed.data import Labels, as_dense, load_training_rows, synthetic_shape
 from experiments.speed.job import Storage
 from xdcc.data import load_dataset
 from xdcc.data.registry import DATASETS
@@ -23,13 +23,7 @@ from xdcc.data.registry import DATASETS
 
 @dataclass(frozen=True)
 class Rows:
-    """Features and labels of some rows.
-
-    Attributes
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    """
+    """Features and labels of some rows."""
 
     X: NDArray[np.float32]
     Y: Labels
@@ -37,33 +31,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Parts:
-    """A data set in three parts.
-
-    Attributes
-    ----------
-    fit, held_out, test : Rows
-    sparse : bool
-        Whether the data set's file is sparse.
-    """
+    """A data set in three parts."""
 
     fit: Rows
     held_out: Rows
     test: Rows
-    sparse: bool
+    sparse: bool  # in the data set's file
 
 
 def write_parts(name: str, storage: Storage, seed: int, file: Path) -> None:
-    """Write a data set in parts.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    storage : {"in parts", "published split"}
-    seed : int
-        Of the draw of rows, and of synthetic data.
-    file : Path
-        Where to, an `.npz`.
+    """Write a data set in parts to an `.npz`; the seed also draws rows.
 
     Raises
     ------
@@ -90,11 +67,6 @@ def read_parts(file: Path) -> Parts:
         return Parts(fit, held_out, test, bool(arrays["sparse"]))
 
 
-def as_csr(X: NDArray[np.float32]) -> sp.csr_matrix:
-    """Return the CSR matrix of the entries that are not 0."""
-    return sp.csr_matrix(X)
-
-
 type _Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
@@ -104,13 +76,13 @@ def _parts(name: str, storage: Storage, seed: int) -> tuple[dict[str, _Arrays], 
     has_test = info is not None and info.n_test > 0
     if storage == "published split" and not has_test:
         raise ValueError(f"{name} has no test part")
-    fit_rows = rows_by_name(name)
-    loaded, Y = load_training_rows(name, seed, None if fit_rows is None else 2 * fit_rows)
-    X, labels, sparse = _dense(loaded), Y.astype(np.float32), sp.issparse(loaded)
+    synthetic = synthetic_shape(name)
+    loaded, Y = load_training_rows(name, seed, 2 * synthetic[0] if synthetic else None)
+    X, labels, sparse = as_dense(loaded), Y.astype(np.float32), sp.issparse(loaded)
     order = random.permutation(len(X))
     if has_test:
         published = load_dataset(name, "test")
-        test = _dense(published.X), published.Y.astype(np.float32)
+        test = as_dense(published.X), published.Y.astype(np.float32)
         if storage == "published split":
             return {"fit": (X, labels), "held out": test, "test": test}, sparse
         fit, held_out = np.split(order, [len(X) * 2 // 3])
@@ -123,8 +95,3 @@ def _parts(name: str, storage: Storage, seed: int) -> tuple[dict[str, _Arrays], 
         "test": test,
     }
     return parts, sparse
-
-
-def _dense(X: NDArray[np.floating] | sp.csr_array) -> NDArray[np.float32]:
-    dense = X.toarray() if isinstance(X, sp.csr_array) else X
-    return np.ascontiguousarray(dense, np.float32)

@@ -1,6 +1,6 @@
 // Two loops whose speed is the machine's peak for building histograms.
 //
-// Compiled and called by machine_peak.py, which times them.
+// Compiled and called by roofline.py, which times them.
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ from experiments.speed.goals import Goal
 from experiments.speed.job import Job
 from experiments.speed.parts import Parts
 from experiments.speed.setting import LIKE_FOR_LIKE, Setting, grid, storages
-from experiments.speed.suites import PEERS
+from experiments.speed.suites import GROUPS
 
 _NEARLY = 1.01
 
@@ -22,13 +22,8 @@ _NEARLY = 1.01
 def measure_time_to_quality(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
     """Train with each setting until the target is reached, and return how long the fastest took.
 
-    Parameters
-    ----------
-    job : Job
-    parts : Parts
-    goal : Goal
-        CPU seconds of boosting for each setting, and the held-out log-loss to reach; without it,
-        one is made of trainings as long as they get better.
+    Each has the goal's CPU seconds of boosting. Without a target of held-out log-loss one is made,
+    of trainings as long as they get better.
 
     Returns
     -------
@@ -55,12 +50,7 @@ def measure_time_to_quality(job: Job, parts: Parts, goal: Goal) -> dict[str, Any
 def measure_end(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
     """Train as long as it gets better on held-out rows, and return how good it is at its best.
 
-    Parameters
-    ----------
-    job : Job
-    parts : Parts
-    goal : Goal
-        CPU seconds of boosting, after which the best so far is returned.
+    After the goal's CPU seconds of boosting that is the best so far.
 
     Returns
     -------
@@ -74,7 +64,7 @@ def measure_end(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
 
 
 def _settings(job: Job, parts: Parts) -> Sequence[Setting]:
-    sparse = parts.sparse and job.candidate not in PEERS
+    sparse = parts.sparse and job.candidate not in GROUPS["peers"]
     if job.suite == "quality":
         return grid(parts.fit.X, sparse)
     return storages(LIKE_FOR_LIKE, sparse)

@@ -1,116 +1,47 @@
-"""What the updater must reach, and whether the measurements reach it."""
+"""What the updater must reach (`requirements.yaml`), and whether the measurements reach it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from experiments.speed.data import synthetic_shape
-from experiments.speed.suites import (
-    FOR_VARIANTS,
-    FOR_WORKERS,
-    INDEPENDENT,
-    LARGE,
-    MANY_LABELS,
-    ONE_LABEL,
-    OURS,
-    PAIRS_OF_CHAINS,
-    PEERS,
-    REFERENCE,
-    SCALING_END_POINTS,
-    SEVEN,
-    STOCK,
-    SUITES,
-    TABLE_2,
-)
+import yaml
+
+from experiments.speed.suites import SUITES, members
 from experiments.speed.summary import Cell, Ratio, Summary, geometric_mean
-from experiments.speed.variants import VARIANTS
-from xdcc.base.booster_parameters import SPLIT_METHODS
-
-FOUR_SPARSE = ("enron", "medical", "bibtex", "tmc2007-500")
-"""Those of the seven whose files are sparse."""
-
-_JUDGED = OURS[1::2]
-"""Of ours, those whose time to quality and quality at the end are judged."""
-
-_TITLES = {
-    "ours": "exact",
-    "sketched": "one direction",
-    "auto": "auto",
-    "multi_output_tree": "stock `multi_output_tree`",
-    "one_output_per_tree": "stock `one_output_per_tree`",
-    "lightgbm": "LightGBM per label",
-    "catboost": "CatBoost",
-}
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One measurement divided by another, or alone.
+    """One measurement divided by another, or alone."""
 
-    Attributes
-    ----------
-    label : str
-        Tells the comparison from the others of its requirement.
-    over : Cell
-        Numerator.
-    under : Cell, or None
-        Denominator.
-    measure : str
-        What of them.
-    """
-
-    label: str
+    label: str  # tells it from the others of its requirement
     over: Cell
     under: Cell | None
-    measure: str = "cpu_seconds"
+    measure: str
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """A number to reach.
-
-    Attributes
-    ----------
-    text : str
-    required : float
-    comparisons : tuple of Comparison
-    reduce : callable
-        Makes one number of the comparisons' quotients.
-    at_most : bool
-        Whether the number must be at most, not at least, what is required.
-    unit : str
-        Printed behind numbers.
-    """
+    """A number to reach."""
 
     text: str
     required: float
-    comparisons: tuple[Comparison, ...]
-    reduce: Callable[[Sequence[float]], float]
-    at_most: bool = False
-    unit: str = "×"
+    comparisons: list[Comparison]
+    reduce: Callable[[Sequence[float]], float]  # of the comparisons' quotients
+    at_most: bool  # the number, not at least, what is required
+    unit: str  # printed behind numbers
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured of a requirement.
-
-    Attributes
-    ----------
-    requirement : Requirement
-    measured : float, or None
-        None if nothing was.
-    state : str
-        "reached", "NOT reached", "incomplete" (some comparisons are missing) or "not measured".
-    found : int
-        Comparisons that are there.
-    worst : tuple of (Comparison, Ratio), or None
-        The comparison that is furthest from what is required.
-    """
+    """What was measured of a requirement."""
 
     requirement: Requirement
     measured: float | None
-    state: str
-    found: int
-    worst: tuple[Comparison, Ratio] | None
+    state: str  # "reached", "NOT reached", "incomplete" (comparisons are missing), "not measured"
+    found: int  # comparisons that are there
+    worst: tuple[Comparison, Ratio] | None  # furthest from what is required
 
 
 def largest_departure(ratios: Sequence[float]) -> float:
@@ -123,260 +54,66 @@ def number_faster(ratios: Sequence[float]) -> float:
     return sum(ratio > 1 for ratio in ratios)
 
 
-def requirements_of_quality() -> list[Requirement]:
-    """Return those of the time to quality, of scale, and of what else a booster can have."""
-    found = [requirement for name in _JUDGED for requirement in _to_quality(name)]
-    found += [requirement for name in _JUDGED for requirement in _of_the_end(name)]
-    return [*found, *_of_scale()]
+_REDUCTIONS: dict[str, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "max": max,
+    "geometric mean": geometric_mean,
+    "largest departure": largest_departure,
+    "number faster": number_faster,
+}
 
 
-def _to_quality(ours: str) -> list[Requirement]:
-    title = _TITLES[ours]
-    means = {REFERENCE: 25, PEERS[0]: 12, PEERS[1]: 80}
-    found = [
-        Requirement(
-            f"To quality ({title}): geometric mean over {_TITLES[other]}",
-            required,
-            _faster("quality", other, ours, SEVEN),
-            geometric_mean,
-        )
-        for other, required in means.items()
+def read_requirements(report: str) -> list[Requirement]:
+    """Return the requirements of a report, "quality" or "results"."""
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    return [
+        _requirement(content["titles"], **entry)
+        for part in content[report]
+        for entry in _entries(part)
     ]
-    others: list[tuple[str, float, str, Sequence[str], Callable[[Sequence[float]], float]]] = [
-        (f"To quality ({title}): every data set", 8, "quality", SEVEN, min),
-        (f"To quality, like for like ({title}): geometric mean", 35, "like_for_like", SEVEN,
-         geometric_mean),
-        (f"To quality ({title}): independent labels", 4, "quality", (INDEPENDENT,), min),
-    ]  # fmt: skip
-    found += [
-        Requirement(
-            f"{text} over {_TITLES[REFERENCE]}",
-            required,
-            _faster(suite, REFERENCE, ours, data),
-            reduce,
-        )
-        for text, required, suite, data, reduce in others
-    ]
-    return found
 
 
-def _of_the_end(ours: str) -> list[Requirement]:
-    title = _TITLES[ours]
-    others = ("ours", REFERENCE, *PEERS)
-    found = [
-        Requirement(
-            f"Log-loss at the end: geometric mean of {_TITLES[other]} over {title}",
-            1,
-            _at_the_end(other, ours),
-            geometric_mean,
-        )
-        for other in others
-    ]
-    found.append(
-        Requirement(
-            f"Log-loss at the end: the best of them over {title}, every data set",
-            0.995,
-            tuple(comparison for other in others for comparison in _at_the_end(other, ours)),
-            min,
-        )
-    )
-    bibtex = Cell("end", "to the end", "bibtex", 1, ours)
-    found.append(
-        Requirement(
-            f"Log-loss at the end ({title}): bibtex",
-            0.042,
-            (Comparison("bibtex", bibtex, None, "test"),),
-            max,
-            at_most=True,
-            unit="",
-        )
-    )
-    return found
+def _entries(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield an entry, or the rows that it stands for."""
+    if "rows" not in entry:
+        yield entry
+        return
+    common = {key: value for key, value in entry.items() if key != "rows"}
+    for row in entry["rows"]:
+        yield from _entries(common | row)
 
 
-def _of_scale() -> list[Requirement]:
-    delicious = Cell("many_labels", "to quality", "delicious", 2, "deep")
-    one_pass = Cell("pass", "rounds", "delicious", 1, "sketched")
-    found = [
-        Requirement(
-            "Delicious to .0615, two threads, wall (two directions, depth 10)",
-            6,
-            (Comparison("delicious", delicious, None, "wall_seconds"),),
-            max,
-            at_most=True,
-            unit="s",
-        ),
-        Requirement(
-            "Rounds of Delicious in passes over rows and labels (one direction)",
-            2,
-            (Comparison("delicious", one_pass, None, "passes"),),
-            max,
-            at_most=True,
-            unit="passes",
-        ),
-    ]
-    for data, required in zip(LARGE, ((7, 60), (5, 30)), strict=True):
-        found += [
-            Requirement(
-                f"Rounds of {_shape(data)} ({_TITLES[name]}): the better stock strategy",
-                number,
-                _stock_over("large", "rounds", name, data),
-                min,
-            )
-            for name, number in zip(OURS[:2], required, strict=True)
-        ]
-    found += [
-        Requirement(
-            f"{_shape(LARGE[1])} end to end, three rounds ({_TITLES[name]}): the better stock",
-            number,
-            _stock_over("scaling", "end to end", name, LARGE[1]),
-            min,
-        )
-        for name, number in zip(OURS[:2], (3, 6), strict=True)
-    ]
-    found += [
-        Requirement(
-            f"Memory of {_shape(MANY_LABELS)} beyond data, margins and gradients",
-            1,
-            tuple(
-                Comparison(
-                    name, Cell("memory", "end to end", MANY_LABELS, 1, name), None, "beyond_gib"
-                )
-                for name in OURS[:2]
-            ),
-            max,
-            at_most=True,
-            unit="GiB",
-        ),
-        Requirement(
-            f"One label, {_shape(ONE_LABEL)}: the better stock strategy",
-            1.2,
-            _stock_over("one_label", "rounds", "ours", ONE_LABEL),
-            min,
-        ),
-        Requirement(
-            "Two workers: the better stock strategy",
-            5,
-            _stock_over("workers", "rounds", "ours", FOR_WORKERS),
-            min,
-        ),
-        Requirement(
-            "Two workers: models that differ from one worker's",
-            0,
-            tuple(
-                Comparison(name, Cell("workers", "rounds", FOR_WORKERS, 1, name), None, "differs")
-                for name in OURS[:2]
-            ),
-            max,
-            at_most=True,
-            unit="",
-        ),
-        Requirement(
-            "Categories, scopes, alpha, constraints, external memory over the plain case",
-            1.5,
-            tuple(
-                Comparison(
-                    name,
-                    Cell("variants", "rounds", FOR_VARIANTS, 1, name),
-                    Cell("variants", "rounds", FOR_VARIANTS, 1, "plain"),
-                )
-                for name in VARIANTS
-                if name != "plain"
-            ),
-            max,
-            at_most=True,
-        ),
-    ]
-    return found
-
-
-def requirements_of_equal_rounds() -> list[Requirement]:
-    """Return those of the comparisons of equal rounds, in the order of the report."""
-    multi, one = STOCK
-    means: list[tuple[str, str, str, Sequence[str], dict[str, float]]] = [
-        ("dense", "end to end", "End to end, dense", SEVEN, {multi: 12, one: 10} | _others(10)),
-        ("rounds", "rounds", "Rounds alone", SEVEN, {multi: 25, one: 20}),
-        ("csr", "end to end", "End to end, CSR", SEVEN, {multi: 6, one: 8}),
-        ("csr", "end to end", "The same, sparse files only", FOUR_SPARSE, {multi: 6, one: 8}),
-    ]
-    found = [
-        Requirement(
-            f"{text}: geometric mean over {_TITLES[other]}",
-            required,
-            _over_ours(suite, phase, other, data),
-            geometric_mean,
-        )
-        for suite, phase, text, data, numbers in means
-        for other, required in numbers.items()
-    ]
-    found += [
-        Requirement(
-            f"{text}: every data set, both stock strategies",
-            required,
-            _over_ours(suite, "end to end", multi, SEVEN)
-            + _over_ours(suite, "end to end", one, SEVEN),
-            min,
-        )
-        for suite, text, required in (
-            ("dense", "End to end, dense", 5),
-            ("csr", "End to end, CSR", 2.5),
-        )
-    ]
-    found += [_methods(phase) for phase in ("end to end", "rounds")]
-    found += [
-        Requirement(
-            f"Synthetic data: {text}, both stock strategies",
-            3,
-            _over_ours("scaling", "end to end", multi, data)
-            + _over_ours("scaling", "end to end", one, data),
-            min,
-        )
-        for text, data in (
-            ("200,000 × 100 × 100 and 5,000 × 100 × 1,000", SCALING_END_POINTS),
-            ("every size", SUITES["scaling"].data),
-        )
-    ]
-    found += [_two_threads(phase) for phase in ("end to end", "rounds")]
-    found += [
-        Requirement(
-            "Chain of cardinality + 2 rounds: faster than a classifier chain on all of Table 2",
-            len(TABLE_2),
-            _chains("xdcc_short"),
-            number_faster,
-            unit="data sets",
-        ),
-        Requirement(
-            "Full chain: faster than a classifier chain on Table 2's data sets",
-            9,
-            _chains("xdcc_full"),
-            number_faster,
-            unit="data sets",
-        ),
-        Requirement(
-            "Out-of-fold chain, auto: faster than a booster per label on Table 2's data sets",
-            9,
-            _chains("xdcc_auto"),
-            number_faster,
-            unit="data sets",
-        ),
-        Requirement(
-            "Training log-loss: difference from stock `multi_output_tree`, every data set",
-            0.1,
-            tuple(
-                Comparison(
-                    name,
-                    Cell("dense", "end to end", name, 1, "ours"),
-                    Cell("dense", "end to end", name, 1, multi),
-                    "log_loss",
-                )
-                for name in SEVEN
-            ),
-            largest_departure,
-            at_most=True,
-            unit="%",
-        ),
-    ]
-    return found
+def _requirement(
+    titles: dict[str, str],
+    *,
+    text: str,
+    suite: str,
+    over: str | list[str],
+    reduce: str,
+    under: str | None = None,
+    data: list[str] | None = None,
+    phase: str | None = None,
+    threads: int | list[int] = 1,
+    measure: str = "cpu_seconds",
+    at_least: float | None = None,
+    at_most: float | None = None,
+    unit: str = "×",
+    case: str = "{data}, {over}",
+) -> Requirement:
+    required = at_least if at_most is None else at_most
+    assert required is not None
+    names = [over] if isinstance(over, str) else [name for name in members(over) if name != under]
+    above, below = threads if isinstance(threads, list) else (threads, threads)
+    comparisons = []
+    for numerator in names:
+        for name in members(data or SUITES[suite].data):
+            cell = Cell(suite, phase or SUITES[suite].phases[0], name, above, numerator)
+            other = None if under is None else cell._replace(threads=below, candidate=under)
+            label = case.format(data=name, over=numerator)
+            comparisons.append(Comparison(label, cell, other, measure))
+    text = text.format(over=titles.get(names[0]), under=titles.get(under or ""))
+    return Requirement(text, required, comparisons, _REDUCTIONS[reduce], at_most is not None, unit)
 
 
 def judge(requirement: Requirement, summary: Summary) -> Verdict:
@@ -384,15 +121,6 @@ def judge(requirement: Requirement, summary: Summary) -> Verdict:
 
     A quotient that is only bounded counts with its bound. Where the bound is on the wrong side the
     number is not reached, but for counts: ours at the time limit is just not faster there.
-
-    Parameters
-    ----------
-    requirement : Requirement
-    summary : Summary
-
-    Returns
-    -------
-    Verdict
     """
     found = [
         (comparison, ratio)
@@ -414,100 +142,3 @@ def judge(requirement: Requirement, summary: Summary) -> Verdict:
     if len(found) < len(requirement.comparisons):
         state = "incomplete"
     return Verdict(requirement, measured, state, len(found), worst)
-
-
-def _faster(suite: str, other: str, ours: str, data: Sequence[str]) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(
-            f"{name}, {other}",
-            Cell(suite, "to quality", name, 1, other),
-            Cell(suite, "to quality", name, 1, ours),
-        )
-        for name in data
-    )
-
-
-def _at_the_end(other: str, ours: str) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(
-            f"{name}, {other}",
-            Cell("end", "to the end", name, 1, other),
-            Cell("end", "to the end", name, 1, ours),
-            "test",
-        )
-        for name in (*SEVEN, INDEPENDENT)
-    )
-
-
-def _stock_over(suite: str, phase: str, ours: str, data: str) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(other, Cell(suite, phase, data, 1, other), Cell(suite, phase, data, 1, ours))
-        for other in STOCK
-    )
-
-
-def _shape(data: str) -> str:
-    """Return the size of synthetic data as it is written in text."""
-    return " × ".join(f"{size:,}" for size in synthetic_shape(data) or ())
-
-
-def _others(required: float) -> dict[str, float]:
-    return dict.fromkeys(("lightgbm", "catboost"), required)
-
-
-def _over_ours(suite: str, phase: str, other: str, data: Sequence[str]) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(
-            f"{name}, {other}",
-            Cell(suite, phase, name, 1, other),
-            Cell(suite, phase, name, 1, "ours"),
-        )
-        for name in data
-    )
-
-
-def _methods(phase: str) -> Requirement:
-    return Requirement(
-        f"Split methods over sumGain, {phase}: every method and data set",
-        1.5,
-        tuple(
-            Comparison(
-                f"{name}, {method}",
-                Cell("methods", phase, name, 1, method),
-                Cell("methods", phase, name, 1, "sumGain"),
-            )
-            for name in SEVEN
-            for method in SPLIT_METHODS
-            if method != "sumGain"
-        ),
-        max,
-        at_most=True,
-    )
-
-
-def _two_threads(phase: str) -> Requirement:
-    return Requirement(
-        f"Two threads, wall time, {phase}: speed-up on {', '.join(SUITES['threads'].data)}",
-        1.7,
-        tuple(
-            Comparison(
-                name,
-                Cell("threads", phase, name, 1, "ours"),
-                Cell("threads", phase, name, 2, "ours"),
-                "wall_seconds",
-            )
-            for name in SUITES["threads"].data
-        ),
-        min,
-    )
-
-
-def _chains(candidate: str) -> tuple[Comparison, ...]:
-    return tuple(
-        Comparison(
-            name,
-            Cell("chain", "chain", name, 1, dict(PAIRS_OF_CHAINS)[candidate]),
-            Cell("chain", "chain", name, 1, candidate),
-        )
-        for name in TABLE_2
-    )

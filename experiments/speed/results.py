@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from experiments.engine.storage import atomic
 from experiments.speed.job import Job
 
 _FORMAT = 1
@@ -25,7 +26,8 @@ class Results:
     header : dict
         `machine`, `versions` and `settings` of all measurements.
     records : list of dict
-        `job`, `repeat`, `outcome`, `time_limit`, `written` and `result` of each.
+        `job`, `repeat` (from 0), `outcome` ("measured", "longer than", "ended" or "skipped"),
+        `time_limit` in CPU seconds, `written` and `result` of each.
     """
 
     def __init__(self, file: Path, header: dict[str, Any], records: list[dict[str, Any]]) -> None:
@@ -64,13 +66,6 @@ class Results:
     def open(cls, folder: Path, header: dict[str, Any]) -> Self:
         """Read the results in a folder in order to add to them, or begin with none.
 
-        Parameters
-        ----------
-        folder : Path
-            It is made if it is missing.
-        header : dict
-            `machine`, `versions` and `settings` of the measurements to come.
-
         Raises
         ------
         ValueError
@@ -78,7 +73,6 @@ class Results:
             other builds or other settings.
         """
         if not (folder / "results.json").exists():
-            folder.mkdir(parents=True, exist_ok=True)
             return cls(folder / "results.json", header, [])
         results = cls.read(folder)
         for part, values in header.items():
@@ -97,22 +91,15 @@ class Results:
         place = self._place.get((job, repeat))
         return None if place is None else self.records[place]
 
+    def measured(self, job: Job) -> dict[str, Any] | None:
+        """Return what the first repeat measured, None if it did not come to its end."""
+        record = self.find(job, 0)
+        return record["result"] if record and record["outcome"] == "measured" else None
+
     def add(
         self, job: Job, repeat: int, outcome: str, time_limit: float, result: dict[str, Any]
     ) -> None:
-        """Keep a measurement, in the place of an earlier one of the same job and repeat.
-
-        Parameters
-        ----------
-        job : Job
-        repeat : int
-            From 0.
-        outcome : {"measured", "longer than", "ended", "skipped"}
-        time_limit : float
-            CPU seconds.
-        result : dict
-            What was measured.
-        """
+        """Keep a measurement, in the place of an earlier one of the same job and repeat."""
         record = {
             "job": asdict(job),
             "repeat": repeat,
@@ -129,6 +116,5 @@ class Results:
         lines = ",\n".join(map(json.dumps, self.records))
         head = json.dumps({"format": _FORMAT, **self.header}, indent=1).removesuffix("\n}")
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
-        temporary = self.file.with_suffix(".json.part")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self.file)
+        with atomic(self.file) as file:
+            file.write(text.encode())

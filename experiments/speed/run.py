@@ -8,29 +8,20 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.speed.child_process import measure_in_child
 from experiments.speed.data import synthetic_shape, write_arrays
 from experiments.speed.goals import find_goal
 from experiments.speed.job import Job
+from experiments.speed.measurement import measure_in_child
 from experiments.speed.parts import write_parts
 from experiments.speed.results import Results
-from experiments.speed.suites import REFERENCE, SCALING_END_POINTS
+from experiments.speed.suites import GROUPS, REFERENCE
 
 
 def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, results: Results) -> None:
-    """Measure what has not been measured yet.
+    """Measure what a plan has and the results have not, and add it to them.
 
-    Parameters
-    ----------
-    groups : sequence of sequence of Job
-        What `plan` returns.
-    repeats : int
-        How often each job is measured.
-    time_limit : float
-        CPU seconds after which a training is ended. It is not repeated then, and in the suite
-        `scaling` its candidate is not measured on larger data, but for the end points.
-    results : Results
-        What there is; every measurement is added.
+    A training is ended after `time_limit` CPU seconds. It is not repeated then, and in the suite
+    `scaling` its candidate is not measured on larger data, but for the end points.
 
     Raises
     ------
@@ -102,7 +93,7 @@ def _reason_to_skip(results: Results, job: Job, repeat: int, time_limit: float) 
             continue
         if other == job and repeat > 0:
             return "an earlier repeat took longer than the time limit"
-        if _is_smaller(other, job) and job.data not in SCALING_END_POINTS:
+        if _is_smaller(other, job) and job.data not in GROUPS["end points"]:
             return f"{other.data} took longer than the time limit"
     return None
 

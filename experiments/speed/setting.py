@@ -17,22 +17,12 @@ _FEW_BINS = 64
 
 @dataclass(frozen=True)
 class Setting:
-    """What may differ between trainings of one candidate.
-
-    Attributes
-    ----------
-    learning_rate : float
-    max_bin : int
-    columns : float
-        Share of the columns that a tree sees.
-    csr : bool
-        Whether the features are given as a CSR matrix.
-    """
+    """What may differ between trainings of one candidate."""
 
     learning_rate: float = 0.3
     max_bin: int = 256
-    columns: float = 1.0
-    csr: bool = False
+    columns: float = 1.0  # share that a tree sees
+    csr: bool = False  # features as a CSR matrix
 
 
 LIKE_FOR_LIKE = Setting(learning_rate=0.1)
@@ -47,16 +37,7 @@ def storages(setting: Setting, sparse: bool) -> list[Setting]:
 def grid(X: NDArray[np.float32], sparse: bool) -> list[Setting]:
     """Return the settings that a candidate chooses from, `LIKE_FOR_LIKE` first.
 
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-        To be trained on.
-    sparse : bool
-        Whether the data set's file is sparse.
-
-    Returns
-    -------
-    list of Setting
+    They depend on the rows to train on, and on whether the data set's file is sparse.
     """
     many_values = any(len(np.unique(x)) > _FEW_BINS for x in X.T)
     return [

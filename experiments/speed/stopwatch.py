@@ -16,30 +16,15 @@ _WATCH_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call cost.
+    """What a call cost."""
 
-    Attributes
-    ----------
-    cpu_seconds : float
-        Of all threads of the process, in user and system mode.
-    wall_seconds : float
-    peak_bytes : int
-        The largest resident memory of the process up to the call's end, less the largest before
-        the call.
-    """
-
-    cpu_seconds: float
+    cpu_seconds: float  # of all threads of the process, in user and system mode
     wall_seconds: float
-    peak_bytes: int
+    peak_bytes: int  # the largest resident memory up to the call's end, less that before the call
 
 
 class Clock:
-    """Adds up CPU and wall seconds of the blocks that it is entered for.
-
-    Attributes
-    ----------
-    cpu_seconds, wall_seconds : float
-    """
+    """Adds up CPU and wall seconds of the blocks that it is entered for."""
 
     def __init__(self) -> None:
         self.cpu_seconds = self.wall_seconds = 0.0
@@ -56,29 +41,18 @@ class Clock:
 
 
 def measure_cost[T](call: Callable[[], T], time_limit: float) -> tuple[T, Cost]:
-    """Call, and measure what it costs.
+    """Call without arguments; return what the call returned, and what it cost.
 
-    Parameters
-    ----------
-    call : callable
-        Without arguments.
-    time_limit : float
-        CPU seconds after which the call is ended, and with it this process, by SIGPROF. It need
-        not return to Python for that, but let other threads run, as libraries' compiled code does.
-
-    Returns
-    -------
-    result : object
-        What the call returned.
-    cost : Cost
+    After `time_limit` CPU seconds it is ended, and with it this process, by SIGPROF. It need not
+    return to Python for that, but let other threads run, as libraries' compiled code does.
     """
     gc.collect()
     before = _peak_bytes()
     with _limited(time_limit):
-        wall, cpu = time.perf_counter(), time.process_time()
-        result = call()
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    return result, Cost(cpu, wall, _peak_bytes() - before)
+        clock = Clock()
+        with clock:
+            result = call()
+    return result, Cost(clock.cpu_seconds, clock.wall_seconds, _peak_bytes() - before)
 
 
 @contextmanager

@@ -21,22 +21,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Best:
-    """The least of the repeats.
-
-    Attributes
-    ----------
-    value : float
-    spread : float
-        The largest divided by the least, less 1.
-    repeats : int
-    at_least : bool
-        Whether the measurement was ended at the time limit: the value is that limit.
-    """
+    """The least of the repeats."""
 
     value: float
-    spread: float
+    spread: float  # the largest divided by the least, less 1
     repeats: int
-    at_least: bool = False
+    at_least: bool = False  # ended at the time limit, which is the value
 
 
 @dataclass(frozen=True)
@@ -48,13 +38,7 @@ class Ratio:
 
 
 class Summary:
-    """Looks measurements up.
-
-    Parameters
-    ----------
-    records : sequence of dict
-        `Results.records`.
-    """
+    """Looks measurements up: the records of `Results`."""
 
     def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
         self._records: dict[Cell, list[Mapping[str, Any]]] = defaultdict(list)
@@ -75,19 +59,10 @@ class Summary:
         return [r["result"] for r in self.records(cell) if r["outcome"] == "measured"]
 
     def best(self, cell: Cell, measure: str = "cpu_seconds") -> Best | None:
-        """Return the least of the repeats.
+        """Return the least of the repeats, None if there is no measurement.
 
-        Parameters
-        ----------
-        cell : Cell
-        measure : str
-            A number that a measurement has.
-
-        Returns
-        -------
-        Best or None
-            None if there is no measurement. If none came to its end but one was ended at the time
-            limit, its CPU seconds are at least that.
+        If none came to its end but one was ended at the time limit, its CPU seconds are at least
+        that.
         """
         values = [result[measure] for result in self.results(cell)]
         if values:
@@ -98,11 +73,23 @@ class Summary:
             return Best(max(limits), math.nan, 0, at_least=True)
         return None
 
+    def tests(self, cell: Cell) -> dict[int, float]:
+        """Return the test log-loss at the end, by the seed of the held-out rows."""
+        measured = (r for r in self.records(cell) if r["outcome"] == "measured")
+        return {record["job"]["seed"]: record["result"]["test"] for record in measured}
+
     def ratio(self, over: Cell, under: Cell | None, measure: str = "cpu_seconds") -> Ratio | None:
         """Return how many times as much one measurement is as another, None if that is unknown.
 
-        Without another it is the measurement itself.
+        Without another it is the measurement itself. Of test log-losses the means are divided,
+        over the seeds that both have.
         """
+        if measure == "test":
+            above = self.tests(over)
+            below = dict.fromkeys(above, 1.0) if under is None else self.tests(under)
+            seeds = above.keys() & below.keys()
+            sums = [sum(losses[seed] for seed in seeds) for losses in (above, below)]
+            return Ratio(sums[0] / sums[1]) if seeds else None
         numerator = self.best(over, measure)
         denominator = Best(1.0, 0.0, 1) if under is None else self.best(under, measure)
         if numerator is None or denominator is None:

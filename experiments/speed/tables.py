@@ -1,14 +1,31 @@
-"""The Markdown tables of the report, one function per kind of suite."""
+"""The Markdown tables of the reports; the templates name those that are given a suite."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
+from statistics import mean, stdev
 from typing import Any
 
+from experiments.speed.histogram_work import CONVENTION
 from experiments.speed.requirements import Verdict
-from experiments.speed.suites import CHAINS, PAIRS_OF_CHAINS
+from experiments.speed.suites import SUITES
 from experiments.speed.summary import Best, Cell, Ratio, Summary, geometric_mean
 
 _MIB = 1 << 20
+
+_CHAINS = {
+    "xdcc_short": "short chain",
+    "xdcc_full": "full chain",
+    "classifier_chain": "classifier chain",
+    "xdcc_auto": "auto chain",
+    "binary_relevance": "booster per label",
+}
+_PAIRS_OF_CHAINS = (
+    ("xdcc_short", "classifier_chain"),
+    ("xdcc_full", "classifier_chain"),
+    ("xdcc_auto", "binary_relevance"),
+)
+"""Chains of ours, and what they are compared with."""
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -24,8 +41,10 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
-def ratio_text(ratio: Ratio) -> str:
+def ratio_text(ratio: Ratio | None) -> str:
     """Return a ratio with its bound, if it has one."""
+    if ratio is None:
+        return ""
     sign = {"": "", "at least": "> ", "at most": "< "}[ratio.bound]
     return f"{sign}{number(ratio.value)}×"
 
@@ -55,6 +74,11 @@ def requirement_table(verdicts: Iterable[Verdict]) -> str:
     return markdown_table(["what", "required", "measured", "", "worst case"], rows)
 
 
+def title(summary: Summary, suite: str) -> str:
+    """Return a suite's title."""
+    return SUITES[suite].title
+
+
 def cost_tables(summary: Summary, suite: str, reference: str) -> str:
     """Return a table of times for each phase and number of threads of a suite.
 
@@ -64,64 +88,56 @@ def cost_tables(summary: Summary, suite: str, reference: str) -> str:
     An entry is the least of the repeats, how many times the reference's that is, and by how much
     the slowest repeat took longer.
     """
-    parts = []
-    for (phase, threads), cells in _tables(summary.cells(suite)):
-        measure = "cpu_seconds" if threads == 1 else "wall_seconds"
-        candidates = list(dict.fromkeys(cell.candidate for cell in cells))
-        rows = []
-        ratios: dict[str, list[Ratio]] = {name: [] for name in candidates}
-        for data in dict.fromkeys(cell.data for cell in cells):
-            own = Cell(suite, phase, data, threads, reference)
-            row = [data]
-            for name in candidates:
-                cell = own._replace(candidate=name)
-                row.append(_cost(summary, cell, own, measure))
-                if name != reference and (ratio := summary.ratio(cell, own, measure)):
-                    ratios[name].append(ratio)
-            rows.append(row)
-        means = (_mean(ratios[name], len(rows)) for name in candidates)
-        rows.append(["geometric mean", *means])
-        unit = "CPU seconds" if threads == 1 else "wall seconds"
-        parts.append(f"{_heading(phase, threads)}, {unit}:")
-        parts.append(markdown_table(["data", *candidates], rows))
-    return "\n\n".join(parts)
+    return "\n\n".join(
+        f"{heading}, {'CPU' if cells[0].threads == 1 else 'wall'} seconds:\n\n"
+        f"{_cost_table(summary, cells, reference)}"
+        for heading, cells in _tables(summary, suite)
+    )
+
+
+def _cost_table(summary: Summary, cells: Sequence[Cell], reference: str) -> str:
+    measure = "cpu_seconds" if cells[0].threads == 1 else "wall_seconds"
+
+    def ratio(cell: Cell) -> Ratio | None:
+        own = cell._replace(candidate=reference)
+        return None if cell == own else summary.ratio(cell, own, measure)
+
+    def entry(cell: Cell) -> str:
+        return ", ".join(filter(None, [_cost(summary, cell, measure), ratio_text(ratio(cell))]))
+
+    def mean(column: Sequence[Cell]) -> str:
+        return _mean([known for cell in column if (known := ratio(cell))], len(column))
+
+    return _grid(cells, entry, mean)
 
 
 def memory_tables(summary: Summary, suite: str) -> str:
     """Return a table of peak memory in MiB for each phase and number of threads of a suite."""
-    parts = []
-    for (phase, threads), cells in _tables(summary.cells(suite)):
-        candidates = list(dict.fromkeys(cell.candidate for cell in cells))
-        rows = []
-        for data in dict.fromkeys(cell.data for cell in cells):
-            row = [data]
-            for name in candidates:
-                best = summary.best(Cell(suite, phase, data, threads, name), "peak_bytes")
-                row.append("" if best is None else f"{best.value / _MIB:,.1f}")
-            rows.append(row)
-        parts.append(f"{_heading(phase, threads)}, peak memory above the data in MiB:")
-        parts.append(markdown_table(["data", *candidates], rows))
-    return "\n\n".join(parts)
+
+    def entry(cell: Cell) -> str:
+        best = summary.best(cell, "peak_bytes")
+        return "" if best is None else f"{best.value / _MIB:,.1f}"
+
+    return "\n\n".join(
+        f"{heading}, peak memory above the data in MiB:\n\n{_grid(cells, entry)}"
+        for heading, cells in _tables(summary, suite)
+    )
 
 
-def loss_table(summary: Summary) -> str:
-    """Return the training log-loss of the suite `dense` with one thread."""
-    cells = [cell for cell in summary.cells("dense") if cell.threads == 1]
-    candidates = list(dict.fromkeys(cell.candidate for cell in cells))
+def loss_table(summary: Summary, suite: str) -> str:
+    """Return the training log-loss of a suite with one thread."""
+
+    def entry(cell: Cell) -> str:
+        best = summary.best(cell, "log_loss")
+        return "" if best is None else f"{best.value:.6f}"
+
+    return _grid([cell for cell in summary.cells(suite) if cell.threads == 1], entry)
+
+
+def thread_table(summary: Summary, suite: str) -> str:
+    """Return the wall time of a suite with one and two threads."""
     rows = []
-    for data in dict.fromkeys(cell.data for cell in cells):
-        row = [data]
-        for name in candidates:
-            best = summary.best(Cell("dense", "end to end", data, 1, name), "log_loss")
-            row.append("" if best is None else f"{best.value:.6f}")
-        rows.append(row)
-    return markdown_table(["data", *candidates], rows)
-
-
-def thread_table(summary: Summary) -> str:
-    """Return the wall time of the suite `threads` with one and two threads."""
-    rows = []
-    for one in summary.cells("threads"):
+    for one in summary.cells(suite):
         two = one._replace(threads=2)
         ratio = summary.ratio(one, two, "wall_seconds")
         if one.threads == 1 and ratio is not None:
@@ -132,81 +148,69 @@ def thread_table(summary: Summary) -> str:
 
 
 def quality_table(summary: Summary, suite: str) -> str:
-    """Return the times to quality, how many times as long others take, and with which settings.
+    """Return the times to quality, the test log-loss at that moment, and with which settings."""
 
-    In brackets: the test log-loss at that moment.
-    """
-    cells = summary.cells(suite)
-    candidates = list(dict.fromkeys(cell.candidate for cell in cells))
-    rows = []
-    for data in dict.fromkeys(cell.data for cell in cells):
-        row = [data]
-        for name in candidates:
-            cell = Cell(suite, "to quality", data, 1, name)
-            best = summary.best(cell)
-            if best is None or best.at_least:
-                row.append(_cost(summary, cell, cell, "cpu_seconds"))
-                continue
-            result = min(summary.results(cell), key=lambda result: result["cpu_seconds"])
-            setting = setting_text(result["setting"])
-            row.append(f"{number(best.value)} ({result['test']:.4f}; {setting})")
-        rows.append(row)
-    return markdown_table(["data", *candidates], rows)
+    def entry(cell: Cell) -> str:
+        best = summary.best(cell)
+        if best is None or best.at_least:
+            return _cost(summary, cell)
+        result = min(summary.results(cell), key=lambda result: result["cpu_seconds"])
+        return f"{number(best.value)} ({result['test']:.4f}; {_setting_text(result['setting'])})"
+
+    return _grid(summary.cells(suite), entry)
 
 
 def ratio_table(summary: Summary, suite: str, reference: str) -> str:
-    """Return how many times as long the reference takes to quality as each candidate.
+    """Return how many times as long the reference takes to quality as each other candidate.
 
     With what setting up the matrix takes besides, in brackets.
     """
-    cells = summary.cells(suite)
-    candidates = [c for c in dict.fromkeys(cell.candidate for cell in cells) if c != reference]
+
+    def with_set_up(cell: Cell) -> float:
+        results = summary.results(cell)
+        return min((r["cpu_seconds"] + r["setup_seconds"] for r in results), default=0.0)
+
+    def entry(cell: Cell) -> str:
+        own = cell._replace(candidate=reference)
+        text = ratio_text(summary.ratio(own, cell))
+        theirs, whole = with_set_up(own), with_set_up(cell)
+        return f"{text} ({number(theirs / whole)}×)" if theirs and whole else text
+
+    return _grid(summary.cells(suite), entry, without=reference)
+
+
+def end_table(summary: Summary, suite: str) -> str:
+    """Return the mean test log-loss at the best rounds on held-out rows.
+
+    In brackets: its standard deviation over seeds, and the mean of the rounds.
+    """
+
+    def entry(cell: Cell) -> str:
+        tests = list(summary.tests(cell).values())
+        if not tests:
+            return ""
+        spread = f"± {stdev(tests):.4f}, " if len(tests) > 1 else ""
+        rounds = mean(result["rounds"] for result in summary.results(cell))
+        return f"{mean(tests):.4f} ({spread}{rounds:.0f})"
+
+    return _grid(summary.cells(suite), entry)
+
+
+def many_labels_table(summary: Summary, suite: str) -> str:
+    """Return rounds and seconds to the target."""
     rows = []
-    for data in dict.fromkeys(cell.data for cell in cells):
-        row = [data]
-        for name in candidates:
-            cell = Cell(suite, "to quality", data, 1, name)
-            ratio = summary.ratio(cell._replace(candidate=reference), cell)
-            text = "" if ratio is None else ratio_text(ratio)
-            whole = [_with_set_up(summary, c) for c in (cell._replace(candidate=reference), cell)]
-            if all(whole):
-                text += f" ({number(whole[0] / whole[1])}×)"
-            row.append(text)
-        rows.append(row)
-    return markdown_table(["data", *candidates], rows)
-
-
-def end_table(summary: Summary) -> str:
-    """Return the test log-loss at the best round on held-out rows, and that round's number."""
-    cells = summary.cells("end")
-    candidates = list(dict.fromkeys(cell.candidate for cell in cells))
-    rows = []
-    for data in dict.fromkeys(cell.data for cell in cells):
-        row = [data]
-        for name in candidates:
-            results = summary.results(Cell("end", "to the end", data, 1, name))
-            row += [f"{r['test']:.4f} ({r['rounds']})" for r in results[:1]] or [""]
-        rows.append(row)
-    return markdown_table(["data", *candidates], rows)
-
-
-def many_labels_table(summary: Summary) -> str:
-    """Return rounds and seconds of Delicious to its target."""
-    rows = []
-    for cell in summary.cells("many_labels"):
-        wall = summary.best(cell, "wall_seconds")
-        rounds = {str(result["rounds"]) for result in summary.results(cell)}
-        cost = _cost(summary, cell, cell, "cpu_seconds")
-        rows.append(
-            [cell.candidate, str(cell.threads), ", ".join(rounds), cost, _with_spread(wall)]
-        )
+    for cell in summary.cells(suite):
+        wall = _with_spread(summary.best(cell, "wall_seconds"))
+        rounds = dict.fromkeys(str(result["rounds"]) for result in summary.results(cell))
+        cpu = _cost(summary, cell)
+        rows.append([cell.candidate, str(cell.threads), ", ".join(rounds), cpu, wall])
     return markdown_table(["candidate", "threads", "rounds", "CPU s", "wall s"], rows)
 
 
-def pass_table(summary: Summary) -> str:
+def pass_table(summary: Summary, suite: str) -> str:
     """Return milliseconds of a pass and of a round, and their quotient."""
     rows = []
-    for cell in summary.cells("pass"):
+    for cell in summary.cells(suite):
         for result in summary.results(cell)[:1]:
             one_pass, passes = 1000 * result["pass_seconds"], result["passes"]
             times = [number(one_pass), number(one_pass * passes), f"{passes:.1f}"]
@@ -214,88 +218,58 @@ def pass_table(summary: Summary) -> str:
     return markdown_table(["data", "candidate", "pass, ms", "round, ms", "passes"], rows)
 
 
-def setting_text(setting: dict[str, Any]) -> str:
-    """Return a setting in a few words."""
-    words = [f"{setting['learning_rate']:g}", str(setting["max_bin"])]
-    if setting["columns"] < 1:
-        words.append("half")
-    if setting["csr"]:
-        words.append("CSR")
-    return " ".join(words)
-
-
-def _with_set_up(summary: Summary, cell: Cell) -> float:
-    return min((r["cpu_seconds"] + r["setup_seconds"] for r in summary.results(cell)), default=0.0)
-
-
-def chain_table(summary: Summary) -> str:
+def chain_table(summary: Summary, suite: str) -> str:
     """Return the training times of the chains, and how many times faster XDCC is."""
-    cells = summary.cells("chain")
     rows = []
+    cells = summary.cells(suite)
     for data in dict.fromkeys(cell.data for cell in cells):
-        theirs = Cell("chain", "chain", data, 1, "classifier_chain")
+        chains = {name: cells[0]._replace(data=data, candidate=name) for name in _CHAINS}
         row = [data]
-        for name in CHAINS:
-            cell = theirs._replace(candidate=name)
+        for cell in chains.values():
             lengths = {result["chain_length"] for result in summary.results(cell)}
-            row += [", ".join(map(str, lengths)), _cost(summary, cell, cell, "cpu_seconds")]
-        for name, slower in PAIRS_OF_CHAINS:
-            ours = theirs._replace(candidate=name)
-            ratio = summary.ratio(theirs._replace(candidate=slower), ours)
-            row.append("" if ratio is None else ratio_text(ratio))
+            row += [", ".join(map(str, lengths)), _cost(summary, cell)]
+        for ours, slower in _PAIRS_OF_CHAINS:
+            row.append(ratio_text(summary.ratio(chains[slower], chains[ours])))
         rows.append(row)
-    names = ["short chain", "full chain", "classifier chain", "auto chain", "booster per label"]
-    head = ["data", *(text for name in names for text in (name, "CPU s"))]
+    head = ["data", *(text for name in _CHAINS.values() for text in (name, "CPU s"))]
     return markdown_table([*head, "short: faster", "full: faster", "auto: faster"], rows)
+
+
+def roofline(summary: Summary, suite: str) -> str:
+    """Return the machine's peak, the shares of it that are reached, and what is counted."""
+    if not any(summary.results(cell) for cell in summary.cells(suite)):
+        return "Nothing came to its end."
+    additions, read_bytes = machine_peaks(summary)
+    return (
+        f"Peak of one thread, measured in the same processes: {additions / 1e9:.1f} · 10⁹ "
+        f"additions of floats to doubles in the first two caches, {read_bytes / 1e9:.1f} GB read "
+        "from memory per second. What the histograms of the rounds need:\n\n"
+        f"{roofline_table(summary)}\n\n{CONVENTION.strip()}"
+    )
 
 
 def roofline_table(summary: Summary) -> str:
     """Return what the histograms need, how fast they could be, and the share that is reached."""
     rows = []
     for cell in summary.cells("roofline"):
-        share = roofline_share(summary, cell)
-        if share is not None:
-            work = summary.results(cell)[0]["work"]
-            seconds, adding, reading = share
-            rows.append(
-                [
-                    cell.data,
-                    f"{work['additions'] / 1e9:.3f}",
-                    f"{work['read_bytes'] / 1e9:.3f}",
-                    number(seconds),
-                    f"{work['additions'] / seconds / 1e9:.2f}",
-                    f"{adding:.1%}",
-                    f"{reading:.1%}",
-                ]
-            )
+        best = summary.best(cell)
+        if best is None or best.at_least:
+            continue
+        work, seconds = summary.results(cell)[0]["work"], best.value
+        additions, read_bytes = machine_peaks(summary)
+        rows.append(
+            [
+                cell.data,
+                f"{work['additions'] / 1e9:.3f}",
+                f"{work['read_bytes'] / 1e9:.3f}",
+                number(seconds),
+                f"{work['additions'] / seconds / 1e9:.2f}",
+                f"{work['additions'] / seconds / additions:.1%}",
+                f"{work['read_bytes'] / seconds / read_bytes:.1%}",
+            ]
+        )
     head = ["data", "10⁹ additions", "GB", "CPU s", "10⁹ additions / s"]
     return markdown_table([*head, "of the peak of additions", "of the peak of reading"], rows)
-
-
-def roofline_share(summary: Summary, cell: Cell) -> tuple[float, float, float] | None:
-    """Return the CPU seconds of a training and the shares of the machine's peaks it reaches.
-
-    Parameters
-    ----------
-    summary : Summary
-    cell : Cell
-        Of the suite `roofline`.
-
-    Returns
-    -------
-    tuple of (seconds, share of additions, share of bytes), or None
-        None if there is no measurement.
-    """
-    best = summary.best(cell)
-    if best is None or best.at_least:
-        return None
-    work = summary.results(cell)[0]["work"]
-    additions, read_bytes = machine_peaks(summary)
-    return (
-        best.value,
-        work["additions"] / best.value / additions,
-        work["read_bytes"] / best.value / read_bytes,
-    )
 
 
 def machine_peaks(summary: Summary) -> tuple[float, float]:
@@ -307,24 +281,61 @@ def machine_peaks(summary: Summary) -> tuple[float, float]:
     return additions, max(peak["read_bytes"] for peak in peaks)
 
 
-def _tables(cells: Sequence[Cell]) -> list[tuple[tuple[str, int], list[Cell]]]:
-    def table(cell: Cell) -> tuple[str, int]:
-        return cell.phase, cell.threads
+def remarks(summary: Summary, suite: str) -> str:
+    """Say where a candidate was given something else, or was not measured, and why."""
+    lines = []
+    for cell in summary.cells(suite):
+        for result in summary.results(cell)[:1]:
+            # Workers and passes keep no parameters.
+            if nodes := result.get("parameters", {}).get("max_cached_hist_node"):
+                lines.append(
+                    f"- {cell.data}, {cell.candidate}: `max_cached_hist_node={nodes}`, since all "
+                    "nodes' histograms need more than half of the machine's memory"
+                )
+        skipped = [r for r in summary.records(cell) if r["outcome"] == "skipped"]
+        for why in dict.fromkeys(record["result"]["why"] for record in skipped):
+            lines.append(f"- {cell.data}, {cell.candidate}: skipped, {why}")
+    return "\n".join(lines)
 
-    return [(key, list(group)) for key, group in groupby(sorted(cells, key=table), key=table)]
+
+def _grid(
+    cells: Sequence[Cell],
+    entry: Callable[[Cell], str],
+    mean: Callable[[Sequence[Cell]], str] | None = None,
+    *,
+    without: str | None = None,
+) -> str:
+    """Return a table with a row per data set and a column per candidate, and one of their means."""
+    data = dict.fromkeys(cell.data for cell in cells)
+    columns = {
+        name: [cells[0]._replace(data=of, candidate=name) for of in data]
+        for name in dict.fromkeys(cell.candidate for cell in cells)
+        if name != without
+    }
+    rows = [[of, *(entry(column[k]) for column in columns.values())] for k, of in enumerate(data)]
+    if mean is not None:
+        rows.append(["geometric mean", *map(mean, columns.values())])
+    return markdown_table(["data", *columns], rows)
 
 
-def _heading(phase: str, threads: int) -> str:
-    return f"{phase.capitalize()}, {threads} thread{'s' if threads > 1 else ''}"
+def _tables(summary: Summary, suite: str) -> Iterator[tuple[str, list[Cell]]]:
+    """Yield a heading, and the cells, of each phase and number of threads."""
+    of = attrgetter("phase", "threads")
+    for (phase, threads), cells in groupby(sorted(summary.cells(suite), key=of), of):
+        yield f"{phase.capitalize()}, {threads} thread{'s' if threads > 1 else ''}", list(cells)
 
 
-def _cost(summary: Summary, cell: Cell, reference: Cell, measure: str) -> str:
+def _setting_text(setting: dict[str, Any]) -> str:
+    half = " half" if setting["columns"] < 1 else ""
+    csr = " CSR" if setting["csr"] else ""
+    return f"{setting['learning_rate']:g} {setting['max_bin']}{half}{csr}"
+
+
+def _cost(summary: Summary, cell: Cell, measure: str = "cpu_seconds") -> str:
     best = summary.best(cell, measure)
     if best is None:
         return ", ".join(sorted({r["outcome"] for r in summary.records(cell)}))
-    ratio = None if cell == reference else summary.ratio(cell, reference, measure)
-    ratio_part = "" if ratio is None else f", {ratio_text(ratio)}"
-    return _with_spread(best) + ratio_part
+    return _with_spread(best)
 
 
 def _with_spread(best: Best | None) -> str:

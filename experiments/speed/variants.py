@@ -18,21 +18,6 @@ from experiments.speed.data import Labels
 _PAGES = 4
 _LEVELS = 32
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "categories": {},
-    "categories_one_against_others": {"max_cat_to_onehot": _LEVELS + 1},
-    "scope_any": {"min_child_weight": 1.0, "min_child_weight_scope": "any"},
-    "scope_all": {"min_child_weight": 1.0, "min_child_weight_scope": "all"},
-    "scope_mean": {"min_child_weight": 1.0, "min_child_weight_scope": "mean"},
-    "reg_alpha": {"reg_alpha": 0.1},
-    "max_delta_step": {"max_delta_step": 0.5},
-    "interaction_constraints": {},
-    "monotone_constraints": {},
-    "external_memory": {},
-}
-"""Further parameters of each variant."""
-
 
 def levels(X: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return each value's place among 32 equal steps from a feature's least to its largest."""
@@ -54,21 +39,7 @@ def rising_and_falling(n_features: int) -> str:
 def build_variant(
     name: str, X: NDArray[np.float32], Y: Labels, parameters: dict[str, Any]
 ) -> xgb.DMatrix:
-    """Return the matrix of a variant.
-
-    Parameters
-    ----------
-    name : str
-        A key of `VARIANTS`.
-    X : float32 array of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    parameters : dict
-        Of the booster.
-
-    Returns
-    -------
-    DMatrix
-    """
+    """Return the matrix of a variant, for a booster with these parameters."""
     X = levels(X)
     threads = parameters["nthread"]
     if name == "external_memory":

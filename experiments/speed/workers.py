@@ -26,22 +26,10 @@ type _Half = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]
 
 
 def measure_workers(job: Job, X: Any, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train rounds on two workers, and compare their model with that of one.
+    """Train rounds of an XGBoost on two workers, and compare their model with that of one.
 
-    Parameters
-    ----------
-    job : Job
-        Of an XGBoost.
-    X : float32 array of shape (n_samples, n_features)
-    Y : float32 array of shape (n_samples, n_labels)
-    time_limit : float
-        CPU seconds of training after which a worker is ended.
-
-    Returns
-    -------
-    dict
-        `cpu_seconds` of both workers, `wall_seconds` of the slower, `peak_bytes` of both, and
-        `differs`: 0 if one worker's model is the same bit for bit, else 1.
+    `cpu_seconds` and `peak_bytes` are those of both workers, `wall_seconds` of the slower;
+    `differs` is 0 if one worker's model is the same bit for bit, else 1.
     """
     X = levels(X)
     halves = list(zip(np.array_split(X, _WORKERS), np.array_split(Y, _WORKERS), strict=True))

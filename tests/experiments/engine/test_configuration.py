@@ -165,8 +165,6 @@ def test_extends(write_config, tmp_path):
     again.write_text(f"extends: {file}\ntitle: of a derived one\n")
     assert load_configuration(again).seeds == [7]
     assert load_configuration(again).study == "again"
-    again.write_text(f"extends: {file}\nshares_records_with: other\n")
-    assert load_configuration(again).study == "other"
     file.write_text("extends: tinny\n")
     with pytest.raises(ConfigurationError, match=r"derived\.yaml: extends: Unknown config.* tiny"):
         load_configuration(file)

@@ -25,7 +25,7 @@ def part(name):
 
 
 speed = part("__main__")
-boosting, data, machine_peak, report = map(part, ("boosting", "data", "machine_peak", "report"))
+boosting, data, roofline, report = map(part, ("boosting", "data", "roofline", "report"))
 requirements, suites, tables = map(part, ("requirements", "suites", "tables"))
 curve, goals, kernel, parts = map(part, ("curve", "goals", "kernel", "parts"))
 setting, variants = map(part, ("setting", "variants"))
@@ -69,7 +69,7 @@ def dense(name, candidate, **result):
 
 
 def verdict(text, records):
-    known = [r for report_ in report.REPORTS for r in report_.requirements()]
+    known = [r for name in report.REPORTS for r in requirements.read_requirements(name)]
     (requirement,) = [r for r in known if r.text.startswith(text)]
     return requirements.judge(requirement, Summary(records))
 
@@ -196,10 +196,10 @@ def test_the_plan_of_the_comparison_of_boosters():
 
 
 def test_one_size_grows_at_a_time():
-    assert suites.scaling_points("rows")[-1] == "synthetic-200000x100x100"
-    assert suites.scaling_points("labels")[-1] == "synthetic-5000x100x1000"
+    assert suites.GROUPS["growing rows"][-1] == "synthetic-200000x100x100"
+    assert suites.GROUPS["growing labels"][-1] == "synthetic-5000x100x1000"
     for axis in ("rows", "features", "labels"):
-        shapes = np.array([data.synthetic_shape(name) for name in suites.scaling_points(axis)])
+        shapes = np.array([data.synthetic_shape(name) for name in suites.GROUPS[f"growing {axis}"]])
         grows = (shapes != shapes[0]).any(axis=0)
         assert list(np.array(["rows", "features", "labels"])[grows]) == [axis]
         assert (5000, 100, 100) in map(tuple, shapes)
@@ -283,7 +283,7 @@ def test_what_the_system_ended_is_measured_again(stub, tmp_path):
 def test_a_candidate_skips_what_is_larger_than_what_took_too_long(stub, tmp_path, monkeypatch):
     measured, measure = stub
     sizes = ["synthetic-9x2x2", "synthetic-20x2x2", "synthetic-8x3x2", "synthetic-30x2x2"]
-    monkeypatch.setattr(part("run"), "SCALING_END_POINTS", (sizes[3],))
+    monkeypatch.setitem(suites.GROUPS, "end points", (sizes[3],))
     measure.outcomes["synthetic-9x2x2", "multi_output_tree"] = "longer than"
     results = Results.open(tmp_path, HEADER)
     groups = suites.plan(["scaling"], data=sizes, candidates=["ours", "multi_output_tree"])
@@ -304,12 +304,12 @@ def test_a_candidate_skips_what_is_larger_than_what_took_too_long(stub, tmp_path
 
 def test_the_time_limit_ends_a_training(arrays):
     job = replace(JOB, rounds=10**6)
-    assert part("child_process").measure_in_child(job, arrays(), Goal(0.2)) == ("longer than", {})
+    assert part("measurement").measure_in_child(job, arrays(), Goal(0.2)) == ("longer than", {})
 
 
 def test_a_child_that_fails_says_why(tmp_path):
     with pytest.raises(RuntimeError, match=rf"(?s)ours failed on {TINY} in .* dense:.*nothing.npz"):
-        part("child_process").measure_in_child(JOB, tmp_path / "nothing.npz", Goal(9.0))
+        part("measurement").measure_in_child(JOB, tmp_path / "nothing.npz", Goal(9.0))
 
 
 def test_the_stopwatch():
@@ -525,7 +525,7 @@ def compiler():
 
 @pytest.mark.usefixtures("compiler")
 def test_the_kernel_adds_and_reads(tmp_path):
-    peak = machine_peak.Kernel(tmp_path)
+    peak = roofline.Kernel(tmp_path)
     random = np.random.default_rng(0)
     rows = random.integers(9, size=(5, 6)).astype(np.float32)
     row_of = random.integers(5, size=30, dtype=np.uint32)
@@ -539,7 +539,7 @@ def test_the_kernel_adds_and_reads(tmp_path):
 
 @pytest.mark.usefixtures("compiler")
 def test_roofline(arrays, monkeypatch):
-    monkeypatch.setattr(machine_peak, "_SECONDS_PER_TRIAL", 0.005)
+    monkeypatch.setattr(roofline, "_SECONDS_PER_TRIAL", 0.005)
     job = Job("roofline", TINY, "ours", "rounds", "dense", 1, 2, 0)
     result = part("measurement").measure(job, arrays(), Goal(99.0))
     assert 1e8 < result["peak"]["additions_l2"] < 1e12
@@ -547,10 +547,9 @@ def test_roofline(arrays, monkeypatch):
     assert 1e8 < result["peak"]["read_bytes"] < 1e13
     assert result["work"]["additions"] == result["work"]["entries"] * 6 > 0
     summary = Summary([record(Cell("roofline", "rounds", TINY, 1, "ours"), **result)])
-    seconds, adding, reading = tables.roofline_share(summary, summary.cells("roofline")[0])
-    assert seconds == result["cpu_seconds"]
-    assert 0 < adding < 1
-    assert 0 < reading < 1
+    shares = re.findall(r"\| ([\d.]+)%", tables.roofline_table(summary))
+    assert len(shares) == 2
+    assert all(0 <= float(share) < 100 for share in shares)
 
 
 @pytest.mark.usefixtures("compiler")
@@ -577,7 +576,7 @@ def test_no_compiler(monkeypatch, tmp_path):
 def test_a_compiler_that_fails(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", shutil.which("false"))
     with pytest.raises(RuntimeError, match=r"peak.cc .* failed"):
-        machine_peak.Kernel(tmp_path)
+        roofline.Kernel(tmp_path)
 
 
 # time to quality
@@ -644,7 +643,7 @@ def test_the_grid():
     "name", ["ours", "sketched", "grouped", "auto", "multi_output_tree", "lightgbm", "catboost"]
 )
 def test_steps_predict_what_a_whole_training_predicts(name, in_parts):
-    if name in suites.PEERS:
+    if name in suites.GROUPS["peers"]:
         pytest.importorskip(name, reason=f"{name} comes with the extra `bench`")
     made = parts.read_parts(in_parts())
     for columns in (1.0, 0.5) if name in ("ours", "lightgbm") else (1.0,):
@@ -657,7 +656,7 @@ def test_steps_predict_what_a_whole_training_predicts(name, in_parts):
         assert [step.rounds for step in found] == [1, 3, 20]
         seconds = [step.cpu_seconds for step in found]
         assert 0 < seconds[0] < seconds[1] < seconds[2]
-        if name in suites.PEERS:  # which keep nothing of a training in their matrix
+        if name in suites.GROUPS["peers"]:  # which keep nothing of a training in their matrix
             matrix = candidate.build(made.fit.X, made.fit.Y)
         model = candidate.train(matrix)
         for X, predicted in zip((made.held_out.X, made.test.X), found[2].predictions, strict=True):
@@ -815,7 +814,7 @@ def test_what_other_pages_say_of_the_time_to_quality():
     }
     table = text[text.index("How many times as long stock XGBoost") :].splitlines()[2:]
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in table[:9])
-    assert len(rows) == len(suites.SEVEN)
+    assert len(rows) == len(suites.GROUPS["seven"])
     ratios = {name: [row[head.index(name)].split("×")[0] for row in rows] for name in names}
     least = {name: min(values, key=float) for name, values in ratios.items()}
     readme = " ".join((ROOT / "README.md").read_text().split())
@@ -864,13 +863,32 @@ def test_what_the_report_says_of_a_number_alone():
     judged = verdict("Delicious to .0615", records)
     assert (judged.state, judged.measured) == ("reached", 5.5)
     assert "| ≤ 6 s | 5.50 s | reached | delicious: 5.50 s |" in tables.requirement_table([judged])
-    assert "| deep | 2 | 300 | 1.00 (once) | 5.50 (once) |" in tables.many_labels_table(
-        Summary(records)
-    )
+    table = tables.many_labels_table(Summary(records), "many_labels")
+    assert "| deep | 2 | 300 | 1.00 (once) | 5.50 (once) |" in table
     cell = Cell("end", "to the end", "bibtex", 1, "auto")
     records = [record(cell, test=0.0421, rounds=30)]
     assert verdict("Log-loss at the end (auto)", records).state == "NOT reached"
-    assert "| bibtex | 0.0421 (30) |" in tables.end_table(Summary(records))
+    assert "| bibtex | 0.0421 (30) |" in tables.end_table(Summary(records), "end")
+
+
+def test_log_loss_at_the_end_is_the_mean_over_the_seeds_that_both_have():
+    cells = [Cell("end", "to the end", "yeast", 1, name) for name in ("auto", "ours")]
+    records = []
+    for cell, losses in zip(cells, ((0.4, 0.5, 0.9), (0.5, 0.7)), strict=True):
+        for seed, loss in enumerate(losses):
+            records.append(record(cell, test=loss, rounds=10 * (seed + 1)))
+            records[-1]["job"]["seed"] = seed
+    summary = Summary(records)
+    assert summary.ratio(cells[1], cells[0], "test").value == pytest.approx(1.2 / 0.9)
+    assert summary.ratio(cells[0], None, "test").value == pytest.approx(0.6)
+    assert "| yeast | 0.6000 (± 0.2646, 20) | 0.6000 (± 0.1414, 15) |" in tables.end_table(
+        summary, "end"
+    )
+
+
+def test_the_quality_at_the_end_is_measured_with_several_seeds():
+    groups = suites.plan(["end"], data=["yeast"], candidates=["auto"], seed=3)
+    assert [[job.seed for job in group] for group in groups] == [[3], [4], [5], [6], [7]]
 
 
 # passes, workers, variants, memory
@@ -895,7 +913,8 @@ def test_rounds_in_passes(arrays):
     result = part("measurement").measure(job, arrays(), Goal(99.0))
     assert result["passes"] == result["cpu_seconds"] / 2 / result["pass_seconds"]
     assert result["passes"] > 1
-    table = tables.pass_table(Summary([record(Cell("pass", "rounds", TINY, 1, "ours"), **result)]))
+    summary = Summary([record(Cell("pass", "rounds", TINY, 1, "ours"), **result)])
+    table = tables.pass_table(summary, "pass")
     assert f"| {TINY} | ours |" in table
 
 
@@ -912,7 +931,7 @@ def test_memory_is_counted_beyond_what_has_to_be_there(arrays, monkeypatch):
     assert boosting.measure_memory(JOB, X, Y, 9.0)["beyond_gib"] == 1
 
 
-@pytest.mark.parametrize("name", variants.VARIANTS)
+@pytest.mark.parametrize("name", suites.GROUPS["variants"])
 def test_variants(name, arrays):
     job = Job("variants", TINY, name, "rounds", "dense", 1, 2, 0)
     result = part("measurement").measure(job, arrays("synthetic-300x5x3"), Goal(99.0))
@@ -992,7 +1011,7 @@ def test_the_best_of_the_repeats_and_ratios():
     )
 
 
-SEVEN_RATIOS = dict(zip(suites.SEVEN, (4, 16, 64, 16, 16, 16, 16), strict=True))
+SEVEN_RATIOS = dict(zip(suites.GROUPS["seven"], (4, 16, 64, 16, 16, 16, 16), strict=True))
 """Their geometric mean is 16, and the least is 4."""
 
 
@@ -1033,7 +1052,7 @@ def test_log_loss_has_to_be_near_on_both_sides():
     for factor, state in ((1.0009, "reached"), (1.0011, "NOT reached"), (0.9989, "NOT reached")):
         records = [
             dense(name, candidate, log_loss=0.5 * (factor if candidate == "ours" else 1))
-            for name in suites.SEVEN
+            for name in suites.GROUPS["seven"]
             for candidate in ("ours", "multi_output_tree")
         ]
         judged = verdict(what, records)
@@ -1043,12 +1062,12 @@ def test_log_loss_has_to_be_near_on_both_sides():
 
 def test_methods_may_cost_half_more():
     def records(slowest):
-        for name in suites.SEVEN:
-            for k, method in enumerate(suites.SPLIT_METHODS):
+        for name in suites.GROUPS["seven"]:
+            for k, method in enumerate(suites.GROUPS["split methods"]):
                 seconds = {0: 1.0, 5: slowest}.get(k, 1.2)
                 yield record(Cell("methods", "rounds", name, 1, method), cpu_seconds=seconds)
 
-    assert suites.SPLIT_METHODS[0] == "sumGain"
+    assert suites.GROUPS["split methods"][0] == "sumGain"
     assert verdict("Split methods over sumGain, rounds", records(1.5)).state == "reached"
     judged = verdict("Split methods over sumGain, rounds", records(1.6))
     assert (judged.state, judged.measured) == ("NOT reached", 1.6)
@@ -1068,7 +1087,7 @@ def test_two_threads_are_compared_in_wall_time():
 
 def test_chains_are_counted():
     def records(n_faster, limited=0):
-        for k, name in enumerate(suites.TABLE_2):
+        for k, name in enumerate(suites.GROUPS["table 2"]):
             cell = Cell("chain", "chain", name, 1, "classifier_chain")
             yield record(cell, cpu_seconds=2.0, chain_length=6)
             outcome = "longer than" if k >= 11 - limited else "measured"
@@ -1098,12 +1117,12 @@ def test_a_bound_on_the_wrong_side_does_not_reach():
     assert judged.state == "NOT reached"
 
 
-def test_the_whole_report(tmp_path, monkeypatch):
+def test_the_whole_report(tmp_path):
     records = [*seven("multi_output_tree"), *seven("lightgbm")]
     for record_ in records:
         record_["result"]["log_loss"] = 0.125
-    for axis in suites.SCALING_AXES:
-        for k, name in enumerate(suites.scaling_points(axis)):
+    for axis in ("rows", "features", "labels"):
+        for k, name in enumerate(suites.GROUPS[f"growing {axis}"]):
             for candidate in ("ours", "multi_output_tree"):
                 cell = Cell("scaling", "end to end", name, 1, candidate)
                 bounded = {"max_cached_hist_node": 32} if k == 4 else {}
@@ -1115,20 +1134,18 @@ def test_the_whole_report(tmp_path, monkeypatch):
     for threads in (1, 2):
         cell = Cell("threads", "rounds", "bibtex", threads, "ours")
         records.append(record(cell, wall_seconds=3.5 / threads))
-    for k, candidate in enumerate(suites.CHAINS):
+    for k, candidate in enumerate(suites.GROUPS["chains"]):
         cell = Cell("chain", "chain", "flags", 1, candidate)
         records.append(record(cell, cpu_seconds=k + 1.0, chain_length=6 + (k > 0)))
     peak = {"additions_l1": 10e9, "additions_l2": 8e9, "read_bytes": 20e9}
     work = {"additions": 2 * 10**9, "read_bytes": 10**9}
     cell = Cell("roofline", "rounds", "bibtex", 1, "ours")
     records.append(record(cell, cpu_seconds=0.5, peak=peak, work=work))
-    (tmp_path / "notes.md").write_text("Here is *why*.\n")
-    monkeypatch.setattr(report, "_HERE", tmp_path)
 
     results = Results(tmp_path / "results.json", HEADER, records)
     (file,) = report.write_reports(results, tmp_path / "out")
     text = file.read_text()
-    assert "## Where a number is not reached\n\nHere is *why*.\n" in text
+    assert "## Where a number is not reached\n\n**Time to quality** stands in" in text
     assert "| machine | cores | 1 |" in text
     assert "| yeast | 0.500 (+0%) | 32.0 (once), 64.0× | 32.0 (once), 64.0× |" in text
     assert "| yeast | 0.125000 | 0.125000 | 0.125000 |" in text
@@ -1138,7 +1155,12 @@ def test_the_whole_report(tmp_path, monkeypatch):
     assert "| bibtex | 2.000 | 1.000 | 0.500 | 4.00 | 40.0% | 10.0% |" in text
     assert "- synthetic-5000x100x30, one_output_per_tree: skipped, it would take long" in text
     assert "- synthetic-5000x100x1000, multi_output_tree: `max_cached_hist_node=32`" in text
+    assert "## Split methods" not in text  # not measured
+    assert "{" not in text
+    assert "\n\n\n" not in text
 
-    (tmp_path / "notes.md").unlink()
-    text = report.write_reports(results, tmp_path / "out")[0].read_text()
-    assert "## Where a number is not reached\n\n## Machine and builds" in text
+
+def test_every_suite_stands_in_one_report():
+    templates = [(SPEED / f"{name}_template.md").read_text() for name in report.REPORTS]
+    placed = [suite for template in templates for suite in report.suites_of(template)]
+    assert sorted(placed) == sorted(suites.SUITES)
