@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from pandas.api.types import union_categoricals
 from scipy import sparse
+from xgboost.collective import Config
 
 from xdcc import chain
 from xdcc.base.fit_data import FitData
@@ -84,7 +85,7 @@ def assert_same_model(
     estimator = DaskDynamicChainClassifier(**small)
     estimator.client = client
     (data, further), (all_data, all_further) = found_args, expected_args
-    found = estimator.fit(*data, **further)
+    found = estimator.fit(*data, coll_cfg=Config(timeout=120), **further)  # a hang is an error
     expected = chain.DynamicChainClassifier(**small).fit(*all_data, **all_further)
 
     assert found.n_rounds_ == expected.n_rounds_
