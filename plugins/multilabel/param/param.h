@@ -55,7 +55,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
             "nodes of data with at most 32768 rows, otherwise nodes with at most 4096.");
     DMLC_DECLARE_FIELD(max_histogram_mib)
         .set_lower_bound(1)
-        .set_default(512)
+        .set_default(256)
         .describe("Limit on the memory of histograms in MiB (2^20 bytes).");
     DMLC_DECLARE_FIELD(sketch_size)
         .set_lower_bound(0)

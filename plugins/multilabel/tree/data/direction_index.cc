@@ -3,12 +3,13 @@
  */
 #include "direction_index.h"
 
-#include <algorithm>  // for count_if, fill, fill_n, max, max_element, sort
+#include <algorithm>  // for count_if, fill, fill_n, max, max_element, min, sort
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 #include <cstring>    // for memcpy
 #include <numeric>    // for accumulate, partial_sum
 #include <tuple>      // for make_tuple
+#include <utility>    // for exchange
 #include <vector>     // for vector
 
 #include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
@@ -238,33 +239,43 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
   if (lists_->features.empty()) {
     return;
   }
-  lists_->slot_rows.resize(lists_->slot_ptr.back());
-  lists_->row_slots.resize(lists_->slot_ptr.back());
-  lists_->row_ptr.assign(n_rows_ + 1, 0);
-  auto next = lists_->slot_ptr;
-  auto store = [&](std::size_t row, std::uint32_t bin) {
-    if (auto const slot = lists_->slot_of_bin[bin]; slot >= 0) {
-      lists_->slot_rows[next[slot]++] = static_cast<std::uint32_t>(row);
-      ++lists_->row_ptr[row + 1];
-    }
+  // Each thread reads a run of rows; where its rows begin in a slot's list follows from the counts.
+  struct Entry {
+    std::uint32_t row, slot;
   };
-  if (is_dense && sizeof(BinT) == 1) {
-    // Nearly all bins are those that are not stored: eight are passed over at a time.
-    constexpr std::size_t kTogether = sizeof(std::uint64_t);
-    auto const n_words = page.Features() / kTogether;
-    std::vector<std::uint64_t> others(n_words), stored(n_words);
-    std::vector<bst_feature_t> rest;
-    for (auto f : in_slots) {
-      if (f >= n_words * kTogether) {
-        rest.push_back(f);
-        continue;
-      }
-      reinterpret_cast<std::uint8_t*>(others.data())[f] =
-          static_cast<std::uint8_t>(lists_->features[places_[f].at].default_bin);
-      reinterpret_cast<std::uint8_t*>(stored.data())[f] = 0xff;
+  auto const n_slots = lists_->slot_bin.size();
+  std::size_t const n_runs =
+      std::min<std::size_t>(ctx->Threads(), std::max<std::size_t>(n_rows_, 1));
+  auto begin_of = [&](std::size_t run) { return n_rows_ * run / n_runs; };
+  std::vector<std::vector<Entry>> entries(n_runs);
+  std::vector<std::vector<std::size_t>> next(n_runs, std::vector<std::size_t>(n_slots, 0));
+  lists_->row_ptr.assign(n_rows_ + 1, 0);
+  // Nearly all bins are those that are not stored: eight are passed over at a time.
+  constexpr std::size_t kTogether = sizeof(std::uint64_t);
+  bool const is_narrow = is_dense && sizeof(BinT) == 1;
+  auto const n_words = is_narrow ? page.Features() / kTogether : 0;
+  std::vector<std::uint64_t> others(n_words), stored(n_words);
+  std::vector<bst_feature_t> rest;
+  for (auto f : in_slots) {
+    if (f >= n_words * kTogether) {
+      rest.push_back(f);
+      continue;
     }
-    for (std::size_t i = 0; i < n_rows_; ++i) {
-      auto const* bins = index + i * page.Features();
+    reinterpret_cast<std::uint8_t*>(others.data())[f] =
+        static_cast<std::uint8_t>(lists_->features[places_[f].at].default_bin);
+    reinterpret_cast<std::uint8_t*>(stored.data())[f] = 0xff;
+  }
+  common::ParallelFor(n_runs, ctx->Threads(), [&](auto run) {
+    auto* found = &entries[run];
+    auto store = [&](std::size_t row, std::uint32_t bin) {
+      if (auto const slot = lists_->slot_of_bin[bin]; slot >= 0) {
+        found->push_back({static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(slot)});
+        ++next[run][slot];
+      }
+    };
+    for (auto i = begin_of(run); i < begin_of(run + 1); ++i) {
+      auto const n_before = found->size();
+      auto const* bins = index + (is_narrow ? i * page.Features() : 0);
       for (std::size_t w = 0; w < n_words; ++w) {
         std::uint64_t word;
         std::memcpy(&word, bins + w * kTogether, sizeof(word));
@@ -276,18 +287,32 @@ void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) 
         }
       }
       for_each(i, rest, [&](auto, auto bin) { store(i, bin); });
+      lists_->row_ptr[i + 1] = found->size() - n_before;
     }
-  } else {
-    for (std::size_t i = 0; i < n_rows_; ++i) {
-      for_each(i, in_slots, [&](auto, auto bin) { store(i, bin); });
-    }
-  }
+  });
   std::partial_sum(lists_->row_ptr.cbegin(), lists_->row_ptr.cend(), lists_->row_ptr.begin());
-  next.assign(lists_->row_ptr.cbegin(), lists_->row_ptr.cend());
-  for (std::size_t slot = 0; slot < lists_->slot_bin.size(); ++slot) {
-    for (auto e = lists_->slot_ptr[slot]; e < lists_->slot_ptr[slot + 1]; ++e) {
-      lists_->row_slots[next[lists_->slot_rows[e]]++] = static_cast<std::uint32_t>(slot);
+  for (std::size_t slot = 0; slot < n_slots; ++slot) {
+    auto begin = lists_->slot_ptr[slot];
+    for (auto& of_run : next) {
+      begin += std::exchange(of_run[slot], begin);
     }
   }
+  lists_->slot_rows.resize(lists_->slot_ptr.back());
+  lists_->row_slots.resize(lists_->slot_ptr.back());
+  common::ParallelFor(n_runs, ctx->Threads(), [&](auto run) {
+    auto const first_of_slot = next[run];
+    for (auto const& entry : entries[run]) {
+      lists_->slot_rows[next[run][entry.slot]++] = entry.row;
+    }
+    // By ascending slot.
+    std::vector<std::size_t> to(lists_->row_ptr.cbegin() + begin_of(run),
+                                lists_->row_ptr.cbegin() + begin_of(run + 1));
+    for (std::size_t slot = 0; slot < n_slots; ++slot) {
+      for (auto e = first_of_slot[slot]; e < next[run][slot]; ++e) {
+        lists_->row_slots[to[lists_->slot_rows[e] - begin_of(run)]++] =
+            static_cast<std::uint32_t>(slot);
+      }
+    }
+  });
 }
 }  // namespace xgboost::multilabel

@@ -259,15 +259,18 @@ class ClusterEvaluator {
       if (nodes_[requests[i].parent].cluster->has_lists) {
         jobs.push_back({JobKind::kListSiblings, i, 2});
       } else {
-        if (stays(i) || stays(i + 1)) {
+        std::array<bool, 2> const stay{stays(i), stays(i + 1)};
+        if (stay[0] || stay[1]) {
           jobs.push_back({JobKind::kHistogramSiblings, i, 2});
-          jobs.back().stays = {stays(i), stays(i + 1)};
+          jobs.back().stays = stay;
         } else {
-          this->DropSums(&nodes_[requests[i].parent]);
+          auto& parent = nodes_[requests[i].parent];
+          this->DropSums(&parent);
+          parent.cluster.reset();  // before its rows are in other clusters as well
         }
-        for (auto k : {i, i + 1}) {
-          if (!stays(k)) {
-            push_new(k);
+        for (std::size_t k = 0; k < 2; ++k) {
+          if (!stay[k]) {
+            push_new(i + k);
           }
         }
       }
@@ -496,7 +499,7 @@ class ClusterEvaluator {
       collective::SafeColl(collective::Allreduce(
           ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
     }
-    bool const has_many = request.stats->n_active >= ClusterUnits::kFewRows;
+    bool const has_many = ClusterUnits::HasMany(request.stats->n_active, gradients.NumLabels());
     bool const may_pack =
         has_many && param_.reg.lambda > 0.0 && !param_.sorts_categories && !param_.is_monotone;
     ClusterUnits const units{sizes, may_pack};

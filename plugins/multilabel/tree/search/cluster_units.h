@@ -82,13 +82,19 @@ struct ClusterUnits {
   std::vector<float> factors;
   bool is_packed{false};
 
-  /**
-   * @brief Clusters with fewer rows are not packed into coarser units.
-   *
-   * Their rows lie in caches anyway, and after many rounds, when nearly all gradients are small,
-   * coarse units leave too many splits in the running.
-   */
+  /** @brief Rows of smaller clusters are not fetched ahead. */
   static constexpr std::size_t kFewRows = 8192;
+  /** @brief Pairs of a gradient and a Hessian that caches do not hold. */
+  static constexpr std::size_t kManyPairs = std::size_t{1} << 21;
+  /**
+   * @brief Whether a cluster has enough rows or labels to be packed into coarser units.
+   *
+   * Others lie in caches anyway, and after many rounds, when nearly all gradients are small, coarse
+   * units leave too many splits in the running.
+   */
+  [[nodiscard]] static bool HasMany(std::size_t n_rows, std::size_t n_labels) {
+    return n_rows >= kFewRows || n_rows * n_labels >= kManyPairs;
+  }
   /** @brief Bits of a packed gradient without its sign, and of a packed Hessian. */
   static constexpr int kGradBits = 15, kHessBits = 16;
 
