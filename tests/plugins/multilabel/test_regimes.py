@@ -120,6 +120,16 @@ def test_any_number_of_labels(n_labels):
             assert dump(matrix, 2, split_method=method, max_list_rows=0, **rule) == lists
 
 
+@pytest.mark.parametrize("method", SPLIT_METHODS)
+def test_clusters_of_few_rows_and_many_labels(method):
+    # 2^21 pairs of a gradient and a Hessian are packed into 16 bits each: the whole tree's rows
+    # where nodes have lists, not those of a node with 1,000 rows.
+    matrix = make_data("mixed", n_rows=2400, n_features=3, n_labels=900)
+    trees = dump(matrix, 2, split_method=method)
+    for max_list_rows in (0, 1000):
+        assert dump(matrix, 2, split_method=method, max_list_rows=max_list_rows) == trees
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("max_list_rows", [0, 60, 10000])
 @pytest.mark.usefixtures("threads")
