@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -56,3 +58,8 @@ def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0, **params: 
 def nominal_features(train: MultiLabelDataset) -> list[bool]:
     """Return which features are categories, as the parameter `categorical_features` takes them."""
     return [kind == "nominal" for kind in train.feature_types]
+
+
+def random_order(train: MultiLabelDataset, seed: int) -> NDArray[np.integer]:
+    """Return a random order of the labels, for a chain; a seed has one order of so many labels."""
+    return np.random.default_rng(seed).permutation(train.n_labels)

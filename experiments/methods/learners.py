@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from experiments.engine.registry import Method, Params, predicted_labels
-from experiments.method_parts.base_learners import base_learner
+from experiments.method_parts.base_learners import base_learner, random_order
 from experiments.method_parts.readings import pcut_reading
 from experiments.method_parts.scores import OF_PROBABILITIES, independent_cll_loss
 from xdcc import baselines
@@ -19,9 +19,15 @@ READ = "Read et al., Classifier chains for multi-label classification, 2011"
 
 
 def _build(train: MultiLabelDataset, seed: int, kind: type, base: str, C: float = 1.0,
-           tree: Params | None = None, **params: Any) -> Any:  # fmt: skip
-    """With parameters of the base learner: `C` of a regression, those of a `tree`."""
+           tree: Params | None = None, order_seed: int | None = None,
+           **params: Any) -> Any:  # fmt: skip
+    """With parameters of the base learner: `C` of a regression, those of a `tree`.
+
+    With `order_seed` a chain has a random order of this seed.
+    """
     learner = base_learner(base, train, C, **(tree or {}))
+    if order_seed is not None:
+        params["order"] = random_order(train, order_seed)
     return kind(estimator=learner, random_state=seed, **params)
 
 

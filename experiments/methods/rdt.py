@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-
 from experiments.engine.registry import Method
-from experiments.method_parts.base_learners import nominal_features
+from experiments.method_parts.base_learners import nominal_features, random_order
 from experiments.method_parts.scores import log_loss
 from experiments.method_parts.sequences import sequences
 from xdcc.data import MultiLabelDataset
@@ -17,7 +15,7 @@ def _build(
 ) -> RandomDecisionTreeClassifier:
     """With `order_seed` a static chain has a random order of this seed."""
     if order_seed is not None:
-        params["order"] = np.random.default_rng(order_seed).permutation(train.n_labels)
+        params["order"] = random_order(train, order_seed)
     return RandomDecisionTreeClassifier(
         categorical_features=nominal_features(train), random_state=seed, n_jobs=1, **params
     )
