@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -215,8 +216,14 @@ class Runner:
 
 
 def _server() -> ForkServerContext:
+    """Start what forks workers. Ctrl-C does not get through to them: the run ends them itself."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["experiments.engine.preload", "experiments.engine.worker"])
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 
