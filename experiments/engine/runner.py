@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -219,6 +219,7 @@ def _server() -> ForkServerContext:
     """Start what forks workers. Ctrl-C does not get through to them: the run ends them itself."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["experiments.engine.preload", "experiments.engine.worker"])
+    resource_tracker.ensure_running()  # which unblocks the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
     try:
         forkserver.ensure_running()
