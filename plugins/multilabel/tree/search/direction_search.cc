@@ -649,18 +649,28 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
 }
 
 void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature const& feature,
-                                Words const* histogram, Best* best) const {
+                                Words const* histogram, Best* best) {
   ScoreParam const by{node.total, scaled_lambda_, weight_, floor_};
-  auto of_slot = [&](std::size_t slot, std::size_t d) {
-    return histogram[slot / kLanes * kLanes * width_ + d * kLanes + slot % kLanes];
-  };
   Words others[kMaxDirections];  // in the default bin, or missing
   std::copy_n(node.total, kMaxDirections, others);
-  for (auto slot = feature.begin; slot < feature.end; ++slot) {
-    for (std::size_t d = 0; d < width_; ++d) {
-      others[d] -= of_slot(slot, d);
+  // Of a feature's many slots few hold rows of a small node.
+  auto& filled = this->OfThread().filled;
+  std::size_t n_filled{0};
+  VisitWidth(width_, [&](auto width) {
+    filled.resize((feature.end - feature.begin) * (1 + width));
+    for (auto slot = feature.begin; slot < feature.end; ++slot) {
+      auto const* words = histogram + slot / kLanes * kLanes * width + slot % kLanes;
+      auto* to = filled.data() + n_filled * (1 + width);
+      to[0] = slot;
+      Words any{0};
+      for (std::size_t d = 0; d < width; ++d) {
+        to[1 + d] = words[d * kLanes];
+        others[d] -= to[1 + d];
+        any |= to[1 + d];
+      }
+      n_filled += any != 0;
     }
-  }
+  });
   Best of_feature;
   of_feature.feature = feature.feature;
   auto scan = [&](bool default_left) {
@@ -686,20 +696,16 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
     if (is_missing && default_left) {
       pass_others(0);
     }
-    for (auto slot = feature.begin; slot < feature.end; ++slot) {
-      auto const bin = index_->Bin(slot);
+    for (std::size_t i = 0; i < n_filled; ++i) {
+      auto const* words = filled.data() + i * (1 + width_);
+      auto const bin = index_->Bin(words[0]);
       if (!others_passed && bin > feature.default_bin) {
         pass_others(feature.default_bin);
       }
-      Words any{0};
       for (std::size_t d = 0; d < width_; ++d) {
-        auto const word = of_slot(slot, d);
-        any |= word;
-        passed[d] += word;
+        passed[d] += words[1 + d];
       }
-      if (any != 0) {
-        try_split(bin);
-      }
+      try_split(bin);
     }
   };
   scan(false);

@@ -208,7 +208,7 @@ class DirectionSearch {
   void ScoreSlots(Node const& node, std::uint8_t const* allowed, Words const* histogram,
                   Best* best);
   void ScoreList(Node const& node, DirectionIndex::SparseFeature const& feature,
-                 Words const* histogram, Best* best) const;
+                 Words const* histogram, Best* best);
   /** @brief The lowest bin above the best split's that holds rows of the node. */
   [[nodiscard]] bst_bin_t NextBin(Node const& node) const;
   /** @brief That of each node whose missing values go left, on all workers. */
@@ -253,6 +253,7 @@ class DirectionSearch {
     AlignedArray<Words> blocks;  // of a group; all zero between uses
     AlignedArray<Words> slots;
     std::vector<float> penalties;
+    std::vector<Words> filled;  // slots with rows, and their words
     std::vector<std::uint32_t> rows;
     std::vector<Words> words;
     std::vector<std::uint8_t> marks;  // all zero between uses
