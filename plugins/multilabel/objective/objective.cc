@@ -130,7 +130,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   }
 
   [[nodiscard]] std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const override {
-    if (label_features_.HasLabelFeatures() || !label_weights_.Empty()) {
+    if (!label_weights_.Empty()) {
       return nullptr;
     }
     return std::make_shared<LogisticLoss const>(this->MakeLoss(info));

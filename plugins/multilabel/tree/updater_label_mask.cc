@@ -3,23 +3,28 @@
  *
  * Stands before the updater that grows the tree. Where the label feature of label j is present in
  * row i, the label is known there, and its gradient and Hessian are set to zero (section 3.3 of the
- * XDCC paper). Without `label_feature_begin` it does nothing.
+ * XDCC paper); where gradients are still to be derived, they are derived as of an unknown label.
+ * Without `label_feature_begin` it does nothing.
  */
-#include <algorithm>  // for lower_bound
+#include <algorithm>  // for copy_n, lower_bound
+#include <cstddef>    // for size_t
+#include <limits>     // for numeric_limits
+#include <memory>     // for make_shared
 #include <string>     // for string
+#include <utility>    // for move
 #include <vector>     // for vector
 
 #include "../../../src/common/hist_util.h"        // for DispatchBinType
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/data/gradient_index.h"     // for GHistIndexMatrix
 #include "../../../src/tree/param.h"              // for TrainParam
+#include "../objective/logistic_loss.h"           // for LogisticLoss
 #include "../param/param.h"                       // for LabelFeatureParam
-#include "xgboost/base.h"                         // for GradientPair, bst_target_t
+#include "xgboost/base.h"                         // for bst_feature_t, bst_target_t
 #include "xgboost/context.h"                      // for Context
 #include "xgboost/data.h"                         // for DMatrix
 #include "xgboost/gradient.h"                     // for GradientContainer
 #include "xgboost/json.h"                         // for Json
-#include "xgboost/linalg.h"                       // for MatrixView
 #include "xgboost/logging.h"                      // for CHECK
 #include "xgboost/tree_model.h"                   // for RegTree
 #include "xgboost/tree_updater.h"                 // for TreeUpdater
@@ -56,31 +61,50 @@ class LabelMask : public TreeUpdater {
                          << "` does not support GPUs yet. Set `device` to `cpu`.";
     CHECK(!gpair->HasValueGrad()) << "The tree updater `" << kUpdaterName
                                   << "` does not support reduced gradients.";
-    auto h_gpair = gpair->Grad()->HostView();
-    CHECK_EQ(h_gpair.Shape(1), p_fmat->Info().labels.Shape(1))
+    auto const& info = p_fmat->Info();
+    std::size_t const n_labels = info.labels.Shape(1);
+    CHECK(gpair->loss || gpair->Grad()->Shape(1) == n_labels)
         << "The tree updater `" << kUpdaterName
         << "` needs trees for all labels at once, multi_strategy=`multi_output_tree`.";
     auto const begin = static_cast<bst_feature_t>(param_.label_feature_begin);
-    auto const n_labels = h_gpair.Shape(1);
-    CHECK_LE(begin + n_labels, p_fmat->Info().num_col_)
+    CHECK_LE(begin + n_labels, info.num_col_)
         << "With label_feature_begin=" << begin << " and " << n_labels
         << " labels the label features would end at column " << begin + n_labels
-        << ", but the matrix has " << p_fmat->Info().num_col_ << " columns.";
+        << ", but the matrix has " << info.num_col_ << " columns.";
 
     BatchParam const batch{param->max_bin, param->sparse_threshold};
-    for (auto const& page : p_fmat->GetBatches<GHistIndexMatrix>(ctx_, batch)) {
-      this->MaskPage(page, begin, h_gpair);
+    auto mask = [&](auto&& hide) {
+      for (auto const& page : p_fmat->GetBatches<GHistIndexMatrix>(ctx_, batch)) {
+        this->MaskPage(page, begin, n_labels, hide);
+      }
+    };
+    if (!gpair->loss) {
+      auto pairs = gpair->Grad()->HostView();
+      mask([&](std::size_t i, std::size_t j) { pairs(i, j) = {}; });
+      return;
     }
+    auto const& labels = info.labels.Data()->ConstHostVector();
+    labels_.resize(labels.size());
+    common::ParallelFor(info.num_row_, ctx_->Threads(), [&](auto i) {
+      std::copy_n(labels.cbegin() + i * n_labels, n_labels, labels_.begin() + i * n_labels);
+    });
+    mask([&](std::size_t i, std::size_t j) {
+      labels_[i * n_labels + j] = std::numeric_limits<float>::quiet_NaN();
+    });
+    auto loss = std::make_shared<LogisticLoss>(*gpair->loss);
+    loss->labels = labels_.data();
+    gpair->loss = std::move(loss);
   }
 
  private:
-  void MaskPage(GHistIndexMatrix const& page, bst_feature_t begin,
-                linalg::MatrixView<GradientPair> gpair) const {
-    auto const n_labels = gpair.Shape(1);
+  /** @brief Call `hide(row, label)` for the labels that are known. */
+  template <typename Hide>
+  void MaskPage(GHistIndexMatrix const& page, bst_feature_t begin, std::size_t n_labels,
+                Hide&& hide) const {
     if (page.IsDense()) {  // nothing is missing
       common::ParallelFor(page.Size(), ctx_->Threads(), [&](auto i) {
         for (std::size_t j = 0; j < n_labels; ++j) {
-          gpair(page.base_rowid + i, j) = {};
+          hide(page.base_rowid + i, j);
         }
       });
       return;
@@ -98,13 +122,14 @@ class LabelMask : public TreeUpdater {
         auto const* row_end = index + page.row_ptr[i + 1];
         auto const* entry = std::lower_bound(index + page.row_ptr[i], row_end, first_bin);
         for (; entry != row_end && *entry - first_bin < label_of_bin.size(); ++entry) {
-          gpair(page.base_rowid + i, label_of_bin[*entry - first_bin]) = {};
+          hide(page.base_rowid + i, label_of_bin[*entry - first_bin]);
         }
       });
     });
   }
 
   LabelFeatureParam param_;
+  std::vector<float> labels_;  // NaN where they are known, for the next updater
 };
 }  // namespace
 
