@@ -35,14 +35,40 @@ def test_masked_labels_never_influence_the_model(method):
     assert model != bytes(train(X, changed, method, label_feature_begin=-1).save_raw("json"))
 
 
-def test_a_mask_equals_an_unknown_label():
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"sketch_size": 1},
+        {"sketch_size": 1, "labels_per_tree": 2, "nthread": 2},
+        {"sketch_size": 2, "subsample": 0.7, "scale_pos_weight": 2.0},
+        {"sketch_size": 1, "sketch_method": "top"},
+    ],
+    ids=lambda params: ", ".join(map(str, params.values())) or "all labels",
+)
+def test_a_mask_equals_an_unknown_label(params):
     X, Y, known = chain_data()
     unknown = np.where(known, np.nan, Y)
-    masked = train(X, Y)
-    by_nan = train(X, unknown, label_feature_begin=-1, base_score=0.5)
+    masked = train(X, Y, **params)
+    by_nan = train(X, unknown, label_feature_begin=-1, base_score=0.5, **params)
     assert masked.get_dump() == by_nan.get_dump()
-    without = train(X, Y, label_feature_begin=-1, base_score=0.5)
+    without = train(X, Y, label_feature_begin=-1, base_score=0.5, **params)
     assert masked.get_dump() != without.get_dump()
+
+
+def test_labels_that_change_between_rounds_are_masked_anew():
+    X, Y, known = chain_data()
+    params = {"objective": "multilabel:sumGain", "label_feature_begin": N_FEATURES}
+
+    def dump(later):
+        matrix = xgb.DMatrix(X, Y)
+        booster = xgb.Booster(params | {"sketch_size": 1}, [matrix])
+        booster.update(matrix, 0)
+        matrix.set_label(later)
+        booster.update(matrix, 1)
+        return booster.get_dump()
+
+    assert dump(1 - Y) == dump(np.where(known, Y, 1 - Y)) != dump(Y)
 
 
 def test_sparse_input_and_explicit_zeros():

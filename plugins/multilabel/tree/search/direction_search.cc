@@ -660,6 +660,16 @@ void DirectionSearch::ScoreList(Node const& node, DirectionIndex::SparseFeature 
     filled.resize((feature.end - feature.begin) * (1 + width));
     for (auto slot = feature.begin; slot < feature.end; ++slot) {
       auto const* words = histogram + slot / kLanes * kLanes * width + slot % kLanes;
+      if (slot % kLanes == 0 && slot + kLanes <= feature.end) {
+        Words any{0};
+        for (std::size_t i = 0; i < kLanes * width; ++i) {
+          any |= words[i];
+        }
+        if (any == 0) {
+          slot += kLanes - 1;
+          continue;
+        }
+      }
       auto* to = filled.data() + n_filled * (1 + width);
       to[0] = slot;
       Words any{0};
