@@ -153,7 +153,7 @@ class _Training:
 
         if plan.folds is None:
             booster, Y_proba = self._train(matrix, truth, params, None)
-            kept = [booster]
+            kept = [booster.reset()]
         else:
             kept = []
             Y_proba = np.empty(self._P.shape, dtype=np.float32)
@@ -162,10 +162,10 @@ class _Training:
                 booster, of_fold = self._train(matrix, truth, params, ~out)
                 Y_proba[out] = of_fold[out]
                 if plan.ensemble:
-                    kept.append(booster)
+                    kept.append(booster.reset())
             if not plan.ensemble:
                 booster, _ = self._train(matrix, truth, params, None)
-                kept.append(booster)
+                kept.append(booster.reset())
         self.state.advance(Y_proba, plan.rule)
         return kept
 
@@ -176,7 +176,7 @@ class _Training:
         params: dict[str, Any],
         rows: NDArray[np.bool_] | None,
     ) -> tuple[xgb.Booster, NDArray[np.float32]]:
-        """Train a booster on some of the rows; return it and its predictions for all."""
+        """Train a booster on some rows; return it, not yet reset, and its predictions for all."""
         weight = self._data.sample_weight
         counts = ~self.state.ended if rows is None else rows & ~self.state.ended
         # With folds the matrix has the weights of the booster before, even if all rows count.
@@ -190,10 +190,10 @@ class _Training:
             # `Booster.update`, which compares the features' names every time: on small data that
             # takes a tenth of an iteration.
             _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, iteration, matrix.handle))
-        # The booster still has its predictions on this matrix at hand. After `xgboost.train`,
-        # which ends with a reset, it would have to walk through its trees.
-        Y_proba = booster.predict(matrix, strict_shape=True)
-        return booster.reset(), Y_proba
+        # The booster still has its predictions on this matrix at hand. After a reset, with which
+        # `xgboost.train` ends, it would have to walk through its trees. Who keeps it has to reset
+        # it, who does not saves that: it writes the model and reads it again.
+        return booster, booster.predict(matrix, strict_shape=True)
 
 
 def _all_workers(value: int, op: collective.Op) -> int:
