@@ -236,6 +236,17 @@ def test_fast_search_finds_the_splits_of_the_general_engine(kind, sketch_size, m
     assert splits_of(fast) == splits_of(general)
 
 
+@pytest.mark.parametrize("max_bin", [255, 310, 400])
+@pytest.mark.parametrize("kind", KINDS)
+def test_small_nodes_have_the_splits_of_the_general_engine(kind, max_bin):
+    """Slots of one byte, of two, and more than a small node may have."""
+    X, Y = make_data(kind, n_rows=800)
+    params = {"sketch_size": 1, "max_bin": max_bin, "max_depth": 9, "seed": max_bin}
+    fast = dump(X, Y, **params)
+    assert sum(tree.count("leaf") for tree in fast) > 100
+    assert splits_of(fast) == splits_of(dump(X, Y, **params, **GENERAL))
+
+
 @pytest.mark.filterwarnings("ignore")  # stock warns of a named updater
 @pytest.mark.parametrize("min_child_weight", [0, 0.5, 3])
 @pytest.mark.parametrize("kind", KINDS)

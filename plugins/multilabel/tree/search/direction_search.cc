@@ -5,7 +5,7 @@
  */
 #include "direction_search.h"
 
-#include <algorithm>    // for any_of, copy_n, fill_n, lower_bound, max, min, transform
+#include <algorithm>    // for all_of, any_of, copy_n, fill_n, lower_bound, max, min, transform
 #include <array>        // for array
 #include <cmath>        // for abs, ilogb, ldexp
 #include <cstddef>      // for size_t
@@ -14,7 +14,7 @@
 #include <functional>   // for plus
 #include <limits>       // for numeric_limits
 #include <type_traits>  // for integral_constant
-#include <utility>      // for move
+#include <utility>      // for exchange, move
 #include <vector>       // for vector
 
 #include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
@@ -85,10 +85,12 @@ struct LaneBest {
  * @brief Score the splits of a block.
  *
  * @param histogram [n_slots, kWidth, 8]
+ * @param slots     Which slot each lane's sums are of, in the order of XDCC_DIRECTION_LANES; null:
+ *                  the position, for all lanes. [n_slots]
  */
 template <int kWidth, bool kMissing>
 XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::size_t n_slots,
-                                         ScoreParam by, LaneBest* out) {
+                                         Int8 const* slots, ScoreParam by, LaneBest* out) {
   Words4 missing[kWidth][2], passed[kWidth][2]{};
   if (kMissing) {
     std::memcpy(missing, histogram, sizeof(missing));
@@ -113,7 +115,7 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::siz
         passed[d][k] += words;
       }
     }
-    Int8 const here = Int8{} + static_cast<std::int32_t>(slot);
+    Int8 const here = slots ? slots[slot] : Int8{} + static_cast<std::int32_t>(slot);
     Float8 score{};
     XDCC_DIRECTION_SCORES(score, passed[d][k])
     Int8 const better = score > best;
@@ -162,10 +164,106 @@ XDCC_TARGET_CLONES static void ScanSingles(std::int64_t const* histogram, std::s
   out->score[0] = __builtin_shufflevector(best, best, XDCC_DIRECTION_LANES);
   out->slot[0] = __builtin_shufflevector(best_slot, best_slot, XDCC_DIRECTION_LANES);
 }
+/** @brief Where a lane stands in scores. */
+constexpr std::size_t kPlaceOfLane[kLanes]{XDCC_DIRECTION_LANES};
 #undef XDCC_DIRECTION_SCORES
 #undef XDCC_DIRECTION_HESSIANS
 #undef XDCC_DIRECTION_GRADS
 #undef XDCC_DIRECTION_LANES
+
+/**
+ * @brief A block's histogram of a small node without its empty slots.
+ *
+ * Of eight features' slots most hold few rows of such a node, each another feature's. Here each
+ * lane has its own slots one after the other, so that there are no more entries to score than rows.
+ */
+struct FewRows {
+  static constexpr std::size_t kMost = 64, kMostSlots = 320;
+  alignas(64) std::int64_t words[(kMost + 2) * kMaxDirections * kLanes];
+  /** @brief As `ScanBlock` takes them. */
+  alignas(64) std::int32_t slots[kMost + 2][kLanes];
+  /** @brief Number of entries. */
+  std::size_t n;
+
+  /**
+   * @brief Add up rows.
+   *
+   * As in a histogram, where splits are tried at the slots of all lanes, a lane that begins later
+   * than others has an entry without rows first.
+   *
+   * @param has_missing Whether slot 0, which comes first, holds the rows without a value.
+   * @param histogram   Memory of the block's histogram; all zero before and afterwards.
+   */
+  template <int kWidth, typename SlotT>
+  void Fill(SlotT const* of_rows, std::size_t stride, std::uint32_t const* rows,
+            std::int64_t const* row_words, std::size_t n_rows, bool has_missing,
+            std::size_t n_slots, std::int64_t* __restrict histogram) {
+    constexpr std::size_t kBits = 64;
+    std::uint64_t marks[kMostSlots / kBits][kLanes]{};  // slots with rows
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      auto const* row = of_rows + rows[i] * stride;
+      std::int64_t any{0};
+      for (int d = 0; d < kWidth; ++d) {
+        auto const word = row_words[i * kWidth + d];
+        any |= word;
+        for (std::size_t l = 0; l < kLanes; ++l) {
+          histogram[(row[l] * kWidth + d) * kLanes + l] += word;
+        }
+      }
+      for (std::size_t l = 0; l < kLanes && any != 0; ++l) {
+        marks[row[l] / kBits][l] |= std::uint64_t{1} << row[l] % kBits;
+      }
+    }
+    auto take = [&](std::size_t slot, std::size_t lane, std::size_t to) {
+      for (int d = 0; d < kWidth; ++d) {
+        words[(to * kWidth + d) * kLanes + lane] =
+            std::exchange(histogram[(slot * kWidth + d) * kLanes + lane], 0);
+      }
+      slots[to][kPlaceOfLane[lane]] = static_cast<std::int32_t>(slot);
+    };
+    std::size_t const begin = has_missing;
+    if (has_missing) {
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        take(0, l, 0);
+        marks[0][l] &= ~std::uint64_t{1};
+      }
+    }
+    auto const n_masks = (n_slots + kBits - 1) / kBits;
+    std::size_t first = n_slots;
+    for (std::size_t m = 0; m < n_masks && first == n_slots; ++m) {
+      std::uint64_t any{0};
+      for (auto mask : marks[m]) {
+        any |= mask;
+      }
+      first = any == 0 ? first : m * kBits + __builtin_ctzll(any);
+    }
+    n = begin;
+    if (first == n_slots) {
+      return;
+    }
+    std::size_t ends[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      auto& end = ends[l] = begin;
+      if ((marks[first / kBits][l] >> first % kBits & 1) == 0) {
+        take(first, l, end++);  // holds no row of this lane
+      }
+      for (std::size_t m = 0; m < n_masks; ++m) {
+        for (auto mask = marks[m][l]; mask != 0; mask &= mask - 1) {
+          take(m * kBits + __builtin_ctzll(mask), l, end++);
+        }
+      }
+      n = std::max(n, end);
+    }
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      for (auto i = ends[l]; i < n; ++i) {
+        for (int d = 0; d < kWidth; ++d) {
+          words[(i * kWidth + d) * kLanes + l] = 0;
+        }
+        slots[i][kPlaceOfLane[l]] = slots[i - 1][kPlaceOfLane[l]];
+      }
+    }
+  }
+};
 
 /** @brief The same score, of one split. */
 float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
@@ -433,6 +531,13 @@ void DirectionSearch::MakeJobs(std::vector<Request> const& requests, std::vector
   }
 }
 
+bool DirectionSearch::IsFew(Node const& node) const {
+  auto is_narrow = [](auto const& block) { return block.n_slots <= FewRows::kMostSlots; };
+  auto const& blocks = index_->Blocks();
+  return node.NumRows() <= FewRows::kMost && !node.summed && !node.histogram.Data() &&
+         std::all_of(blocks.cbegin(), blocks.cend(), is_narrow);
+}
+
 std::size_t DirectionSearch::GroupEnd(std::size_t part, std::size_t end) const {
   auto const n_blocks = index_->Blocks().size();
   if (part >= n_blocks) {
@@ -554,15 +659,32 @@ void DirectionSearch::SumOverWorkers(common::Span<Job const> jobs,
 }
 
 void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t const* allowed,
-                                 bool clear, Words* histogram, Best* best) const {
+                                 Histogram kind, Words* histogram, Best* best) const {
   auto const& block = index_->Blocks()[b];
   LaneBest lanes;
   ScoreParam const by{node.total, scaled_lambda_, weight_, floor_};
+  FewRows few;
+  bool const is_few = kind == Histogram::kToBeMade;
   VisitWidth(width_, [&](auto width) {
+    if (is_few) {
+      auto fill = [&](auto slot) {
+        few.Fill<width>(index_->Slots<decltype(slot)>(b), index_->Stride(b),
+                        rows_.data() + node.begin, words_.data() + node.begin * width_,
+                        node.NumRows(), block.has_missing, block.n_slots, histogram);
+      };
+      if (index_->IsWide()) {
+        fill(std::uint16_t{});
+      } else {
+        fill(std::uint8_t{});
+      }
+    }
+    auto const* sums = is_few ? few.words : histogram;
+    auto const n = is_few ? few.n : block.n_slots;
+    auto const* slots = is_few ? reinterpret_cast<Int8 const*>(few.slots) : nullptr;
     if (block.has_missing) {
-      ScanBlock<width, true>(histogram, block.n_slots, by, &lanes);
+      ScanBlock<width, true>(sums, n, slots, by, &lanes);
     } else {
-      ScanBlock<width, false>(histogram, block.n_slots, by, &lanes);
+      ScanBlock<width, false>(sums, n, slots, by, &lanes);
     }
   });
   auto best_lane = kLanes;
@@ -583,13 +705,25 @@ void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t c
   }
   if (best_lane < kLanes) {  // add up its left side
     std::int64_t const last = best->bin + block.has_missing;
-    for (std::int64_t slot = block.has_missing && !best->default_left; slot <= last; ++slot) {
+    auto add = [&](Words const* sums) {
       for (std::size_t d = 0; d < width_; ++d) {
-        best->left[d] += histogram[(slot * width_ + d) * kLanes + best_lane];
+        best->left[d] += sums[d * kLanes + best_lane];
+      }
+    };
+    std::int64_t const begin = block.has_missing && !best->default_left;
+    if (is_few) {
+      for (std::size_t i = begin; i < few.n; ++i) {
+        if (few.slots[i][kPlaceOfLane[best_lane]] <= last) {
+          add(few.words + i * width_ * kLanes);
+        }
+      }
+    } else {
+      for (auto slot = begin; slot <= last; ++slot) {
+        add(histogram + slot * width_ * kLanes);
       }
     }
   }
-  if (clear) {
+  if (kind == Histogram::kCleared) {
     std::fill_n(histogram, block.n_slots * width_ * kLanes, 0);
   }
 }
@@ -752,26 +886,36 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
       this->FillParts(node, begin, group_end, out);
       return out;
     };
-    auto& small = node_of(first);
-    bool const is_kept = small.histogram.Data() != nullptr;
-    auto* histogram = fill(small);
-    for (auto b = begin; b < group_end; ++b) {
-      auto* of_small = histogram + this->PartBegin(b) - this->PartBegin(begin);
-      if (job.n_nodes == 2 && job.from_parent) {
-        auto& large = node_of(1 - first);
-        auto* of_large = large.histogram.Data() + this->PartBegin(b);
-        SubtractWords(of_small, this->PartSize(b), of_large);
-        this->ScoreBlock(large, b, allowed_of(1 - first), false, of_large, &best[1 - first]);
-      }
-      this->ScoreBlock(small, b, allowed_of(first), !is_kept, of_small, &best[first]);
-    }
-    if (job.n_nodes == 2 && !job.from_parent) {
-      auto& large = node_of(1 - first);
-      auto* of_large = fill(large);
+    auto score = [&](std::size_t k, std::size_t b, Histogram kind, Words* histogram) {
+      this->ScoreBlock(node_of(k), b, allowed_of(k), kind,
+                       histogram + this->PartBegin(b) - this->PartBegin(begin), &best[k]);
+    };
+    auto score_alone = [&](std::size_t k) {
+      auto& node = node_of(k);
+      auto const kind = this->IsFew(node)       ? Histogram::kToBeMade
+                        : node.histogram.Data() ? Histogram::kKept
+                                                : Histogram::kCleared;
+      auto* histogram = kind == Histogram::kToBeMade ? buffer.blocks.Data() : fill(node);
       for (auto b = begin; b < group_end; ++b) {
-        this->ScoreBlock(large, b, allowed_of(1 - first), !large.histogram.Data(),
-                         of_large + this->PartBegin(b) - this->PartBegin(begin), &best[1 - first]);
+        score(k, b, kind, histogram);
       }
+    };
+    if (!job.from_parent) {
+      score_alone(first);
+      if (job.n_nodes == 2) {
+        score_alone(1 - first);
+      }
+      continue;
+    }
+    auto& small = node_of(first);
+    auto const kind = small.histogram.Data() ? Histogram::kKept : Histogram::kCleared;
+    auto* histogram = fill(small);
+    auto* of_large = node_of(1 - first).histogram.Data() + this->PartBegin(begin);
+    for (auto b = begin; b < group_end; ++b) {
+      auto const at = this->PartBegin(b) - this->PartBegin(begin);
+      SubtractWords(histogram + at, this->PartSize(b), of_large + at);
+      score(1 - first, b, Histogram::kKept, of_large);
+      score(first, b, kind, histogram);
     }
   }
   if (task.block_end <= blocks.size() || index_->NumSlots() == 0) {

@@ -10,7 +10,7 @@
  * (`direction_index.h`): rows are added lane by lane, and scored eight features at a time without a
  * shuffle across lanes. Sparse features add up their stored rows only. Of two siblings the smaller
  * one is added up, and the larger one is what is left of their parent; small nodes are added up and
- * forgotten.
+ * forgotten, and scored without their empty slots.
  *
  * Workers scale their integers by sums over all rows, and add up their histograms, one message for
  * all nodes of a level. All else that they decide follows from these, and from the numbers of all
@@ -183,6 +183,8 @@ class DirectionSearch {
   [[nodiscard]] std::size_t HistogramSize() const { return this->PartEnd(index_->Blocks().size()); }
   /** @brief End of the parts from `part` on that are filled together: blocks of a chunk. */
   [[nodiscard]] std::size_t GroupEnd(std::size_t part, std::size_t end) const;
+  /** @brief Whether a node has so few rows that a histogram of its own would be nearly empty. */
+  [[nodiscard]] bool IsFew(Node const& node) const;
 
   /** @brief Choose what integers count: the same for any number of threads and workers. */
   void SetUnits(linalg::MatrixView<GradientPair const> gpair);
@@ -203,7 +205,13 @@ class DirectionSearch {
   void ShareSlots(common::Span<Job const> jobs, std::vector<Request> const& requests);
   /** @brief Add up rows for some jobs, and the results over workers. */
   void SumOverWorkers(common::Span<Job const> jobs, std::vector<Request> const& requests);
-  void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, bool clear,
+  /** @brief What becomes of a block's histogram. */
+  enum class Histogram : std::uint8_t {
+    kKept,
+    kCleared,   // all zero afterwards
+    kToBeMade,  // all zero before and afterwards: `IsFew`
+  };
+  void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, Histogram kind,
                   Words* histogram, Best* best) const;
   void ScoreSlots(Node const& node, std::uint8_t const* allowed, Words const* histogram,
                   Best* best);
