@@ -171,6 +171,25 @@ constexpr std::size_t kPlaceOfLane[kLanes]{XDCC_DIRECTION_LANES};
 #undef XDCC_DIRECTION_GRADS
 #undef XDCC_DIRECTION_LANES
 
+/** @brief Add rows to the histogram of a block. */
+template <int kWidth, typename SlotT>
+void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
+             std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
+  constexpr std::size_t kAhead = 16;  // rows of a small node lie apart
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
+    SlotT const* row = slots + rows[i] * stride;
+#pragma GCC unroll 4
+    for (int d = 0; d < kWidth; ++d) {
+      auto const word = words[i * kWidth + d];
+#pragma GCC unroll 8
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        out[(row[l] * kWidth + d) * kLanes + l] += word;
+      }
+    }
+  }
+}
+
 /**
  * @brief A block's histogram of a small node without its empty slots.
  *
@@ -200,17 +219,12 @@ struct FewRows {
             std::size_t n_slots, std::int64_t* __restrict histogram) {
     constexpr std::size_t kBits = 64;
     std::uint64_t marks[kMostSlots / kBits][kLanes]{};  // slots with rows
+    AddRows<kWidth>(of_rows, stride, rows, row_words, n_rows, histogram);
     for (std::size_t i = 0; i < n_rows; ++i) {
       auto const* row = of_rows + rows[i] * stride;
-      std::int64_t any{0};
-      for (int d = 0; d < kWidth; ++d) {
-        auto const word = row_words[i * kWidth + d];
-        any |= word;
-        for (std::size_t l = 0; l < kLanes; ++l) {
-          histogram[(row[l] * kWidth + d) * kLanes + l] += word;
-        }
-      }
-      for (std::size_t l = 0; l < kLanes && any != 0; ++l) {
+      auto const* of_row = row_words + i * kWidth;
+      bool const is_active = std::any_of(of_row, of_row + kWidth, [](auto w) { return w != 0; });
+      for (std::size_t l = 0; l < kLanes && is_active; ++l) {
         marks[row[l] / kBits][l] |= std::uint64_t{1} << row[l] % kBits;
       }
     }
@@ -282,25 +296,6 @@ float ScoreSplit(std::int64_t const* left, std::size_t width, ScoreParam by) {
     }
   }
   return score;
-}
-
-/** @brief Add rows to the histogram of a block. */
-template <int kWidth, typename SlotT>
-void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
-             std::int64_t const* words, std::size_t n_rows, std::int64_t* __restrict out) {
-  constexpr std::size_t kAhead = 16;  // rows of a small node lie apart
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
-    SlotT const* row = slots + rows[i] * stride;
-#pragma GCC unroll 4
-    for (int d = 0; d < kWidth; ++d) {
-      auto const word = words[i * kWidth + d];
-#pragma GCC unroll 8
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        out[(row[l] * kWidth + d) * kLanes + l] += word;
-      }
-    }
-  }
 }
 
 /** @brief Add the stored slots of rows. */
