@@ -21,6 +21,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from xgboost import collective
 from xgboost.collective import Config
 
 from xdcc import chain
@@ -537,6 +538,21 @@ def test_worker_that_is_gone_before_all_are_connected(client: Any) -> None:
     assert time.monotonic() - began < 30
     for address in client.nthreads():  # nobody is left waiting
         assert client.submit(os.getpid, workers=[address], pure=False).result(timeout=10)
+
+
+def test_argument_that_another_of_the_workers_has_to_compute(client: Any) -> None:
+    """It is computed before that worker's only thread waits for the others."""
+    first, second = (
+        client.submit(Place.here, workers=[address], pure=False).result()
+        for address in client.nthreads()
+    )
+    later = client.submit(time.sleep, 0.5, workers=[second.address], pure=False)
+    computed = client.submit(lambda _: 2, later, workers=[first.address], pure=False)
+
+    def add_up(x: int) -> int:
+        return int(collective.allreduce(np.array([x]), collective.Op.SUM)[0])
+
+    assert run_together(client, add_up, {first: 1, second: computed}, Config(timeout=10)) == 3
 
 
 def _slow(place: str) -> Any:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from distributed import Client, Future, KilledWorker, MultiLock, get_worker
+from distributed import Client, Future, KilledWorker, MultiLock, futures_of, get_worker
 from distributed.comm import get_address_host
 from xgboost import collective
 from xgboost.core import XGBoostError
@@ -21,6 +21,7 @@ from xgboost.dask import CommunicatorContext
 from xgboost.tracker import RabitTracker
 
 _POLL_SECONDS = 0.2
+_SHORT_POLL_SECONDS = 0.02
 _GRACE_SECONDS = 3.0
 """After a failure, how long the other workers have to notice it themselves."""
 
@@ -87,6 +88,7 @@ def run_together(
     """
     config = collective.Config() if coll_cfg is None else coll_cfg
     addresses = [place.address for place in arguments]
+    _await_arguments(client, arguments)
     # The lock is the one of xgboost.dask: two trainings that each wait for a thread of the
     # worker that the other one occupies would wait for ever.
     with (
@@ -188,6 +190,20 @@ def _free(tracker: RabitTracker) -> None:
     # After a failure the tracker has not seen all workers leave, and says so.
     with suppress(XGBoostError):
         tracker.free()
+
+
+def _await_arguments(client: Client, arguments: Mapping[Place, Any]) -> None:
+    """Wait until all that the workers are given has been computed, unless one of them is gone.
+
+    A worker whose own arguments are there would start and wait for the others with its only thread,
+    and could be the one that has to compute what another waits for.
+    """
+    futures = futures_of(list(arguments.values()))
+    while any(future.status == "pending" for future in futures):
+        alive = client.nthreads()
+        if any(place.address not in alive for place in arguments):
+            return  # which is said as soon as they are called
+        time.sleep(_SHORT_POLL_SECONDS)
 
 
 def _all_done(tasks: Mapping[Place, Future]) -> bool:
