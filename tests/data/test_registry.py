@@ -245,8 +245,9 @@ def test_a_server_that_is_not_there(places, server, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
     monkeypatch.setitem(published.URLS, FILES[0], f"http://127.0.0.1:{port}/{FILES[0]}")
-    with refusal("refused"):
+    with refusal("refused") as caught:
         load_dataset("toy")
+    assert str(caught.value).count("http") == len(FILES)
     assert not files_in(places[1])
 
 

@@ -191,14 +191,21 @@ def _download(files: list[str], folder: Path, lacks: str, remedy: str) -> None:
         except OSError as error:
             sources = ", ".join(published.URLS[file] for file in files)
             raise FileNotFoundError(
-                f"{lacks}, and {file} cannot be downloaded ({error}). Try again, or {remedy}; "
-                f"sources: {sources}"
-            ) from error
+                f"{lacks}, and {file} cannot be downloaded ({_first_of(error)}). "
+                f"Try again, or {remedy}; sources: {sources}"
+            ) from None
         except ValueError as error:
             raise ValueError(
                 f"what {url} sends is not the file that was published, whose SHA-256 is {sha256}; "
                 "it is not kept"
             ) from error
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """Return the error that others followed: theirs repeat the address, several times."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def _load_parts(
