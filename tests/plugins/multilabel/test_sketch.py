@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -70,6 +70,12 @@ def splits_of(dumped):
     return [re.sub(r"(gain|cover|leaf)=(\[[^\]]*\]|[^\n,]*)", "", tree) for tree in dumped]
 
 
+def is_open(grad, k):
+    """Whether rounding decides which labels are the k with the greatest gradients."""
+    norms = np.sort(np.sum(grad**2, axis=0))[::-1]
+    return 0 < k < len(norms) and norms[k - 1] - norms[k] < 1e-6 * norms[k]
+
+
 def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
     """Compare every tree; return the number of equal nodes."""
     booster = train(
@@ -90,6 +96,8 @@ def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
     for i in range(n_rounds):
         grad, hess = reference.gradients(Y, margin, weight)
         groups = twin.draw_groups(SEED, i, Y.shape[1], per_tree)
+        if method == "top" and i > 0 and any(is_open(grad[:, labels], k) for labels in groups):
+            return equal_nodes
         for g, labels in enumerate(groups):
             matrix = twin.coefficients(grad, labels, k, method, SEED, i, group=g)
             expected = twin.grow_sketched_tree(
@@ -126,6 +134,8 @@ def test_agrees_with_the_twin(kind, sketch_size, method):
     method=st.sampled_from(METHODS),
     few_values=st.booleans(),
 )
+@example(34, 3, 8, 1, 0, "top", False)  # labels whose gradients are equal but for rounding
+@example(16, 4, 4, 1, 0, "top", False)
 def test_agrees_with_the_twin_on_any_data(
     seed, n_rows, n_labels, sketch_size, labels_per_tree, method, few_values
 ):
