@@ -1,6 +1,7 @@
 """Reads the records of a configuration as a table: what was chosen and what it reached."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from experiments.engine.configuration import (
 from experiments.engine.measures import LABEL_MEASURES, MEASURES
 from experiments.engine.plan import Choice, Group, groups, missing_methods, scores_of
 from experiments.engine.records import Record, RecordStore
+from experiments.engine.task import Task
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Results:
     n_missing: int
     # A row per group with its number of trials, failed trials, and their CPU seconds.
     tried: pd.DataFrame
+    # Of each task that was done, trials among them, by its name.
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:
         """Return the mean of a measure per data set (rows) and line (columns).
@@ -58,14 +62,22 @@ def load_results(
     records: list[Record] = []
     failures: list[dict[str, Any]] = []
     tried: list[dict[str, Any]] = []
+    cpu_seconds: dict[str, float] = {}
     n_missing = 0
     absent = missing_methods(config)
+
+    def read(task: Task) -> Record | None:
+        record = store.read(task)
+        if record is not None:
+            cpu_seconds[task.name] = record["run"]["cpu_time"]
+        return record
+
     for group in groups(config):
         if to_first_missing and n_missing:
             break
         choices = group.choices(store)
         if group.tuning_tasks():
-            tried.append(_tried(group, store))
+            tried.append(_tried(group, read))
         if choices is None:
             n_missing += group.line not in absent
             continue
@@ -73,7 +85,7 @@ def load_results(
             error = "every trial failed"
             failures.append(_place(group, group.finals[0].fold) | {"params": {}, "error": error})
         for choice in choices:
-            record = store.read(choice.task)
+            record = read(choice.task)
             if record is None:
                 n_missing += group.line not in absent
             elif record["result"] is None:
@@ -90,6 +102,7 @@ def load_results(
         pd.DataFrame(failures, columns=["data", "line", "fold", "params", "error"]),
         n_missing,
         pd.DataFrame(tried),
+        cpu_seconds,
     )
 
 
@@ -138,8 +151,8 @@ def _row(group: Group, choice: Choice, record: Record) -> dict[str, Any]:
     )
 
 
-def _tried(group: Group, store: RecordStore) -> dict[str, Any]:
-    records = [record for task in group.tuning_tasks() if (record := store.read(task)) is not None]
+def _tried(group: Group, read: Callable[[Task], Record | None]) -> dict[str, Any]:
+    records = [record for task in group.tuning_tasks() if (record := read(task)) is not None]
     seconds = [record["run"].get("train_time", np.nan) for record in records]
     return _place(group, group.finals[0].fold) | {
         "trials": len(records),

@@ -15,6 +15,13 @@ from xgboost import XGBClassifier
 from experiments.method_parts.j48_tree import J48TreeClassifier
 from xdcc.data import MultiLabelDataset
 
+BOOSTER_GRID: dict[str, list[Any]] = {
+    "n_estimators": [10, 20, 50, 100],
+    "learning_rate": [0.1, 0.2, 0.3],
+    "max_depth": [5, 10, 20, 50, 100],
+}
+"""What XDCC's paper tunes of every booster (footnote 2)."""
+
 
 def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0, **params: Any) -> Any:
     """Return a scikit-learn classifier, its random state not set.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from experiments.engine.registry import Method
+from experiments.method_parts.base_learners import BOOSTER_GRID
 from experiments.method_parts.readings import probability_readings
 from experiments.method_parts.scores import log_loss
 from xdcc.base.booster_parameters import SPLIT_METHODS
@@ -19,12 +20,7 @@ METHOD = Method(
     reference="Bohlender, Loza Mencía, Kulessa, Extreme Gradient Boosted Multi-label Trees for "
     "Dynamic Classifier Chains, Discovery Science 2020, section 3.1",
     build=_build,
-    grid={
-        "n_estimators": [10, 20, 50, 100],
-        "learning_rate": [0.1, 0.2, 0.3],
-        "max_depth": [5, 10, 20, 50, 100],
-        "split_method": list(SPLIT_METHODS),
-    },
+    grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
     readings=probability_readings(),
     scores={"log_loss": log_loss},
 )

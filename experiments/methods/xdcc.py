@@ -1,6 +1,7 @@
 """XDCC: the dynamic chain of multi-label boosters, as published (in-sample propagation)."""
 
 from experiments.engine.registry import Method
+from experiments.method_parts.base_learners import BOOSTER_GRID
 from experiments.method_parts.chains import (
     MAX_ROUNDS,
     build_chain,
@@ -22,12 +23,7 @@ METHOD = Method(
         "candidates": "all",
         "cumulation": "authors",
     },
-    grid={
-        "n_estimators": [10, 20, 50, 100],
-        "learning_rate": [0.1, 0.2, 0.3],
-        "max_depth": [5, 10, 20, 50, 100],
-        "split_method": list(SPLIT_METHODS),
-    },
+    grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
     readings=chain_readings(),
     fit=fit_chain,
     scores={"log_loss": log_loss},

@@ -1,6 +1,7 @@
 """The dynamic chain with out-of-fold propagation and an end label: this project's default."""
 
 from experiments.engine.registry import Method
+from experiments.method_parts.base_learners import BOOSTER_GRID
 from experiments.method_parts.chains import (
     MAX_ROUNDS,
     build_chain,
@@ -19,12 +20,7 @@ METHOD = Method(
     reference="this project; after Bohlender, Loza Mencía, Kulessa, 2020",
     build=build_chain,
     params={"chain_length": MAX_ROUNDS, "propagate": "cross_val", "cv": 3, "end_label": True},
-    grid={
-        "n_estimators": [10, 20, 50, 100],
-        "learning_rate": [0.1, 0.2, 0.3],
-        "max_depth": [5, 10, 20, 50, 100],
-        "split_method": list(SPLIT_METHODS),
-    },
+    grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
     readings=chain_readings() | probability_readings(),
     fit=fit_chain,
     scores=OF_PROBABILITIES | {"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},

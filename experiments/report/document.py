@@ -87,7 +87,7 @@ def write_reports(finished: Finished, output: Path) -> list[Path]:
         files += _write_text(text, output / folder, "REPORT")
         verdicts += [(folder, title, verdict) for title, verdict in of_folder]
     page = output / "README.md"
-    page.write_text(overview(finished, verdicts, output), encoding="utf-8")
+    page.write_text(overview(finished, by_folder, verdicts, output), encoding="utf-8")
     return [*files, page]
 
 

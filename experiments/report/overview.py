@@ -5,7 +5,7 @@ Wilcoxon's test with Holm's correction does not tell from it, and what it costs.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,11 +45,19 @@ and count the tuning; prediction is of the test part; memory is the most that th
 TAIL = """
 Where the numbers are from: subset accuracy, F1, Hamming accuracy and log-loss from [the
 league](studies/league/REPORT.md), where each method is tuned for the measure (best of twelve draws
-on validation rows, of four on larger data; `MultiLabelClassifier` makes its choices itself), and so
-are time and the model to read, which is one tree; many labels from [all
+on validation rows, with exceptions for time that its report names; `MultiLabelClassifier` makes its
+choices itself), and so are time and the model to read, which is one tree; many labels from [all
 methods](studies/all-methods/REPORT.md), tuned for F1 by four draws, on data with at least 100
 labels; joint probabilities from [the study of the order-free chain](studies/order-free/REPORT.md),
 on small data or small parts, defaults, nothing tuned.
+"""
+
+
+AGAIN = """
+## To run it again
+
+One command each does what is missing of a paper or study, so all of it where there are no records.
+CPU hours are those of the kept records, of several machines; what two of them share counts in both.
 """
 
 
@@ -111,6 +119,20 @@ def _plain(value: float) -> str:
     if value < 0.01:
         return "< 0.01"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
+
+
+def _again(folders: Mapping[str, Sequence[tuple[Configuration, Results]]]) -> list[list[str]]:
+    rows = []
+    for folder, members in sorted(folders.items()):
+        seconds: dict[str, float] = {}
+        for _, results in members:
+            seconds |= results.cpu_seconds
+        names = " ".join(config.name for config, _ in members)
+        rows.append(
+            [f"[{folder}]({folder}/REPORT.md)", f"`python -m experiments run {names}`",
+             f"{len(seconds):,}", _plain(sum(seconds.values()) / 3600)]
+        )  # fmt: skip
+    return rows
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -187,13 +209,20 @@ def _joint(finished: Finished) -> list[Aim]:
     return [Aim("joint probabilities", title, values, False, costs(results, values))]
 
 
-def overview(finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], output: Path) -> str:
+def overview(
+    finished: Finished,
+    folders: Mapping[str, Sequence[tuple[Configuration, Results]]],
+    verdicts: Sequence[tuple[str, str, Verdict]],
+    output: Path,
+) -> str:
     """Return the page, and draw its figure.
 
     Parameters
     ----------
     finished : dict of str to (Configuration, Results)
         Experiments of the package by name, without the size.
+    folders : mapping from str to sequence of (Configuration, Results)
+        The same by the folder of their report.
     verdicts : sequence of (str, str, Verdict)
         Folder of the report, title of the experiment, and what became of a claim of it.
     output : Path
@@ -232,4 +261,5 @@ def overview(finished: Finished, verdicts: Sequence[tuple[str, str, Verdict]], o
         for folder, title, verdict in verdicts
     ]  # fmt: skip
     parts.append(markdown_table(["experiment", "claim", "measure", "here", "how often"], rows, 5))
+    parts += [AGAIN, markdown_table(["", "command", "tasks", "CPU hours"], _again(folders), 2)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

@@ -158,6 +158,16 @@ def test_the_readme_shows_means_of_the_speed_benchmark():
     assert round(float(worst)) == 2
 
 
+def test_the_first_screen_says_how_to_run_each_report_again(report):
+    again = table_after(report["README.md"], "## To run it again")
+    assert {row.partition("]")[0] + "/REPORT.md" for row in again} == {
+        f"[{name}" for name in report if name.endswith("REPORT.md")
+    }
+    for cells in again.values():
+        assert re.fullmatch(r"`python -m experiments run ([a-z0-9-]+-full ?)+`", cells["command"])
+        assert float(cells["CPU hours"]) > 0
+
+
 def test_the_page_of_decision_rules_shows_the_league(report):
     shown = table_after(RULES_PAGE.read_text(), "## The league")
     made, league = {}, report["studies/league/REPORT.md"]
