@@ -2,9 +2,8 @@
 
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.clustering import cluster_labels, correlation_threshold, label_correlations
-from xdcc.lacovac.export import export_graphviz, export_text
+from xdcc.lacovac.export import export_graphviz, export_text, plot_tree
 from xdcc.lacovac.forest import LaCovaCForestClassifier
-from xdcc.lacovac.plot import plot_tree
 from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
 __all__ = [

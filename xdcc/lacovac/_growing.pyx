@@ -2,31 +2,29 @@
 
 A node's rows lie next to each other in one array of row numbers, which horizontal splits order by
 child in place; the children of a vertical split share their parent's rows. Nodes wait on a stack.
-For each one labels are counted (``_node_labels``), then clustered (``_clusters``), then a split is
-searched (``_split_search``). Threads share the trees, or the search if there is only one tree;
-nothing depends on their number.
+For each one labels are counted (``_node.pyx``), then clustered, then a split is searched
+(``_split_search.pyx``). Threads share the trees, or the search if there is only one tree; nothing
+depends on their number.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.categories cimport categories_of
 from xdcc.kernels.matrix cimport HeldMatrix
-from xdcc.lacovac._branches cimport find_branches
-from xdcc.lacovac._clusters cimport find_clusters
-from xdcc.lacovac._feature_values cimport collect_values
-from xdcc.lacovac._grown_tree cimport GrownTree, add_child, add_root, arrays_of_tree
-from xdcc.lacovac._label_rows cimport HeldLabels
-from xdcc.lacovac._node_kinds cimport LEAF, NOMINAL, NUMERIC, VERTICAL
-from xdcc.lacovac._node_labels cimport NodeLabels, count_labels, count_pairs
-from xdcc.lacovac._rules cimport (
-    ALL_OR_NONE, COVARIANCE, GAIN_RATIO, SINGLE_LINKAGE, TOGETHER, VARIANCE, Rules
+from xdcc.lacovac._node cimport (
+    NodeLabels, absolute_covariances, collect_values, count_labels, count_pairs, find_branches
 )
 from xdcc.lacovac._split_search cimport Scan, Split, SplitSearch, find_split
-from xdcc.lacovac._training cimport Training
+from xdcc.lacovac._training cimport (
+    ALL_OR_NONE, COVARIANCE, GAIN_RATIO, LEAF, NOMINAL, NUMERIC, SINGLE_LINKAGE, TOGETHER, VARIANCE,
+    VERTICAL, Rules, Training, label_rows_of
+)
 
 KINDS = {"leaf": LEAF, "vertical": VERTICAL, "numeric": NUMERIC, "nominal": NOMINAL}
 
@@ -36,6 +34,91 @@ cdef dict CRITERIA = {
 cdef dict CLUSTERINGS = {
     None: TOGETHER, "single_linkage": SINGLE_LINKAGE, "all_or_none": ALL_OR_NONE
 }
+
+cdef double Z = 1.96                              # two-sided 95 % of the normal distribution
+cdef double FOLDED_MEAN = 0.7978845608028654      # of |N(0, 1)|: sqrt(2 / pi)
+cdef double FOLDED_VARIANCE = 0.3633802276324186  # 1 - 2 / pi
+cdef double INFINITE = float("inf")
+
+
+# --------------------------------------------------------------------------------- a growing tree
+
+
+cdef cppclass GrownTree:
+    """Nodes as columns, which `LabelTrees` describes, and the lists of labels that they share.
+
+    The children of a node are added one after the other, so they lie side by side.
+    """
+    vector[int8_t] kind
+    vector[int32_t] feature
+    vector[float] threshold
+    vector[float] value
+    vector[int32_t] child
+    vector[int32_t] n_children
+    vector[int32_t] default_child
+    vector[int32_t] n_samples
+    vector[int32_t] depth
+    vector[double] impurity
+    vector[int32_t] label_list
+    vector[int64_t] list_start     # [n_lists + 1]
+    vector[int32_t] list_label
+
+
+cdef inline void add_root(GrownTree* tree, int64_t n_labels, int64_t n_samples) noexcept nogil:
+    """Begin a tree with a node that has all labels."""
+    cdef int64_t label
+    tree.list_start.push_back(0)
+    for label in range(n_labels):
+        tree.list_label.push_back(<int32_t>label)
+    tree.list_start.push_back(n_labels)
+    add_node(tree, n_samples, 0, 0)
+
+
+cdef inline int32_t add_child(
+    GrownTree* tree, int32_t parent, int64_t n_samples, int32_t depth, int32_t label_list
+) noexcept nogil:
+    """Add a leaf below a node, and return its number."""
+    cdef int32_t child = add_node(tree, n_samples, depth, label_list)
+    if tree.n_children[parent] == 0:
+        tree.child[parent] = child
+    tree.n_children[parent] += 1
+    return child
+
+
+cdef inline int32_t add_node(
+    GrownTree* tree, int64_t n_samples, int32_t depth, int32_t label_list
+) noexcept nogil:
+    tree.kind.push_back(LEAF)
+    tree.feature.push_back(-1)
+    tree.threshold.push_back(0)
+    tree.value.push_back(0)
+    tree.child.push_back(-1)
+    tree.n_children.push_back(0)
+    tree.default_child.push_back(-1)
+    tree.n_samples.push_back(<int32_t>n_samples)
+    tree.depth.push_back(depth)
+    tree.impurity.push_back(0)
+    tree.label_list.push_back(label_list)
+    return <int32_t>tree.kind.size() - 1
+
+
+cdef inline dict arrays_of_tree(GrownTree* tree):
+    """Copy the tree's columns into arrays, by the names that `LabelTrees` has for them."""
+    return {
+        "kind": as_array(tree.kind.data(), tree.kind.size()),
+        "feature": as_array(tree.feature.data(), tree.feature.size()),
+        "threshold": as_array(tree.threshold.data(), tree.threshold.size()),
+        "value": as_array(tree.value.data(), tree.value.size()),
+        "child": as_array(tree.child.data(), tree.child.size()),
+        "n_children": as_array(tree.n_children.data(), tree.n_children.size()),
+        "default_child": as_array(tree.default_child.data(), tree.default_child.size()),
+        "n_samples": as_array(tree.n_samples.data(), tree.n_samples.size()),
+        "depth": as_array(tree.depth.data(), tree.depth.size()),
+        "impurity": as_array(tree.impurity.data(), tree.impurity.size()),
+        "label_list": as_array(tree.label_list.data(), tree.label_list.size()),
+        "list_start": as_array(tree.list_start.data(), tree.list_start.size()),
+        "list_label": as_array(tree.list_label.data(), tree.list_label.size()),
+    }
 
 
 cdef struct Waiting:
@@ -58,7 +141,85 @@ cdef cppclass Growth:
     SplitSearch search
 
 
-# ------------------------------------------------------------------------------- vertical splits
+# ----------------------------------------------------------------------------- clusters of labels
+
+# When the labels of a node belong together (Algorithm 2, and LaCova's rule). LaCovaC links two
+# labels whose absolute correlation is above a threshold; single linkage that is cut there is what
+# it amounts to, the connected components, found here by union and find. LaCova asks one question
+# about all labels and keeps or parts them all. ``clustering.py`` does the first in NumPy.
+
+
+cdef bint find_clusters(const NodeLabels* node, int clustering, double n_rows,
+                        vector[int32_t]* cluster) noexcept nogil:
+    """Find the first label of each varying label's cluster, both by number.
+
+    The thresholds follow from `n_rows`. False if LaCova keeps all labels together.
+    """
+    cdef int32_t label
+    if clustering == ALL_OR_NONE and are_dependent(node, n_rows):
+        return False
+    cluster.resize(node.n_varying)
+    for label in range(<int32_t>node.n_varying):
+        cluster[0][label] = label
+    if clustering != ALL_OR_NONE:
+        link_correlated(node, n_rows, cluster.data())
+    return True
+
+
+cdef bint are_dependent(const NodeLabels* node, double n_rows) noexcept nogil:
+    """LaCova: is the sum of absolute covariances larger than independence would have it?
+
+    A covariance of independent labels has mean 0 and variance v_j v_k / (n - 1); the sum of
+    absolute values is taken as normal.
+    """
+    cdef double total = 0, mean = 0, variance = 0, scale
+    cdef int64_t one, other, n_varying = node.n_varying
+    if n_rows <= 1:
+        return False
+    for one in range(n_varying):
+        total += absolute_covariances(
+            <double>node.n_rows, node.count[one],
+            node.pair_count.data() + one * n_varying + one + 1,
+            node.count.data() + one + 1, n_varying - one - 1,
+        )
+        for other in range(one + 1, n_varying):
+            scale = node.variance[one] * node.variance[other] / (n_rows - 1)
+            mean += sqrt(scale)
+            variance += scale
+    return total > FOLDED_MEAN * mean + Z * sqrt(FOLDED_VARIANCE * variance)
+
+
+cdef void link_correlated(const NodeLabels* node, double n_rows, int32_t* cluster
+                          ) noexcept nogil:
+    """LaCovaC: join the clusters of labels whose absolute correlation is above λ (equation 2)."""
+    cdef double threshold = Z / sqrt(n_rows - 1) if n_rows > 1 else INFINITE
+    cdef double covariance
+    cdef int32_t one, other, first_of_one, first_of_other, n_varying = <int32_t>node.n_varying
+    for one in range(n_varying):
+        for other in range(one + 1, n_varying):
+            covariance = fabs(
+                <double>node.n_rows * node.pair_count[one * node.n_varying + other]
+                - node.count[one] * node.count[other]
+            )
+            if covariance / sqrt(node.variance[one] * node.variance[other]) > threshold:
+                first_of_one = first_of_cluster(cluster, one)
+                first_of_other = first_of_cluster(cluster, other)
+                if first_of_one < first_of_other:
+                    cluster[first_of_other] = first_of_one
+                else:
+                    cluster[first_of_one] = first_of_other
+    for one in range(n_varying):
+        cluster[one] = first_of_cluster(cluster, one)
+
+
+cdef int32_t first_of_cluster(int32_t* cluster, int32_t label) noexcept nogil:
+    while cluster[label] != label:
+        cluster[label] = cluster[cluster[label]]
+        label = cluster[label]
+    return label
+
+
+# -------------------------------------------------------------------------------- vertical splits
 
 
 cdef bint split_labels(Growth* growth, Waiting above) noexcept nogil:
@@ -102,7 +263,7 @@ cdef bint split_labels(Growth* growth, Waiting above) noexcept nogil:
     return True
 
 
-# ----------------------------------------------------------------------------- horizontal splits
+# ------------------------------------------------------------------------------ horizontal splits
 
 
 cdef int32_t send_rows(Scan* scan, const Split* split) noexcept nogil:
@@ -164,7 +325,7 @@ cdef void split_rows(Growth* growth, Waiting above, const Split* split) noexcept
         growth.rows[i] = growth.ordered[i]
 
 
-# ----------------------------------------------------------------------------------------- trees
+# ------------------------------------------------------------------------------------------ trees
 
 
 cdef bint count_node(Growth* growth, Waiting part) noexcept nogil:
@@ -258,13 +419,13 @@ def grow(X, Y, categories, rules, rows, seeds, n_threads):
     cdef int n_growing = min(n_threads, n_trees), n_searching = n_threads if n_trees == 1 else 1
     # These arrays stay alive while the kernel reads them.
     cdef HeldMatrix held_X = HeldMatrix(X, "F", "csr")
-    cdef HeldLabels held_Y = HeldLabels(Y)
+    row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
     values, start = categories
     n = np.arange(n_rows + 1, dtype=np.float64)
     cdef const double[::1] nlogn = n * np.log2(np.maximum(n, 1))
     cdef Training training
     training.X = held_X.matrix
-    training.Y = held_Y.rows
+    training.Y = label_rows_of(row_start, label, Y.shape[1])
     training.categories = categories_of(values, start)
     training.nlogn = &nlogn[0]
     training.rules = rules_of(rules)

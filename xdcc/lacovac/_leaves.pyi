@@ -16,3 +16,20 @@ def fill(
     sample has, its indices sorted; `rows` is [n_trees, n_rows]. The arrays of each tree are those
     of `LabelTrees` with ends instead of starts.
     """
+
+def apply(trees: LabelTrees, tree: int, X: Features, n_threads: int) -> NDArray[np.int32]:
+    """Leaf that decides each label, [n_rows, n_labels], as a number of a node.
+
+    X is [n_rows, n_features] in C order or CSR, here and below.
+    """
+
+def predict(trees: LabelTrees, tree: int, X: Features, n_threads: int) -> NDArray[np.int8]:
+    """Labelset that a tree predicts for each row, [n_rows, n_labels]."""
+
+def mean_proba(
+    trees: LabelTrees, smoothing: float, X: Features, n_threads: int
+) -> NDArray[np.float64]:
+    """Average the labels' marginal probabilities over the trees, [n_rows, n_labels].
+
+    `smoothing` is added to a leaf's positive and negative instances of every label.
+    """

@@ -1,20 +1,128 @@
-"""Filling the leaves of grown trees: how many training rows have each label and each labelset.
+"""The leaves of grown trees: which of them a row reaches, what they hold, what they predict.
 
-The training rows fall through the finished tree, whatever pruning has left of it. A leaf predicts
-its most frequent labelset (of equal ones that which is more frequent in all training rows, then
-the lexicographically smaller one); the others follow by frequency. Threads share the trees.
+A row goes to one child of a horizontal split and to all children of a vertical one, so its walk
+ends in one leaf for every label.
+
+The training rows fall through the finished tree, whatever pruning has left of it, and fill its
+leaves: how many rows have each label and each labelset. A leaf predicts its most frequent labelset
+(of equal ones that which is more frequent in all training rows, then the lexicographically smaller
+one); the others follow by frequency. Threads share the trees.
+
+There are three predictions: the leaf of each label, the labelset that a tree predicts, and the
+labels' probabilities averaged over trees. Each is a function that reads one row, and threads share
+the rows; what they write does not depend on their number.
 """
 
-from cython.parallel cimport prange
+import numpy as np
+
+from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport rotate, sort
 from libcpp.vector cimport vector
 
-from xdcc.kernels.arrays cimport as_array
+from xdcc.kernels.arrays cimport as_array, elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.lacovac._label_rows cimport HeldLabels, LabelRows
-from xdcc.lacovac._node_kinds cimport LEAF
-from xdcc.lacovac._walk cimport Trees, Walker, labels_begin, labels_end, trees_of, walk_row
+from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
+
+
+# ---------------------------------------------------------------- the way of a row through a tree
+
+
+cdef struct Trees:
+    # Points into the arrays of a `LabelTrees` (``tree.py`` describes them).
+    int64_t n_trees
+    int64_t n_labels
+    const int64_t* start           # [n_trees + 1]: first node of each tree
+    const int8_t* kind             # [n_nodes], as the arrays that follow
+    const int32_t* feature
+    const float* threshold
+    const float* value
+    const int32_t* child
+    const int32_t* n_children
+    const int32_t* default_child
+    const int32_t* label_list
+    const int64_t* list_start
+    const int32_t* list_label
+
+
+cdef inline Trees trees_of(trees):
+    """Point into a `LabelTrees`."""
+    cdef Trees view
+    view.n_trees = len(trees.start) - 1
+    view.n_labels = trees.n_labels
+    view.start = elements[int64_t](trees.start)
+    view.kind = elements[int8_t](trees.kind)
+    view.feature = elements[int32_t](trees.feature)
+    view.threshold = elements[float](trees.threshold)
+    view.value = elements[float](trees.value)
+    view.child = elements[int32_t](trees.child)
+    view.n_children = elements[int32_t](trees.n_children)
+    view.default_child = elements[int32_t](trees.default_child)
+    view.label_list = elements[int32_t](trees.label_list)
+    view.list_start = elements[int64_t](trees.list_start)
+    view.list_label = elements[int32_t](trees.list_label)
+    return view
+
+
+cdef inline int64_t labels_begin(const Trees* trees, int32_t node) noexcept nogil:
+    """Where the node's labels begin in `list_label`; they end where the next list begins."""
+    return trees.list_start[trees.label_list[node]]
+
+
+cdef inline int64_t labels_end(const Trees* trees, int32_t node) noexcept nogil:
+    return trees.list_start[trees.label_list[node] + 1]
+
+
+cdef cppclass Walker:
+    """A thread's memory: a sparse row made dense, nodes still to be visited."""
+    vector[float] features
+    vector[int32_t] waiting
+    vector[int32_t] leaves         # what the last walk reached
+
+
+cdef inline int32_t follow(const Trees* trees, int32_t node, const float* features
+                           ) noexcept nogil:
+    """Child of a horizontal split that a row belongs to."""
+    cdef float value = features[trees.feature[node]]
+    cdef int32_t branch
+    if trees.kind[node] == NUMERIC:
+        if not isnan(value):
+            return trees.child[node] + (value > trees.threshold[node])
+    else:
+        for branch in range(trees.n_children[node]):
+            if trees.value[trees.child[node] + branch] == value:
+                return trees.child[node] + branch
+    return trees.child[node] + trees.default_child[node]
+
+
+cdef inline void walk(Walker* walker, const Trees* trees, int64_t tree, const float* features
+                      ) noexcept nogil:
+    """Find the leaves of a tree that a row reaches."""
+    cdef int32_t node, i
+    walker.leaves.clear()
+    walker.waiting.push_back(<int32_t>trees.start[tree])
+    while not walker.waiting.empty():
+        node = walker.waiting.back()
+        walker.waiting.pop_back()
+        while trees.kind[node] != LEAF and trees.kind[node] != VERTICAL:
+            node = follow(trees, node, features)
+        if trees.kind[node] == LEAF:
+            walker.leaves.push_back(node)
+        else:
+            for i in range(trees.n_children[node] - 1, -1, -1):
+                walker.waiting.push_back(trees.child[node] + i)
+
+
+cdef inline void walk_row(Walker* walker, const Trees* trees, int64_t tree, const Matrix* X,
+                          int64_t row) noexcept nogil:
+    """Find the leaves of a tree that a row of X reaches."""
+    walk(walker, trees, tree, load_row(X, &walker.features, row))
+    unload_row(X, &walker.features, row)
+
+
+# --------------------------------------------------------------------------------- filling leaves
 
 # Labels, ascending and negated: so the order of vectors is the lexicographic order of labelsets
 # as zeros and ones.
@@ -176,9 +284,11 @@ def fill(trees, X, Y, rows, n_threads):
     cdef int64_t tree, n_trees = rows_of_tree.shape[0]
     cdef int n_filling = min(n_threads, n_trees)
     cdef HeldMatrix held_X = HeldMatrix(X, "C", "csr")
-    cdef HeldLabels held_Y = HeldLabels(Y)
+    # These arrays stay alive while the kernel reads them.
+    row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
+    cdef LabelRows label_rows = label_rows_of(row_start, label, Y.shape[1])
     cdef const Matrix* features = &held_X.matrix
-    cdef const LabelRows* labels = &held_Y.rows
+    cdef const LabelRows* labels = &label_rows
     cdef Trees view = trees_of(trees)
     cdef vector[Contents] contents
     contents.resize(n_trees)
@@ -187,3 +297,132 @@ def fill(trees, X, Y, rows, n_threads):
         for tree in prange(n_trees, schedule="dynamic", chunksize=1, num_threads=n_filling):
             fill_tree(of_tree + tree, &view, tree, features, labels, rows_of_tree[tree])
     return [arrays_of_contents(of_tree + tree) for tree in range(n_trees)]
+
+
+# ------------------------------------------------------------------------------------- predicting
+
+
+cdef struct Reading:
+    Matrix X
+    Trees trees
+    const int32_t* n_samples       # [n_nodes]
+    const int64_t* count_start     # [n_nodes + 1]: where a leaf's numbers begin in ...
+    const int32_t* label_count     # ... these arrays, one for each of its labels
+    const int8_t* label_predicted
+    int64_t tree                   # the one that is read, unless it is all
+    double smoothing
+    int32_t* leaves                # [n_rows, n_labels], what is written: one of the three
+    int8_t* labelsets
+    double* proba
+
+ctypedef void (*RowReader)(const Reading* reading, Walker* walker, int64_t row) noexcept nogil
+
+
+cdef Reading reading_of(trees, HeldMatrix X):
+    """Point at what is read, which has to stay alive."""
+    cdef Reading reading
+    reading.X = X.matrix
+    reading.trees = trees_of(trees)
+    reading.n_samples = elements[int32_t](trees.n_samples)
+    reading.count_start = elements[int64_t](trees.count_start)
+    reading.label_count = elements[int32_t](trees.label_count)
+    reading.label_predicted = elements[int8_t](trees.label_predicted)
+    return reading
+
+
+cdef void read_rows(const Reading* reading, RowReader read_row, int n_threads) noexcept nogil:
+    cdef int64_t row
+    cdef vector[Walker] walkers
+    walkers.resize(n_threads)
+    cdef Walker* walker = walkers.data()
+    with parallel(num_threads=n_threads):
+        for row in prange(reading.X.n_rows, schedule="static"):
+            read_row(reading, walker + threadid(), row)
+
+
+cdef void read_leaves(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
+    cdef const Trees* trees = &reading.trees
+    cdef int32_t* leaf_of = reading.leaves + row * trees.n_labels
+    cdef int64_t i, j
+    cdef int32_t leaf
+    walk_row(walker, trees, reading.tree, &reading.X, row)
+    for i in range(<int64_t>walker.leaves.size()):
+        leaf = walker.leaves[i]
+        for j in range(labels_begin(trees, leaf), labels_end(trees, leaf)):
+            leaf_of[trees.list_label[j]] = leaf
+
+
+cdef void read_predicted(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
+    cdef const Trees* trees = &reading.trees
+    cdef const int8_t* predicted
+    cdef int8_t* labelset = reading.labelsets + row * trees.n_labels
+    cdef int64_t i, j, begin
+    cdef int32_t leaf
+    walk_row(walker, trees, reading.tree, &reading.X, row)
+    for i in range(<int64_t>walker.leaves.size()):
+        leaf = walker.leaves[i]
+        predicted = reading.label_predicted + reading.count_start[leaf]
+        begin = labels_begin(trees, leaf)
+        for j in range(labels_end(trees, leaf) - begin):
+            labelset[trees.list_label[begin + j]] = predicted[j]
+
+
+cdef void read_mean_proba(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
+    cdef const Trees* trees = &reading.trees
+    cdef double* proba = reading.proba + row * trees.n_labels
+    cdef const float* features = load_row(&reading.X, &walker.features, row)
+    cdef int64_t tree, i, label
+    for tree in range(trees.n_trees):
+        walk(walker, trees, tree, features)
+        for i in range(<int64_t>walker.leaves.size()):
+            add_proba(reading, walker.leaves[i], proba)
+    unload_row(&reading.X, &walker.features, row)
+    for label in range(trees.n_labels):
+        proba[label] /= trees.n_trees
+
+
+cdef inline void add_proba(const Reading* reading, int32_t leaf, double* proba) noexcept nogil:
+    cdef const Trees* trees = &reading.trees
+    cdef const int32_t* n_positive = reading.label_count + reading.count_start[leaf]
+    cdef double n_samples = reading.n_samples[leaf]
+    cdef int64_t j, begin = labels_begin(trees, leaf)
+    for j in range(labels_end(trees, leaf) - begin):
+        proba[trees.list_label[begin + j]] += (
+            (n_positive[j] + reading.smoothing) / (n_samples + 2 * reading.smoothing)
+        )
+
+
+def apply(trees, tree, X, n_threads):
+    """Leaf of each label for every row; see ``_leaves.pyi``."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef Reading reading = reading_of(trees, held)
+    leaves = np.empty((reading.X.n_rows, reading.trees.n_labels), np.int32)
+    cdef int32_t[:, ::1] out = leaves
+    reading.tree = tree
+    reading.leaves = &out[0, 0]
+    read_rows(&reading, read_leaves, n_threads)
+    return leaves
+
+
+def predict(trees, tree, X, n_threads):
+    """Most frequent labelsets of the leaves that rows reach; see ``_leaves.pyi``."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef Reading reading = reading_of(trees, held)
+    labelsets = np.empty((reading.X.n_rows, reading.trees.n_labels), np.int8)
+    cdef int8_t[:, ::1] out = labelsets
+    reading.tree = tree
+    reading.labelsets = &out[0, 0]
+    read_rows(&reading, read_predicted, n_threads)
+    return labelsets
+
+
+def mean_proba(trees, smoothing, X, n_threads):
+    """Labels' marginal probabilities, averaged over trees; see ``_leaves.pyi``."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef Reading reading = reading_of(trees, held)
+    proba = np.zeros((reading.X.n_rows, reading.trees.n_labels))
+    cdef double[:, ::1] out = proba
+    reading.smoothing = smoothing
+    reading.proba = &out[0, 0]
+    read_rows(&reading, read_mean_proba, n_threads)
+    return proba

@@ -3,11 +3,20 @@
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from xdcc.lacovac._branches cimport Branches
-from xdcc.lacovac._feature_values cimport FeatureValues, NodeFeatures
-from xdcc.lacovac._moving_side cimport MovingSide
-from xdcc.lacovac._node_labels cimport NodeLabels
+from xdcc.lacovac._node cimport Branches, FeatureValues, NodeFeatures, NodeLabels
 from xdcc.lacovac._training cimport Training
+
+
+cdef cppclass MovingSide:
+    """One side of a horizontal split, which grows row by row; the others are the rest."""
+    double n_rows
+    double sum_count               # Σ m_j: rows of the moving side with label j
+    double sum_square              # Σ m_j²
+    double sum_pairs               # Σ m_jk over pairs
+    double cross                   # Σ c_j m_j, c_j being the node's
+    vector[double] count           # [n_varying]: m_j
+    vector[int32_t] pair_count     # [at least n_varying²]: m_jk where j < k, 0 between scans
+    vector[double] rest_count      # [n_varying]: memory for c_j - m_j
 
 
 cdef struct Split:

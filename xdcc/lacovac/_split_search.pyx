@@ -6,36 +6,236 @@ a value are tried on both sides of a numeric split. Threads share the features; 
 split as soon as it knows a better one of its own. Of equal splits the one with the lowest
 threshold is taken, and the one on the last feature, so the result depends neither on the order of
 rows nor on the number of threads.
+
+The scores, of a split into the moving side and the rest; the lower, the better. ``covariance``
+(LaCovaC's and LaCova's): over both sides, the smaller one of the labels' summed variances and their
+summed absolute covariances, each a sample estimate times the side's rows. Sums of covariances need
+all pairs; they are added label by label, and a split is dropped as soon as what it has reached is
+worse than the best one. ``variance`` is the first sum alone, and the ``gain ratio`` of ML-C4.5
+follows from entropies, of which a table gives n log2(n).
 """
 
 from cython.parallel cimport parallel, prange, threadid
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.kernels.categories cimport n_categories
 from xdcc.kernels.random cimport draw
 from xdcc.kernels.threads cimport threads_worth
-from xdcc.lacovac._branches cimport find_branches
-from xdcc.lacovac._feature_values cimport (
-    FeatureValues, are_equal, collect_values, list_features, sort_values
+from xdcc.lacovac._node cimport (
+    FeatureValues, NodeLabels, absolute_covariances, absolute_covariances_of_rest, are_equal,
+    collect_values, find_branches, list_features, sort_values
 )
-from xdcc.lacovac._moving_side cimport (
-    MovingSide, empty_side, move_row, prepare_side, take_pairs_back
-)
-from xdcc.lacovac._node_kinds cimport NOMINAL, NUMERIC
-from xdcc.lacovac._node_labels cimport NodeLabels
-from xdcc.lacovac._rules cimport COVARIANCE, GAIN_RATIO
-from xdcc.lacovac._scores cimport (
-    covariance_of_moved, covariance_score, entropies_of_moved, entropies_of_node,
-    entropies_of_rest, per_side, variance_score, variances_of_moved
-)
-from xdcc.lacovac._training cimport Training
+from xdcc.lacovac._training cimport COVARIANCE, GAIN_RATIO, NOMINAL, NUMERIC, Training
 
 cdef double INFINITE = float("inf")
 cdef double WORTH_THREADS = 2e6    # steps of a search below which threads cost more
 
 
-# -------------------------------------------------------------------------------- numeric splits
+# ------------------------------------------------------------------------------------ moving side
+
+# A row changes the moving side's counts by what it has, and those of the rest are what is missing
+# to the node's. Sums of variances follow from numbers that a row changes in no more steps than it
+# has labels; sums of covariances need the pairs, which are counted only if they are asked for and
+# are taken back by whoever asked, since there are many more than a scan touches.
+
+
+cdef inline void prepare_side(MovingSide* side, const NodeLabels* node) noexcept nogil:
+    """Make memory as large as a node wants it."""
+    side.rest_count.resize(node.n_varying)
+    if <int64_t>side.pair_count.size() < node.n_varying * node.n_varying:
+        side.pair_count.resize(node.n_varying * node.n_varying, 0)
+
+
+cdef inline void empty_side(MovingSide* side, const NodeLabels* node) noexcept nogil:
+    """Begin without rows; pairs have been taken back."""
+    side.n_rows = 0
+    side.sum_count = 0
+    side.sum_square = 0
+    side.sum_pairs = 0
+    side.cross = 0
+    side.count.assign(node.n_varying, 0)
+
+
+cdef inline void move_row(
+    MovingSide* side, const NodeLabels* node, int64_t position, bint with_pairs
+) noexcept nogil:
+    """Add a row, given by its position in the node."""
+    cdef int64_t one, other
+    cdef int64_t begin = node.row_start[position], end = node.row_start[position + 1]
+    cdef int32_t label
+    cdef int32_t* pairs_of_label
+    cdef double n_labels = <double>(end - begin)
+    cdef double sum_square = side.sum_square, cross = side.cross
+    side.n_rows += 1
+    side.sum_count += n_labels
+    side.sum_pairs += n_labels * (n_labels - 1) / 2
+    for one in range(begin, end):
+        label = node.row_label[one]
+        sum_square += 2 * side.count[label] + 1
+        cross += node.count[label]
+        side.count[label] += 1
+        if with_pairs:
+            pairs_of_label = side.pair_count.data() + label * node.n_varying
+            for other in range(one + 1, end):
+                pairs_of_label[node.row_label[other]] += 1
+    side.sum_square = sum_square
+    side.cross = cross
+
+
+cdef inline void take_pairs_back(
+    MovingSide* side, const NodeLabels* node, int64_t position
+) noexcept nogil:
+    """Forget the pairs of a row that was moved with them."""
+    cdef int64_t one, other, end = node.row_start[position + 1]
+    cdef int32_t* pairs_of_label
+    for one in range(node.row_start[position], end):
+        pairs_of_label = side.pair_count.data() + node.row_label[one] * node.n_varying
+        for other in range(one + 1, end):
+            pairs_of_label[node.row_label[other]] -= 1
+
+
+# ------------------------------------------------------------------------ scores: what they share
+
+
+cdef inline double per_side(double total, double n_rows) noexcept nogil:
+    """n times the sum of sample (co)variances, from n² times that of the plain ones."""
+    return total / (n_rows - 1) if n_rows > 1 else 0
+
+
+# ------------------------------------------------------------------------------ scores: variances
+
+
+cdef inline double variances_of_moved(const MovingSide* side) noexcept nogil:
+    """n² times the labels' summed variances."""
+    return side.n_rows * side.sum_count - side.sum_square
+
+
+cdef inline double variances_of_rest(const MovingSide* side, const NodeLabels* node
+                                     ) noexcept nogil:
+    cdef double n_rest = <double>node.n_rows - side.n_rows
+    cdef double rest_square = node.sum_square - 2 * side.cross + side.sum_square
+    return n_rest * (node.sum_count - side.sum_count) - rest_square
+
+
+cdef inline double variance_score(const MovingSide* side, const NodeLabels* node) noexcept nogil:
+    return per_side(variances_of_moved(side), side.n_rows) + per_side(
+        variances_of_rest(side, node), <double>node.n_rows - side.n_rows
+    )
+
+
+# ---------------------------------------------------------------------------- scores: covariances
+
+
+cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, double limit
+                                    ) noexcept nogil:
+    """Score by covariances; something above `limit` if the score is above it."""
+    cdef double n_moved = side.n_rows, n_rest = <double>node.n_rows - side.n_rows
+    cdef double moved_variance = variances_of_moved(side)
+    cdef double rest_variance = variances_of_rest(side, node)
+    cdef double rest_total = node.sum_count - side.sum_count
+    cdef double rest_square = node.sum_square - 2 * side.cross + side.sum_square
+    # The absolute sum of the covariances is a lower bound for the sum of absolute ones.
+    cdef double moved_bound = fabs(
+        n_moved * side.sum_pairs - (side.sum_count ** 2 - side.sum_square) / 2
+    )
+    cdef double rest_bound = fabs(
+        n_rest * (node.sum_pairs - side.sum_pairs) - (rest_total ** 2 - rest_square) / 2
+    )
+    # Open: the sum of covariances may still turn out to be the smaller one.
+    cdef bint moved_open = moved_bound < moved_variance, rest_open = rest_bound < rest_variance
+    cdef double moved_sum = 0, rest_sum = 0, count
+    cdef int64_t label, to_pairs, n_varying = node.n_varying
+    cdef double bound = (per_side(moved_bound if moved_open else moved_variance, n_moved)
+                         + per_side(rest_bound if rest_open else rest_variance, n_rest))
+    if bound > limit or not (moved_open or rest_open):
+        return bound
+    if rest_open:
+        for label in range(n_varying):
+            side.rest_count[label] = node.count[label] - side.count[label]
+    for label in range(n_varying - 1):
+        to_pairs = label * n_varying + label + 1
+        if moved_open:
+            count = side.count[label]
+            if 0 < count < n_moved:
+                moved_sum += absolute_covariances(
+                    n_moved, count, side.pair_count.data() + to_pairs,
+                    side.count.data() + label + 1, n_varying - label - 1,
+                )
+            moved_open = moved_sum < moved_variance
+        if rest_open:
+            count = side.rest_count[label]
+            if 0 < count < n_rest:
+                rest_sum += absolute_covariances_of_rest(
+                    n_rest, count, node.pair_count.data() + to_pairs,
+                    side.pair_count.data() + to_pairs,
+                    side.rest_count.data() + label + 1, n_varying - label - 1,
+                )
+            rest_open = rest_sum < rest_variance
+        # What was found so far is a lower bound, and so is what was found before.
+        bound = (per_side(max(moved_bound, moved_sum) if moved_open else moved_variance, n_moved)
+                 + per_side(max(rest_bound, rest_sum) if rest_open else rest_variance, n_rest))
+        if bound > limit or not (moved_open or rest_open):
+            return bound
+    return (per_side(moved_sum if moved_open else moved_variance, n_moved)
+            + per_side(rest_sum if rest_open else rest_variance, n_rest))
+
+
+cdef inline double covariance_of_moved(const MovingSide* side, const NodeLabels* node
+                                       ) noexcept nogil:
+    """The moving side's part of the score: one branch of a nominal split."""
+    cdef double variance = variances_of_moved(side), total = 0
+    cdef int64_t label, n_varying = node.n_varying
+    for label in range(n_varying - 1):
+        if total >= variance:
+            break
+        if 0 < side.count[label] < side.n_rows:
+            total += absolute_covariances(
+                side.n_rows, side.count[label],
+                side.pair_count.data() + label * n_varying + label + 1,
+                side.count.data() + label + 1, n_varying - label - 1,
+            )
+    return per_side(min(total, variance), side.n_rows)
+
+
+# ------------------------------------------------------------------------------ scores: entropies
+
+
+cdef inline double entropy(const double* nlogn, int64_t n_rows, int64_t count) noexcept nogil:
+    """n times the entropy of a label that `count` of n rows have."""
+    return nlogn[n_rows] - nlogn[count] - nlogn[n_rows - count]
+
+
+cdef inline double entropies_of_node(const NodeLabels* node, const double* nlogn) noexcept nogil:
+    cdef int64_t label
+    cdef double total = 0
+    for label in range(node.n_varying):
+        total += entropy(nlogn, node.n_rows, <int64_t>node.count[label])
+    return total
+
+
+cdef inline double entropies_of_moved(
+    const MovingSide* side, const NodeLabels* node, const double* nlogn
+) noexcept nogil:
+    cdef int64_t label
+    cdef double total = 0
+    for label in range(node.n_varying):
+        total += entropy(nlogn, <int64_t>side.n_rows, <int64_t>side.count[label])
+    return total
+
+
+cdef inline double entropies_of_rest(
+    const MovingSide* side, const NodeLabels* node, const double* nlogn
+) noexcept nogil:
+    cdef int64_t label, n_rest = node.n_rows - <int64_t>side.n_rows
+    cdef double total = 0
+    for label in range(node.n_varying):
+        total += entropy(nlogn, n_rest, <int64_t>(node.count[label] - side.count[label]))
+    return total
+
+
+# --------------------------------------------------------------------------------- numeric splits
 
 
 cdef inline float between(float low, float high) noexcept nogil:
@@ -156,7 +356,7 @@ cdef void search_numeric(Scan* scan, Split* best) noexcept nogil:
             scan_values(scan, best, False, with_missing)
 
 
-# -------------------------------------------------------------------------------- nominal splits
+# --------------------------------------------------------------------------------- nominal splits
 
 
 cdef void search_nominal(Scan* scan, Split* best) noexcept nogil:
@@ -204,7 +404,7 @@ cdef void search_nominal(Scan* scan, Split* best) noexcept nogil:
         scan.limit = score
 
 
-# -------------------------------------------------------------------------------------- features
+# --------------------------------------------------------------------------------------- features
 
 
 cdef bint search_feature(SplitSearch* search, Scan* scan, int64_t at) noexcept nogil:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.lacovac import _predicting
+from xdcc.lacovac import _leaves
 from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 
@@ -82,11 +82,11 @@ class LaCovaCClassifier(BaseLabelTrees):
         self.tree_ = self._trees(data, categorical, rows, seeds)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
-        predicted = _predicting.predict(self.tree_, 0, X, self._n_threads())
+        predicted = _leaves.predict(self.tree_, 0, X, self._n_threads())
         return predicted.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _predicting.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
+        return _leaves.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Leaf that decides each label. Vertical splits lead an instance into several leaves.
@@ -101,7 +101,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         {raises_in_predict}
         """
         checked = self._check_X(X)
-        return _predicting.apply(self.tree_, 0, checked, self._n_threads())
+        return _leaves.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
         """Nodes that instances pass: below a vertical split, in all of its children.

@@ -1,6 +1,55 @@
-"""``export_text`` and ``export_graphviz``: a label tree to read and to draw elsewhere."""
+"""A label tree to read and to draw: as text, for Graphviz, and with Matplotlib.
 
-from xdcc.lacovac.description import DescribedTree, LabelTreeModel, Style, documented_export
+``export_text``, ``export_graphviz`` and ``plot_tree`` (like the paper's Figure 1) walk a
+`_DescribedTree`: it knows a node's title, what leads to it, and the lines of a leaf.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from xdcc.base.documentation import documented_with
+from xdcc.base.domains import Number, check_domain
+from xdcc.lacovac._growing import KINDS
+from xdcc.lacovac.classifier import LaCovaCClassifier
+from xdcc.lacovac.forest import LaCovaCForestClassifier
+from xdcc.lacovac.tree import LabelTrees
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+type _Model = LaCovaCClassifier | LaCovaCForestClassifier
+
+_KIND_NAMES = {number: name for name, number in KINDS.items()}
+
+_documented_export = documented_with(
+    {
+        "tree": """
+            model : LaCovaCClassifier or LaCovaCForestClassifier
+                A fitted model.
+            tree : int, default=0
+                Number of the tree, for a forest.
+            max_depth : int or None, default=None
+                Most levels of splits of both kinds; what is below is left out.
+            max_labelsets : int, default=3
+                Most labelsets that a leaf lists.
+            max_labels : int, default=5
+                Most names in a list of labels.
+            decimals : int, default=2
+                Digits after the point.
+            """,
+        "raises": """
+            Raises
+            ------
+            NotFittedError
+                If the model is not fitted.
+            ValueError
+                If there is no such tree, or a number is out of its range.
+            """,
+    }
+)
+"""Fills in what the documentation of all exports shares, as a decorator."""
 
 _SHAPES = {
     "vertical": 'shape=box, style=filled, fillcolor="#fde5cc"',
@@ -9,10 +58,148 @@ _SHAPES = {
     "leaf": 'shape=box, style="rounded,filled", fillcolor="#ffffff"',
 }
 
+_BOXES = {
+    "vertical": {"boxstyle": "square,pad=0.4", "facecolor": "#fde5cc", "edgecolor": "#b35a00"},
+    "numeric": {"boxstyle": "round,pad=0.5", "facecolor": "#d6e6f4", "edgecolor": "#1f5f99"},
+    "nominal": {"boxstyle": "round,pad=0.5", "facecolor": "#d6e6f4", "edgecolor": "#1f5f99"},
+    "leaf": {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": "#666666"},
+}
 
-@documented_export
+_LETTER = 0.6 / 72
+"""Inches that a letter is wide, per point of the font's size: a generous mean."""
+
+_LINE = 1.5 / 72
+"""Inches that a line is high, per point."""
+
+_MARGIN = 0.5
+"""Inches between nodes."""
+
+
+class _Style(NamedTuple):
+    """How nodes are written.
+
+    Attributes
+    ----------
+    max_labelsets : int
+        Most labelsets of a leaf, the predicted one first.
+    max_labels : int
+        Most names in a list of labels.
+    decimals : int
+        Digits after the point.
+    max_depth : int or None
+        Most levels of splits of both kinds below the root; None is no limit.
+    """
+
+    max_labelsets: int
+    max_labels: int
+    decimals: int
+    max_depth: int | None
+
+
+class _DescribedTree:
+    """One tree of a fitted model, in words.
+
+    Parameters
+    ----------
+    model : LaCovaCClassifier or LaCovaCForestClassifier
+        A fitted model.
+    tree : int
+        Number of the tree; 0 for a classifier.
+    style : _Style
+        How nodes are written.
+
+    Attributes
+    ----------
+    root : int
+        Number of the root.
+
+    Raises
+    ------
+    NotFittedError
+        If the model is not fitted.
+    ValueError
+        If there is no such tree, or an entry of `style` is not a number in its range.
+    """
+
+    def __init__(self, model: _Model, tree: int, style: _Style) -> None:
+        check_is_fitted(model)
+        is_forest = isinstance(model, LaCovaCForestClassifier)
+        self.trees: LabelTrees = model.trees_ if is_forest else model.tree_
+        check_domain("tree", tree, Number(low=0, high=len(self.trees.start) - 2, whole=True))
+        check_domain("max_labelsets", style.max_labelsets, Number(low=1, whole=True))
+        check_domain("max_labels", style.max_labels, Number(low=1, whole=True))
+        check_domain("decimals", style.decimals, Number(low=0, whole=True))
+        if style.max_depth is not None:
+            check_domain("max_depth", style.max_depth, Number(low=0, whole=True))
+        self.style = style
+        self.root = int(self.trees.start[tree])
+        self.label_names = [str(name) for name in model.label_names_]
+        numbered = [f"feature_{f}" for f in range(model.n_features_in_)]
+        self.feature_names = [str(f) for f in getattr(model, "feature_names_in_", numbered)]
+        self.categories = getattr(model, "categories_", {})
+
+    def kind(self, node: int) -> str:
+        """Tell whether a node is a leaf, vertical, numeric or nominal."""
+        return _KIND_NAMES[self.trees.kind[node]]
+
+    def children(self, node: int, level: int) -> range:
+        """Children that are shown, `level` being the number of splits above the node."""
+        if self.style.max_depth is not None and level >= self.style.max_depth:
+            return range(0)
+        return self.trees.children(node)
+
+    def is_cut(self, node: int, level: int) -> bool:
+        """Tell whether the node has children that are not shown."""
+        return self.kind(node) != "leaf" and not self.children(node, level)
+
+    def number(self, value: float) -> str:
+        """Write a number with the chosen digits."""
+        return f"{value:.{self.style.decimals}f}"
+
+    def labels(self, node: int) -> str:
+        """List the node's labels."""
+        return self._listed([self.label_names[j] for j in self.trees.labels(node)])
+
+    def _listed(self, names: list[str]) -> str:
+        more = len(names) - self.style.max_labels
+        if more > 0:
+            names = [*names[: self.style.max_labels], f"{more} more"]
+        return ", ".join(names)
+
+    def feature(self, node: int) -> str:
+        """Name the feature of a horizontal split."""
+        return self.feature_names[self.trees.feature[node]]
+
+    def condition(self, parent: int, child: int) -> str:
+        """Say what leads from a split to its child, without the feature's name."""
+        if self.kind(parent) == "vertical":
+            return self.labels(child)
+        position = child - self.trees.child[parent]
+        if self.kind(parent) == "numeric":
+            sign = "<=" if position == 0 else ">"
+            return f"{sign} {self.number(float(self.trees.threshold[parent]))}"
+        value = float(self.trees.value[child])
+        categories = self.categories.get(int(self.trees.feature[parent]))
+        name = f"{value:g}" if categories is None else str(categories[int(value)])
+        is_default = position == self.trees.default_child[parent]
+        return f"= {name} or other" if is_default else f"= {name}"
+
+    def leaf_lines(self, leaf: int) -> list[str]:
+        """Labelsets of a leaf with their probabilities, as in the paper's Figure 1."""
+        labels, labelsets, proba = self.trees.labelsets(leaf)
+        lines: list[str] = []
+        for labelset, p in zip(labelsets, proba, strict=True):
+            if len(lines) == self.style.max_labelsets:
+                lines.append(f"{len(proba) - len(lines)} more")
+                break
+            names = [self.label_names[j] for j in labels[np.flatnonzero(labelset)]]
+            lines.append(f"{{{self._listed(names)}}} {self.number(float(p))}")
+        return lines
+
+
+@_documented_export
 def export_text(
-    model: LabelTreeModel,
+    model: _Model,
     *,
     tree: int = 0,
     max_depth: int | None = None,
@@ -53,7 +240,7 @@ def export_text(
     |   |--- feature_0 > -0.57
     |   |   |--- {} 0.63; 1 more
     """
-    described = DescribedTree(model, tree, Style(max_labelsets, max_labels, decimals, max_depth))
+    described = _DescribedTree(model, tree, _Style(max_labelsets, max_labels, decimals, max_depth))
     lines: list[str] = []
 
     def write(node: int, level: int) -> None:
@@ -73,9 +260,9 @@ def export_text(
     return "\n".join(lines) + "\n"
 
 
-@documented_export
+@_documented_export
 def export_graphviz(
-    model: LabelTreeModel,
+    model: _Model,
     *,
     tree: int = 0,
     max_depth: int | None = None,
@@ -107,7 +294,7 @@ def export_graphviz(
     >>> export_graphviz(model).splitlines()[0]
     'digraph Tree {'
     """
-    described = DescribedTree(model, tree, Style(max_labelsets, max_labels, decimals, max_depth))
+    described = _DescribedTree(model, tree, _Style(max_labelsets, max_labels, decimals, max_depth))
     lines = ["digraph Tree {", '  node [fontname="helvetica"];', '  edge [fontname="helvetica"];']
 
     def write(node: int, level: int) -> None:
@@ -131,3 +318,117 @@ def export_graphviz(
 def _quoted(*lines: str) -> str:
     escaped = [line.replace("\\", "\\\\").replace('"', '\\"') for line in lines]
     return '"' + "\\n".join(escaped) + '"'
+
+
+@_documented_export
+def plot_tree(
+    model: _Model,
+    *,
+    tree: int = 0,
+    max_depth: int | None = None,
+    max_labelsets: int = 3,
+    max_labels: int = 5,
+    decimals: int = 2,
+    ax: "Axes | None" = None,
+    fontsize: float = 9,
+) -> "Axes":
+    """Draw a tree.
+
+    Vertical splits are orange squares (VS), their branches bear the names of the labels;
+    horizontal splits are blue and name their feature (HS). Leaves list their labelsets with their
+    probabilities, the predicted one first.
+
+    Parameters
+    ----------
+    {tree}
+    ax : Axes, optional
+        Where to draw; by default a new figure that is large enough for the tree.
+    fontsize : float, default=9
+        Size of the text in points.
+
+    Returns
+    -------
+    Axes
+        The drawing; every node is a text of it.
+
+    {raises}
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_features=3, n_labels=3, random_state=0)
+    >>> axes = plot_tree(xdcc.LaCovaCClassifier(max_depth=1).fit(data.X, data.Y))
+    >>> len(axes.texts) > 1
+    True
+    """
+    from matplotlib import pyplot  # slow to import, and needed for this function only
+
+    described = _DescribedTree(model, tree, _Style(max_labelsets, max_labels, decimals, max_depth))
+    places = _places(described)
+    texts = {node: _node_text(described, node, level) for node, (_, level) in places.items()}
+    n_leaves = 1 + max(x for x, _ in places.values())
+    n_levels = 1 + max(level for _, level in places.values())
+    if ax is None:
+        lines = [text.split("\n") for text in texts.values()]
+        width = fontsize * _LETTER * max(len(line) for text in lines for line in text) + _MARGIN
+        # Between two levels is a branch's text.
+        height = fontsize * _LINE * (max(map(len, lines)) + 2) + _MARGIN
+        ax = pyplot.figure(figsize=(width * n_leaves, height * n_levels)).add_axes((0, 0, 1, 1))
+    ax.set_axis_off()
+    ax.set_xlim(-0.5, n_leaves - 0.5)
+    ax.set_ylim(n_levels - 0.5, -0.5)
+    for node, (x, level) in places.items():
+        for child in described.children(node, level):
+            below = places[child]
+            ax.plot([x, below[0]], [level, below[1]], color="#999999", linewidth=1, zorder=1)
+            ax.text(
+                # Nearer to the child, where branches are further apart.
+                0.4 * x + 0.6 * below[0],
+                0.4 * level + 0.6 * below[1],
+                described.condition(node, child),
+                ha="center",
+                va="center",
+                fontsize=fontsize,
+                zorder=2,
+                bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+            )
+        ax.text(
+            x,
+            level,
+            texts[node],
+            ha="center",
+            va="center",
+            fontsize=fontsize,
+            zorder=3,
+            bbox=_BOXES[described.kind(node)],
+        )
+    return ax
+
+
+def _node_text(described: _DescribedTree, node: int, level: int) -> str:
+    kind = described.kind(node)
+    if kind == "leaf":
+        return "\n".join(described.leaf_lines(node))
+    more = "\n..." if described.is_cut(node, level) else ""
+    return ("VS" if kind == "vertical" else f"HS: {described.feature(node)}") + more
+
+
+def _places(described: _DescribedTree) -> dict[int, tuple[float, int]]:
+    """Position of each node: leaves side by side, a split in the middle above its children."""
+    places: dict[int, tuple[float, int]] = {}
+    n_leaves = 0
+
+    def put(node: int, level: int) -> float:
+        nonlocal n_leaves
+        children = described.children(node, level)
+        below = [put(child, level + 1) for child in children]
+        if below:
+            x = (below[0] + below[-1]) / 2
+        else:
+            x = float(n_leaves)
+            n_leaves += 1
+        places[node] = (x, level)
+        return x
+
+    put(described.root, 0)
+    return places

@@ -17,7 +17,7 @@ from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.parameters import declares_parameters
-from xdcc.lacovac import _predicting
+from xdcc.lacovac import _leaves
 from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees
 
@@ -135,7 +135,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         {raises_in_predict}
         """
         rows, threads = self._check_X(X), self._n_threads()
-        leaves = [_predicting.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
+        leaves = [_leaves.apply(self.trees_, t, rows, threads) for t in range(self._n_trees)]
         return np.stack(leaves, axis=1)
 
     @property
@@ -156,12 +156,12 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return max(1, int(float(value) * n))
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return _predicting.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
+        return _leaves.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
 
     def _votes(self, X: Features) -> NDArray[np.int8]:
         """Every tree's labelset for every row: int8 array of shape (n_trees, n_rows, n_labels)."""
         threads = self._n_threads()
-        votes = [_predicting.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
+        votes = [_leaves.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
 
 
