@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.rdt import RandomDecisionTreeClassifier, _forest_growing
 
 
 def labelled_rows(seed=0, n_rows=120, n_labels=4):
@@ -368,3 +368,12 @@ def test_no_order_without_a_chain(fitted, params):
     X, _ = labelled_rows()
     with pytest.raises(ValueError, match="decides all labels at once"):
         set_up(fitted, **params).predict_order(X)
+
+
+def test_more_nodes_than_can_be_numbered(monkeypatch):
+    monkeypatch.setattr(_forest_growing, "MAX_NODES", 20)
+    X, Y = np.arange(40).reshape(20, 2), np.arange(20)[:, np.newaxis] % 3 == [0, 1]
+    RandomDecisionTreeClassifier(n_estimators=10, max_depth=0, random_state=0).fit(X, Y)
+    model = RandomDecisionTreeClassifier(n_estimators=10, random_state=0)
+    with pytest.raises(ValueError, match="nodes together; no more than 20 can be numbered"):
+        model.fit(X, Y)

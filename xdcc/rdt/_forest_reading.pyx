@@ -1,23 +1,442 @@
 """Kernel that reads a forest: posteriors, and chains over them; threads over instances.
 
-``_instance.pxd`` finds the leaves that an instance reaches, ``_posterior.pxd`` what follows from
-them, and ``_chain.pxd`` decides labels one after the other. Every thread has an `Instance`, memory
-that is used again and again; an instance is read by one thread, so the results do not depend on
-their number.
+First come the leaves that an instance reaches, then the posteriors that follow from them, then the
+chain, which decides labels one after the other. Every thread has an `Instance`, memory that is used
+again and again; an instance is read by one thread, so the results do not depend on their number.
 """
 
 import numpy as np
 
 from cython.parallel cimport parallel, prange, threadid
-from libc.stdint cimport int8_t, int64_t
+from libc.math cimport fabs, floor, isnan, pow
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
+from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.rows cimport load_row, unload_row
-from xdcc.rdt._chain cimport Chain, Decisions, run_chain
-from xdcc.rdt._forest_view cimport ForestView, view_forest
-from xdcc.rdt._instance cimport Instance
-from xdcc.rdt._posterior cimport read_instance
+from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
+
+
+# ---------------------------------------------------------------------- a forest while it is read
+
+
+cdef struct ForestView:
+    # Pointers into the arrays of a `Forest`, which has to stay alive, and how its trees count. The
+    # targets are its labels or, for label powerset, its labelsets.
+    int64_t n_trees
+    int64_t n_targets
+    const int64_t* start           # [n_trees + 1]: first node of each tree
+    const int8_t* kind             # of each node
+    const int32_t* index
+    const float* threshold
+    const float* value
+    const int32_t* child
+    const int32_t* branches
+    const int32_t* disjunction
+    const int32_t* leaf_size       # of each leaf
+    const int64_t* target_start    # leaf k has target[target_start[k] : target_start[k + 1]]
+    const int32_t* target
+    const int32_t* target_count
+    double sigma                   # share of the label tests that are active
+    bint gini                      # are trees weighed by equation 3?
+    double size_exponent
+
+
+cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighting):
+    """View a `Forest` with a `Weighting`."""
+    cdef ForestView view
+    view.n_trees = len(forest.start) - 1
+    view.start = elements[int64_t](forest.start)
+    view.kind = elements[int8_t](forest.kind)
+    view.index = elements[int32_t](forest.index)
+    view.threshold = elements[float](forest.threshold)
+    view.value = elements[float](forest.value)
+    view.child = elements[int32_t](forest.child)
+    view.branches = elements[int32_t](forest.branches)
+    view.disjunction = elements[int32_t](forest.disjunction)
+    view.leaf_size = elements[int32_t](forest.leaf_size)
+    targets = "labelset" if labelsets else "label"
+    view.n_targets = getattr(forest, f"n_{targets}s")
+    view.target_start = elements[int64_t](getattr(forest, f"{targets}_start"))
+    view.target = elements[int32_t](getattr(forest, targets))
+    view.target_count = elements[int32_t](getattr(forest, f"{targets}_count"))
+    view.sigma = sigma
+    view.gini = weighting.gini
+    view.size_exponent = weighting.size_exponent
+    return view
+
+
+# ----------------------------------------------------------------------- what an instance reaches
+
+# Leaves, and the counts of each tree summed over them. A walk follows one branch of a test whose
+# outcome is known and all branches of one whose value is missing, or whose label is not decided.
+# It remembers which values of labels lead to a leaf: a leaf *contradicts* the opposite value. For
+# every label there is a linked list of the (leaf, value) pairs that it can rule out, so that a
+# chain finds what to take out of the sums when it decides the label.
+
+
+cdef struct Step:
+    int32_t node                   # to be visited
+    size_t path                    # label tests on the path to its parent
+    int32_t label                  # that its parent tests, -1 if the parent rules nothing out
+    int8_t value                   # that leads to the node
+
+
+cdef struct Contradiction:
+    int32_t reached                # position of a leaf among those that are reached
+    int8_t value                   # of the label that rules the leaf out
+    int64_t following              # next pair of the same label, -1 at the end
+
+
+cdef cppclass Instance:
+    """Working memory for one instance."""
+    vector[float] x                # its features, if X is sparse
+    vector[Step] stack
+    vector[int32_t] path_label     # label tests on the path
+    vector[int8_t] path_value
+    vector[int32_t] leaf           # of each reached leaf that a label can rule out
+    vector[int32_t] leaf_tree
+    vector[uint8_t] is_alive       # not ruled out yet
+    vector[Contradiction] contradiction
+    vector[int64_t] first_contradiction  # [n_targets]: -1 if there is none
+    vector[double] size            # [n_trees]: training rows in the leaves
+    vector[double] positives       # [n_trees, n_targets]: how many of them are positive
+    vector[double] proba           # [n_trees, n_targets]
+    vector[double] n_positive      # [n_trees]: expected number of positive targets
+    vector[double] weight          # [n_trees]
+    vector[uint8_t] is_changed     # [n_trees]
+    vector[double] mean_proba      # [n_targets]: over the trees
+    double mean_n_positive         # R
+
+
+cdef inline int32_t next_node(
+    const ForestView* forest, int32_t node, const float* x
+) noexcept nogil:
+    """Child that a feature test leads to; NO_BRANCH if the value is missing or has none."""
+    cdef int32_t child = forest.child[node], k
+    cdef bint is_missing = False
+    cdef float value
+    if forest.kind[node] == DISJUNCTION:
+        k = forest.index[node]
+        while forest.disjunction[k] >= 0:
+            value = x[forest.disjunction[k]]
+            if isnan(value):
+                is_missing = True
+            elif value != 0:
+                return child + 1
+            k += 1
+        return NO_BRANCH if is_missing else child
+    value = x[forest.index[node]]
+    if isnan(value):
+        return NO_BRANCH
+    if forest.kind[node] == NUMERIC:
+        return child + (value > forest.threshold[node])
+    for k in range(forest.branches[node]):
+        if forest.value[child + k] == value:
+            return child + k
+    return NO_BRANCH
+
+
+cdef inline void plan_step(
+    Instance* instance, int32_t node, int32_t label, int8_t value
+) noexcept nogil:
+    """Visit a node later, from where the path is now."""
+    cdef Step step
+    step.node = node
+    step.path = instance.path_label.size()
+    step.label = label
+    step.value = value
+    instance.stack.push_back(step)
+
+
+cdef inline void follow_step(Instance* instance, const Step* step) noexcept nogil:
+    """Go back to where the path was, and on to the step's node."""
+    instance.path_label.resize(step.path)
+    instance.path_value.resize(step.path)
+    if step.label >= 0:
+        instance.path_label.push_back(step.label)
+        instance.path_value.push_back(step.value)
+
+
+cdef inline void reach_leaf(
+    const ForestView* forest, Instance* instance, int32_t leaf, int64_t tree
+) noexcept nogil:
+    """Add a leaf to its tree's sums, and to the lists of the labels that can rule it out."""
+    cdef size_t i
+    cdef int64_t k
+    cdef int32_t label
+    cdef Contradiction pair
+    cdef double* positives = instance.positives.data() + tree * forest.n_targets
+    instance.size[tree] += forest.leaf_size[leaf]
+    for k in range(forest.target_start[leaf], forest.target_start[leaf + 1]):
+        positives[forest.target[k]] += forest.target_count[k]
+    if instance.path_label.empty():
+        return
+    pair.reached = <int32_t>instance.leaf.size()
+    instance.leaf.push_back(leaf)
+    instance.leaf_tree.push_back(<int32_t>tree)
+    instance.is_alive.push_back(1)
+    for i in range(instance.path_label.size()):
+        label = instance.path_label[i]
+        pair.value = 1 - instance.path_value[i]
+        pair.following = instance.first_contradiction[label]
+        instance.first_contradiction[label] = <int64_t>instance.contradiction.size()
+        instance.contradiction.push_back(pair)
+
+
+cdef inline void walk_tree(
+    const ForestView* forest, Instance* instance, int64_t tree, const float* x, const int8_t* known
+) noexcept nogil:
+    """Reach the leaves of a tree.
+
+    `known` is 0, 1 or -1 (unknown) for each label, and leaves are not remembered; NULL if a chain
+    follows, in which every label becomes known.
+    """
+    cdef Step step
+    cdef int32_t node, child, branch, label
+    plan_step(instance, <int32_t>forest.start[tree], -1, 0)
+    while not instance.stack.empty():
+        step = instance.stack.back()
+        instance.stack.pop_back()
+        follow_step(instance, &step)
+        node = step.node
+        while True:
+            if forest.kind[node] == LEAF:
+                reach_leaf(forest, instance, forest.index[node], tree)
+                break
+            child = NO_BRANCH
+            label = -1
+            if forest.kind[node] != LABEL:
+                child = next_node(forest, node, x)
+            elif forest.threshold[node] < forest.sigma:
+                label = forest.index[node]
+                if known != NULL:
+                    if known[label] >= 0:
+                        child = forest.child[node] + known[label]
+                    # No chain follows that could rule a leaf out.
+                    label = -1
+            if child == NO_BRANCH:
+                for branch in range(forest.branches[node]):
+                    plan_step(instance, forest.child[node] + branch, label, <int8_t>branch)
+                break
+            node = child
+    instance.path_label.clear()
+    instance.path_value.clear()
+
+
+cdef inline void forget_leaves(const ForestView* forest, Instance* instance) noexcept nogil:
+    """Empty an instance's memory for the next one."""
+    instance.leaf.clear()
+    instance.leaf_tree.clear()
+    instance.is_alive.clear()
+    instance.contradiction.clear()
+    instance.first_contradiction.assign(forest.n_targets, -1)
+    instance.size.assign(forest.n_trees, 0)
+    instance.positives.assign(forest.n_trees * forest.n_targets, 0)
+    instance.proba.resize(forest.n_trees * forest.n_targets)
+    instance.n_positive.resize(forest.n_trees)
+    instance.weight.resize(forest.n_trees)
+    instance.is_changed.assign(forest.n_trees, 0)
+    instance.mean_proba.resize(forest.n_targets)
+
+
+cdef inline bint rule_out(
+    const ForestView* forest, Instance* instance, int64_t label, int8_t value
+) noexcept nogil:
+    """Take the leaves out that contradict a label's value; true if there were any."""
+    cdef int64_t at = instance.first_contradiction[label], k, tree
+    cdef int32_t leaf
+    cdef double* positives
+    cdef Contradiction pair
+    cdef bint any_changed = False
+    while at >= 0:
+        pair = instance.contradiction[at]
+        if pair.value == value and instance.is_alive[pair.reached]:
+            instance.is_alive[pair.reached] = 0
+            leaf = instance.leaf[pair.reached]
+            tree = instance.leaf_tree[pair.reached]
+            positives = instance.positives.data() + tree * forest.n_targets
+            instance.size[tree] -= forest.leaf_size[leaf]
+            for k in range(forest.target_start[leaf], forest.target_start[leaf + 1]):
+                positives[forest.target[k]] -= forest.target_count[k]
+            instance.is_changed[tree] = 1
+            any_changed = True
+        at = pair.following
+    return any_changed
+
+
+# ------------------------------------------------------------------------------------- posteriors
+
+# Each tree's (equations 1 to 3), and their weighted means (2 and 4). Counts are whole numbers in
+# float64 and so exact, and means are summed in the order of the trees: an instance whose leaves
+# were ruled out one after the other has the very posteriors of one that is walked again with what
+# is known by then.
+
+
+cdef inline void evaluate_tree(
+    const ForestView* forest, Instance* instance, int64_t tree
+) noexcept nogil:
+    """Posteriors, weight and expected number of positive targets of one tree."""
+    cdef int64_t target, n_targets = forest.n_targets
+    cdef const double* positives = instance.positives.data() + tree * n_targets
+    cdef double* proba = instance.proba.data() + tree * n_targets
+    cdef double n_positive = 0, impurity = 0, weight = 1
+    cdef double size = instance.size[tree]
+    for target in range(n_targets):
+        proba[target] = positives[target] / size
+        n_positive += positives[target]
+    if forest.gini:
+        for target in range(n_targets):
+            impurity += proba[target] * (1 - proba[target])
+        weight = 1 - 4 * impurity / n_targets
+        if weight < 0:
+            weight = 0
+    if forest.size_exponent != 0:
+        weight *= pow(size, forest.size_exponent)
+    instance.weight[tree] = weight
+    instance.n_positive[tree] = n_positive / size
+
+
+cdef inline void average_trees(const ForestView* forest, Instance* instance) noexcept nogil:
+    """Weighted means over the trees."""
+    cdef int64_t tree, target, n_targets = forest.n_targets
+    cdef double weight, total_weight = 0
+    cdef const double* proba
+    cdef double* mean_proba = instance.mean_proba.data()
+    cdef bint is_equal
+    for tree in range(forest.n_trees):
+        total_weight += instance.weight[tree]
+    # Every tree is as unsure as can be: none is better than another.
+    is_equal = total_weight == 0
+    if is_equal:
+        total_weight = <double>forest.n_trees
+    instance.mean_n_positive = 0
+    for target in range(n_targets):
+        mean_proba[target] = 0
+    for tree in range(forest.n_trees):
+        weight = 1 if is_equal else instance.weight[tree]
+        proba = instance.proba.data() + tree * n_targets
+        for target in range(n_targets):
+            mean_proba[target] += weight * proba[target]
+        instance.mean_n_positive += weight * instance.n_positive[tree]
+    for target in range(n_targets):
+        mean_proba[target] /= total_weight
+    instance.mean_n_positive /= total_weight
+
+
+cdef inline void read_instance(
+    const ForestView* forest, Instance* instance, const float* x, const int8_t* known
+) noexcept nogil:
+    """Walk all trees and find the posteriors; `known` is as in ``walk_tree``."""
+    cdef int64_t tree
+    forget_leaves(forest, instance)
+    for tree in range(forest.n_trees):
+        walk_tree(forest, instance, tree, x, known)
+        evaluate_tree(forest, instance, tree)
+    average_trees(forest, instance)
+
+
+cdef inline void learn_label(
+    const ForestView* forest, Instance* instance, int64_t label, int8_t value
+) noexcept nogil:
+    """Find the posteriors after a label has become known; only what changed is evaluated."""
+    cdef int64_t tree
+    if not rule_out(forest, instance, label, value):
+        return
+    for tree in range(forest.n_trees):
+        if instance.is_changed[tree]:
+            instance.is_changed[tree] = 0
+            evaluate_tree(forest, instance, tree)
+    average_trees(forest, instance)
+
+
+# ----------------------------------------------------------------------------------------- chains
+
+# Decide one label, learn it, look at the posteriors again. Every (leaf, value) pair is read at most
+# once in the whole chain, so a label that is decided late costs no more than one that is decided
+# early.
+
+
+cdef struct Chain:
+    const int64_t* order           # [n_labels]; NULL: the next label depends on the instance
+    bint by_number                 # are about R labels positive, or those with 0.5 and more?
+    bint positive_only             # are only positive labels decided?
+    bint early_stop                # does R positive labels end the chain?
+
+
+cdef struct Decisions:
+    int8_t* value                  # [n_rows, n_labels]
+    double* proba                  # [n_rows, n_labels]: when it was decided, or the chain ended
+    int64_t* label                 # [n_rows, n_labels]: by iteration; -1 where the chain has ended
+    double* number                 # [n_rows, n_labels]: R by iteration; NaN where it has ended
+
+
+cdef inline int64_t next_label(
+    const ForestView* forest, const Instance* instance, const Chain* chain, const int8_t* decided,
+    int64_t iteration,
+) noexcept nogil:
+    """The label in the order, or the most certain (positive) one that is open (equation 5)."""
+    cdef int64_t label, best_label = -1
+    cdef double proba, certainty, best_certainty = -1
+    if chain.order != NULL:
+        return chain.order[iteration]
+    for label in range(forest.n_targets):
+        if decided[label] < 0:
+            proba = instance.mean_proba[label]
+            certainty = proba if chain.positive_only else fabs(0.5 - proba)
+            if certainty > best_certainty:
+                best_certainty = certainty
+                best_label = label
+    return best_label
+
+
+cdef inline void run_chain(
+    const ForestView* forest, Instance* instance, const Chain* chain, const Decisions* decisions,
+    int64_t row,
+) noexcept nogil:
+    """Decide the labels of the row that was read into `instance` (equation 6)."""
+    cdef int64_t n_labels = forest.n_targets, n_positive = 0, n_negative = 0
+    cdef int64_t iteration, label, first = row * n_labels
+    cdef int8_t* value = decisions.value + first
+    cdef double* proba = decisions.proba + first
+    cdef double n_expected
+    cdef bint is_positive, rest = False
+    for label in range(n_labels):
+        value[label] = -1
+    for iteration in range(n_labels):
+        n_expected = floor(instance.mean_n_positive + 0.5)
+        if chain.early_stop and (n_positive >= n_expected or n_labels - n_negative <= n_expected):
+            rest = n_positive < n_expected
+            break
+        label = next_label(forest, instance, chain, value, iteration)
+        is_positive = instance.mean_proba[label] >= 0.5
+        if chain.by_number:
+            if chain.positive_only:
+                is_positive = n_positive < n_expected
+            else:
+                is_positive = (
+                    (is_positive and n_positive < n_expected)
+                    or n_labels - n_negative <= n_expected
+                )
+        if chain.positive_only and not is_positive:
+            break
+        value[label] = is_positive
+        proba[label] = instance.mean_proba[label]
+        decisions.label[first + iteration] = label
+        decisions.number[first + iteration] = instance.mean_n_positive
+        if is_positive:
+            n_positive += 1
+        else:
+            n_negative += 1
+        learn_label(forest, instance, label, is_positive)
+    for label in range(n_labels):
+        if value[label] < 0:
+            value[label] = rest
+            proba[label] = instance.mean_proba[label]
+
+
+# ---------------------------------------------------------------------------------- all instances
 
 
 def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):

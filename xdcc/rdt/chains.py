@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.features import Features
 from xdcc.rdt import _forest_reading
-from xdcc.rdt.documentation import documented_tree
-from xdcc.rdt.forest import Forest, Weighting, read_forest
+from xdcc.rdt.forest import Forest, Weighting, documented_tree, read_forest
 
 Threshold = Literal["label", "probability"]
 

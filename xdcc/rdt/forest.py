@@ -14,11 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features
 from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.rdt import _forest_growing, _forest_reading
-from xdcc.rdt.documentation import documented_tree
+
+documented_tree = documented_with(
+    {
+        "forest": """
+            forest : Forest
+                The trees.
+            """,
+        "rule": """
+            rule : ChainRule
+                How the chain decides.
+            """,
+        "weighting": """
+            weighting : Weighting
+                How trees are weighed.
+            """,
+        "sigma": """
+            sigma : float
+                Share of the label tests that are active.
+            """,
+        "n_threads": """
+            n_threads : int
+                Number of threads.
+            """,
+    }
+)
+"""Fills in what the documentation of random trees shares, as a decorator."""
 
 
 @dataclass(frozen=True)
