@@ -13,9 +13,8 @@ from scipy import sparse
 from xdcc.boomer import reference
 from xdcc.boomer._coverage import RELATIONS
 from xdcc.boomer._induction import RuleLearner
-from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES
-from xdcc.boomer.settings import RuleSettings
+from xdcc.boomer.training import RuleSettings, SortedColumns
 
 VARIANTS = [(loss, complete) for loss in LOSSES for complete in (False, True)]
 DEFAULTS = RuleSettings(

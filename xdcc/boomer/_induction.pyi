@@ -1,8 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.boomer.columns import SortedColumns
-from xdcc.boomer.settings import RuleSettings
+from xdcc.boomer.training import RuleSettings, SortedColumns
 
 LOSSES: dict[str, int]
 """Numbers of the losses."""

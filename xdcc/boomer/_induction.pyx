@@ -1,16 +1,17 @@
 """Induction of rules: kernel of the training, one rule after the other (Algorithms 1 to 3).
 
 A `RuleLearner` keeps the scores, gradients and second derivatives (``derivatives.pxd``) of the
-training rows. ``learn`` draws a sample (``samples.pxd``), refines a rule condition by condition
-(``attribute_search.pxd``; threads over attributes), computes the head on all rows (``heads.pxd``),
-and updates the covered rows. All that is random comes from the rule's own seed, so that a rule does
-not depend on how the rules before it were asked for.
+training rows. ``learn`` draws a sample, refines a rule condition by condition
+(``attribute_search.pxd``; threads over attributes), computes the head on all rows
+(``linear_systems.pxd``), and updates the covered rows. All that is random comes from the rule's own
+seed, so that a rule does not depend on how the rules before it were asked for.
 """
 
 import numpy as np
 
 from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from xdcc.boomer.attribute_search cimport (
@@ -22,13 +23,12 @@ from xdcc.boomer.candidates cimport (
 from xdcc.boomer.conditions cimport covers
 from xdcc.boomer.derivatives cimport (
     LOGISTIC_EXAMPLE_WISE, LOGISTIC_LABEL_WISE, SQUARED_HINGE_LABEL_WISE, SQUARED_LABEL_WISE,
-    LossKind, differentiate_example_wise, differentiate_label_wise,
+    Hessian, LossKind, Statistics, differentiate_example_wise, differentiate_label_wise, sum_rows,
 )
-from xdcc.boomer.heads cimport HeadMemory, label_score, solve_head
-from xdcc.boomer.label_bins cimport BinMemory, solve_bins
-from xdcc.boomer.linear_systems cimport System
-from xdcc.boomer.row_sums cimport Hessian, Statistics, sum_rows
-from xdcc.boomer.samples cimport draw_attributes, draw_rows
+from xdcc.boomer.linear_systems cimport (
+    BinMemory, HeadMemory, System, label_score, solve_bins, solve_head,
+)
+from xdcc.kernels.random cimport draw_below
 from xdcc.kernels.threads cimport threads_worth
 
 LOSSES = {
@@ -41,6 +41,54 @@ LOSSES = {
 cdef enum:
     # Additions of a search that threads are worth: a millisecond or more.
     WORK_FOR_THREADS = 3000000
+
+
+# ---------------------------------------------------------------------------------------- samples
+
+# What makes rules differ: rows for a rule, attributes for each of its conditions.
+
+
+cdef inline void draw_rows(
+    bint bootstrap, int64_t n_rows, uint64_t* random, double* weight
+) noexcept nogil:
+    """Draw as many rows as there are, with replacement; all rows if not `bootstrap`.
+
+    `weight` [n_rows] gets how often each row is in the sample.
+    """
+    cdef int64_t row
+    for row in range(n_rows):
+        weight[row] = not bootstrap
+    if bootstrap:
+        for row in range(n_rows):
+            weight[draw_below(random, n_rows)] += 1
+
+
+cdef inline void draw_attributes(
+    int64_t n_drawn, int64_t n_features, uint64_t* random, uint8_t* is_drawn,
+    vector[int32_t]* attributes,
+) noexcept nogil:
+    """Draw different attributes (Floyd's method), sorted.
+
+    `is_drawn` [n_features] is working memory, zero before and after.
+    """
+    cdef int64_t feature, last
+    attributes.clear()
+    if n_drawn >= n_features:
+        for feature in range(n_features):
+            attributes.push_back(<int32_t>feature)
+        return
+    for last in range(n_features - n_drawn, n_features):
+        feature = draw_below(random, last + 1)
+        if is_drawn[feature]:
+            feature = last
+        is_drawn[feature] = 1
+        attributes.push_back(<int32_t>feature)
+    sort(attributes.begin(), attributes.end())
+    for feature in attributes[0]:
+        is_drawn[feature] = 0
+
+
+# ------------------------------------------------------------------------------------------ rules
 
 
 cdef cppclass Body:
@@ -56,7 +104,7 @@ cdef class RuleLearner:
 
     cdef readonly object scores
     cdef readonly object coverage
-    # The attributes (``columns.py``).
+    # The attributes (``training.py``).
     cdef const int64_t[::1] start
     cdef const int64_t[::1] known_end
     cdef const int32_t[::1] row

@@ -1,22 +1,24 @@
 """Search of the best condition on one attribute, the refinement of a rule.
 
-The rows of a node come sorted by the attribute's value (``columns.py``). ``steps.pxd`` walks over
-the steps between values; at every step both sides are candidates, rated by ``sum_search.pxd`` or
-``system_search.pxd``. Sums are added in a fixed order, whatever is skipped: what is found does not
-depend on the number of threads.
+The rows of a node come sorted by the attribute's value (``training.py``). ``conditions.pxd`` walks
+over the steps between values; at every step both sides are candidates, rated by ``candidates.pxd``
+or ``system_search.pxd``. Sums are added in a fixed order, whatever is skipped: what is found does
+not depend on the number of threads.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.boomer.candidates cimport (
-    BEST_LABEL, LINEAR_SYSTEM, ONE_LABEL, SUM_OF_LABELS, Candidate, Node,
+    BEST_LABEL, LINEAR_SYSTEM, ONE_LABEL, SUM_OF_LABELS, Candidate, Node, search_all_labels,
+    search_one_label,
 )
+from xdcc.boomer.conditions cimport Values
 from xdcc.boomer.lanes cimport vectorised
-from xdcc.boomer.step_blocks cimport SystemScratch, allocate_systems, begin_systems
-from xdcc.boomer.steps cimport Values
-from xdcc.boomer.sum_search cimport search_all_labels, search_one_label
-from xdcc.boomer.system_search cimport finish_systems, search_systems
+from xdcc.boomer.system_search cimport (
+    SystemScratch, allocate_systems, begin_systems, finish_systems, search_systems,
+)
+
 
 
 cdef struct Column:

@@ -1,6 +1,6 @@
 """``BoomerClassifier``: gradient boosted multi-label rules (BOOMER).
 
-``fit`` sorts the attributes (``columns.py``), lets the kernel (``_induction.pyx``) learn one rule
+``fit`` sorts the attributes (``training.py``), lets the kernel (``_induction.pyx``) learn one rule
 after the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
 (``prediction.py``) and how many of the rules count is decided in prediction.
 """
@@ -37,7 +37,6 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
 from xdcc.base.parameters import declares_parameters
 from xdcc.boomer._induction import RuleLearner
-from xdcc.boomer.columns import SortedColumns
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (
     PREDICTIONS,
@@ -47,7 +46,7 @@ from xdcc.boomer.prediction import (
     predict_labels,
 )
 from xdcc.boomer.rule import LearnedRule, RuleList
-from xdcc.boomer.settings import RuleSettings
+from xdcc.boomer.training import RuleSettings, SortedColumns
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.kernels.threads import n_threads
 

@@ -1,25 +1,354 @@
 """Search on an attribute where the gain of a candidate takes a linear system: bounds first.
 
 Heads of all labels with the example-wise logistic loss need it. A first pass over the steps reads
-an upper bound of each side's gain off the running sums (``sum_search.pxd``). A second one gathers
-the steps with a bound that reaches the best gain so far into blocks (``step_blocks.pxd``), which
-lower the bounds. Few candidates are left to be solved exactly.
+an upper bound of each side's gain off the running sums (``candidates.pxd``). A second one gathers
+the steps with a bound that reaches the best gain so far into blocks, which lower the bounds. Few
+candidates are left to be solved exactly.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
 
-from xdcc.boomer.candidates cimport LINEAR_SYSTEM, Candidate, Node, narrows
-from xdcc.boomer.row_sums cimport Hessian, add_hessians, add_row
-from xdcc.boomer.step_blocks cimport (
-    BlockSearch, SystemScratch, add_step, finish_block, hessian_of,
+from xdcc.boomer.candidates cimport (
+    CLOSE, LINEAR_SYSTEM, ROUNDING, SLACK, Candidate, Node, add_rows, narrows, read_gains,
+    set_condition,
 )
-from xdcc.boomer.steps cimport (
-    Step, Values, before_first_step, n_before, next_step, position_of, starts_anew,
+from xdcc.boomer.conditions cimport (
+    Step, Values, before_first_step, n_before, n_inside, next_step, position_of, starts_anew,
 )
-from xdcc.boomer.sum_search cimport add_rows, read_gains
-from xdcc.boomer.tolerances cimport SLACK
-from xdcc.boomer.waiting_systems cimport solve_waiting
+from xdcc.boomer.derivatives cimport Hessian, add_hessians, add_row, clear_hessian
+from xdcc.boomer.lanes cimport LANES, Eight
+from xdcc.boomer.linear_systems cimport (
+    BinMemory, System, eliminate, factorise, solve_bins, solve_factorised,
+)
+
+
+
+# ------------------------------------------------------------------------------ systems that wait
+
+# Linear systems of candidates: each waits until there are eight, which are solved together. What
+# a candidate is worth is known a little later than it could be. As ties go to the lower position
+# in the search, that does not change which one is best.
+
+
+cdef struct Waiting:
+    Candidate candidate
+    Candidate* best         # of its attribute
+
+
+cdef cppclass WaitingSystems:
+    Waiting waiting[LANES]
+    int64_t n_waiting
+    vector[double] matrix   # [n_labels (n_labels + 1) / 2, LANES]
+    vector[double] gradient # [n_labels, LANES]
+    BinMemory bins
+    double best_gain        # of all that a thread has solved
+
+
+cdef inline void _rate(
+    Candidate* candidate, double gain, Candidate* best, WaitingSystems* systems
+) noexcept nogil:
+    candidate.gain = gain
+    if gain > best.gain or (gain == best.gain and candidate.order < best.order):
+        best[0] = candidate[0]
+    systems.best_gain = max(systems.best_gain, gain)
+
+
+cdef inline void solve_waiting(const Node* node, WaitingSystems* systems) noexcept nogil:
+    """Solve the systems that wait."""
+    cdef int64_t n_labels = node.statistics.n_labels, n_waiting = systems.n_waiting, lane, k
+    cdef double* matrix = systems.matrix.data()
+    cdef double* gradient = systems.gradient.data()
+    cdef double gain[LANES]
+    if n_waiting == 0:
+        return
+    for lane in range(n_waiting, LANES):
+        for k in range(n_labels * (n_labels + 1) // 2):
+            matrix[k * LANES + lane] = matrix[k * LANES]
+        for k in range(n_labels):
+            gradient[k * LANES + lane] = gradient[k * LANES]
+    eliminate(<Eight*>matrix, <Eight*>gradient, n_labels, gain)
+    for lane in range(n_waiting):
+        _rate(&systems.waiting[lane].candidate, gain[lane], systems.waiting[lane].best, systems)
+    systems.n_waiting = 0
+
+
+cdef inline void add_candidate(
+    const Node* node, const System* system, Candidate* candidate, Candidate* best,
+    WaitingSystems* systems,
+) noexcept nogil:
+    """Let a candidate's system wait, or solve it at once if its labels are binned."""
+    cdef int64_t lane = systems.n_waiting, label, other
+    cdef double gain
+    cdef double* entry
+    cdef const double* line
+    cdef const double* total_line
+    if node.bin_share > 0:
+        solve_bins(system, node.bin_share, NULL, &gain, &systems.bins)
+        _rate(candidate, gain, best, systems)
+        return
+    entry = systems.matrix.data() + lane
+    for label in range(system.n_labels):
+        line = system.hessian.products + label * system.n_padded
+        total_line = system.total.products + label * system.n_padded
+        for other in range(label + 1):
+            entry[0] = total_line[other] - line[other] if system.of_rest else line[other]
+            entry += LANES
+        # The last one is on the diagonal.
+        (entry - LANES)[0] += system.l2 + (
+            system.total.spread[label] - system.hessian.spread[label] if system.of_rest
+            else system.hessian.spread[label]
+        )
+        systems.gradient[label * LANES + lane] = system.gradient[label]
+    systems.waiting[lane].candidate = candidate[0]
+    systems.waiting[lane].best = best
+    systems.n_waiting += 1
+    if systems.n_waiting == LANES:
+        solve_waiting(node, systems)
+
+
+# -------------------------------------------------------------------------------- blocks of steps
+
+# Steps whose linear systems have bounds in common, so that few of them are solved. The Hessian of
+# a sum that runs on only grows (as a quadratic form) and that of the rest shrinks. So the gain of
+# any step of a block is at most g' A^-1 g with its own g and the matrix A of the block's first
+# step, its anchor, and on the other side with that of its last step.
+
+cdef enum:
+    BLOCK = 16          # steps that share anchors at most
+    SMALLEST_BLOCK = 4  # and at least
+
+
+cdef struct BlockStep:
+    Step step
+    double bound[2]     # of both sides
+
+
+cdef cppclass HessianMemory:
+    vector[double] products     # [n_padded, n_padded]
+    vector[double] spread       # [n_padded]
+
+
+cdef cppclass SystemScratch:
+    # A thread's working memory.
+    vector[double] bounds       # [n_rows + 1, 2] by the positions of steps
+    vector[int32_t] order       # [n_rows] rows as they came into the running sum
+    int64_t n_summed            # of them those that `running` has
+    HessianMemory running
+    HessianMemory solved        # at the block's first step, then at those to be solved
+    HessianMemory known         # total of the rows whose value is known
+    BlockStep block[BLOCK]
+    int64_t n_in_block
+    vector[double] gradients    # [BLOCK / LANES, 2, n_padded, LANES] of both sides of the steps
+    vector[double] copied       # [n_padded, LANES]
+    vector[double] gradient     # [n_padded] of a side
+    vector[double] factor       # [n_padded, n_padded] of an anchor
+    WaitingSystems systems
+
+
+cdef struct BlockSearch:
+    const Node* node
+    const Values* values
+    const double* total         # [n_padded] gradients of the rows whose value is known
+    Hessian total_hessian       # their Hessian
+    double* sums                # [n_padded] running
+    SystemScratch* scratch
+    Candidate* best
+
+
+cdef inline void _allocate_hessian(HessianMemory* memory, int64_t n_padded) noexcept nogil:
+    memory.products.resize(n_padded * n_padded)
+    memory.spread.resize(n_padded)
+
+
+cdef inline Hessian hessian_of(HessianMemory* memory) noexcept nogil:
+    """Point at a sum's memory."""
+    cdef Hessian hessian
+    hessian.products = memory.products.data()
+    hessian.spread = memory.spread.data()
+    return hessian
+
+
+cdef inline void allocate_systems(
+    SystemScratch* scratch, int64_t n_rows, int64_t n_labels, int64_t n_padded, bint binned
+) noexcept nogil:
+    """Allocate all memory, but that of systems of labels if the labels are binned."""
+    scratch.bounds.resize(2 * (n_rows + 1))
+    scratch.order.resize(n_rows)
+    _allocate_hessian(&scratch.running, n_padded)
+    _allocate_hessian(&scratch.solved, n_padded)
+    _allocate_hessian(&scratch.known, n_padded)
+    scratch.gradients.resize(2 * BLOCK * n_padded)
+    scratch.copied.resize(n_padded * LANES)
+    scratch.gradient.resize(n_padded)
+    scratch.factor.resize(n_padded * n_padded)
+    if not binned:
+        scratch.systems.matrix.resize(n_labels * (n_labels + 1) // 2 * LANES)
+        scratch.systems.gradient.resize(n_labels * LANES)
+
+
+cdef inline void begin_systems(SystemScratch* scratch, double gain) noexcept nogil:
+    """Prepare for a node; gains have to exceed `gain`."""
+    scratch.n_in_block = 0
+    scratch.systems.n_waiting = 0
+    scratch.systems.best_gain = gain
+
+
+cdef inline double* _gradients(
+    const BlockSearch* search, int64_t at, int side
+) noexcept nogil:
+    """Where the gradients of a side of a block's step lie: [n_padded, LANES], from its lane on."""
+    cdef int64_t n_padded = search.node.statistics.n_padded
+    return search.scratch.gradients.data() + (
+        (at // LANES * 2 + side) * n_padded * LANES + at % LANES
+    )
+
+
+cdef inline void _advance(
+    const BlockSearch* search, Hessian hessian, int64_t begin, int64_t end
+) noexcept nogil:
+    """Add the Hessians of the running sum's rows `begin` to `end`."""
+    add_hessians(
+        &search.node.statistics, search.scratch.order.data() + begin, end - begin, 1, hessian
+    )
+
+
+cdef inline bint _lower_bounds(const BlockSearch* search, int side) noexcept nogil:
+    """Lower the bounds of a side by the anchor in `factor`; false if it is singular."""
+    cdef SystemScratch* scratch = search.scratch
+    cdef int64_t n_labels = search.node.statistics.n_labels
+    cdef int64_t n_padded = search.node.statistics.n_padded
+    cdef int64_t at = 0, lane
+    cdef double* factor = scratch.factor.data()
+    cdef double* copied = scratch.copied.data()
+    cdef double* bound
+    cdef Eight gain
+    if not factorise(factor, n_padded, n_labels, copied):
+        return False
+    while at < scratch.n_in_block:
+        # A copy: the gradients are needed again where a system is solved.
+        memcpy(copied, _gradients(search, at, side), n_padded * LANES * sizeof(double))
+        solve_factorised(factor, n_padded, n_labels, <Eight*>copied, &gain)
+        for lane in range(min(<int64_t>LANES, scratch.n_in_block - at)):
+            bound = &scratch.block[at + lane].bound[side]
+            bound[0] = min(bound[0], gain[lane] * CLOSE)
+        at += LANES
+    return True
+
+
+cdef inline void _set_up_anchor(const BlockSearch* search, int side) noexcept nogil:
+    """Write A of the block's first step, or of the rest at its last step."""
+    cdef SystemScratch* scratch = search.scratch
+    cdef int64_t n_padded = search.node.statistics.n_padded, label, other
+    cdef double l2 = search.node.l2
+    cdef Hessian total = search.total_hessian
+    cdef Hessian first = hessian_of(&scratch.solved), last = hessian_of(&scratch.running)
+    cdef double* factor = scratch.factor.data()
+    for label in range(search.node.statistics.n_labels):
+        if side == 0:
+            for other in range(label + 1):
+                factor[label * n_padded + other] = first.products[label * n_padded + other]
+            factor[label * n_padded + label] += first.spread[label] + l2
+        else:
+            for other in range(label + 1):
+                factor[label * n_padded + other] = (
+                    total.products[label * n_padded + other]
+                    - last.products[label * n_padded + other]
+                )
+            factor[label * n_padded + label] += (
+                total.spread[label] * (1 - ROUNDING) - last.spread[label] + l2
+            )
+
+
+cdef inline void _solve_block(const BlockSearch* search) noexcept nogil:
+    """Set up the systems of the candidates whose bounds still reach the best gain."""
+    cdef SystemScratch* scratch = search.scratch
+    cdef const Node* node = search.node
+    cdef int64_t n_labels = node.statistics.n_labels, at, label
+    cdef int64_t n_summed = n_inside(&scratch.block[0].step)
+    cdef int side
+    cdef const BlockStep* it
+    cdef const double* gradients
+    cdef System system
+    cdef Candidate candidate
+    system.n_labels = n_labels
+    system.n_padded = node.statistics.n_padded
+    system.hessian = hessian_of(&scratch.solved)
+    system.total = search.total_hessian
+    system.gradient = scratch.gradient.data()
+    system.l2 = node.l2
+    candidate.label = -1
+    for at in range(scratch.n_in_block):
+        it = &scratch.block[at]
+        for side in range(2):
+            if it.bound[side] < scratch.systems.best_gain or it.bound[side] <= 0:
+                continue
+            _advance(search, system.hessian, n_summed, n_inside(&it.step))
+            n_summed = n_inside(&it.step)
+            gradients = _gradients(search, at, side)
+            for label in range(n_labels):
+                scratch.gradient[label] = gradients[label * LANES]
+            system.of_rest = side == 1
+            candidate.order = 2 * position_of(&it.step) + side
+            set_condition(search.values, &it.step, side, &candidate)
+            add_candidate(node, &system, &candidate, search.best, &scratch.systems)
+
+
+cdef inline void finish_block(const BlockSearch* search) noexcept nogil:
+    """Lower the bounds of a block's steps and set up the systems that are left."""
+    cdef SystemScratch* scratch = search.scratch
+    cdef int64_t n_padded = search.node.statistics.n_padded, n_first, n_last
+    cdef Hessian running = hessian_of(&scratch.running), solved = hessian_of(&scratch.solved)
+    if scratch.n_in_block == 0:
+        return
+    if scratch.n_summed == 0:
+        clear_hessian(running, n_padded)
+    n_first = n_inside(&scratch.block[0].step)
+    n_last = n_inside(&scratch.block[scratch.n_in_block - 1].step)
+    _advance(search, running, scratch.n_summed, n_first)
+    memcpy(solved.products, running.products, n_padded * n_padded * sizeof(double))
+    memcpy(solved.spread, running.spread, n_padded * sizeof(double))
+    _advance(search, running, n_first, n_last)
+    scratch.n_summed = n_last
+    # Solving for bins is cheaper than an anchor.
+    if scratch.n_in_block >= SMALLEST_BLOCK and search.node.bin_share == 0:
+        _set_up_anchor(search, 0)
+        # The first step's own matrix is the anchor: its bound is its gain but for rounding.
+        if _lower_bounds(search, 0):
+            scratch.systems.best_gain = max(
+                scratch.systems.best_gain, scratch.block[0].bound[0] / (CLOSE * CLOSE)
+            )
+        _set_up_anchor(search, 1)
+        _lower_bounds(search, 1)
+    _solve_block(search)
+    scratch.n_in_block = 0
+
+
+cdef inline void add_step(
+    const BlockSearch* search, const Step* step, const double* bound
+) noexcept nogil:
+    """Add a step to the block if a bound of its sides reaches the best gain."""
+    cdef SystemScratch* scratch = search.scratch
+    cdef int64_t label, at = scratch.n_in_block
+    cdef double* inside
+    cdef double* rest
+    if bound[0] < scratch.systems.best_gain and bound[1] < scratch.systems.best_gain:
+        return
+    inside = _gradients(search, at, 0)
+    rest = _gradients(search, at, 1)
+    for label in range(search.node.statistics.n_labels):
+        inside[label * LANES] = search.sums[label]
+        rest[label * LANES] = search.total[label] - search.sums[label]
+    scratch.block[at].step = step[0]
+    scratch.block[at].bound[0] = bound[0]
+    scratch.block[at].bound[1] = bound[1]
+    scratch.n_in_block = at + 1
+    if scratch.n_in_block == BLOCK:
+        finish_block(search)
+
+
+# ----------------------------------------------------------------------------------------- search
 
 
 cdef inline double _bound_steps(

@@ -1,8 +1,9 @@
-"""``SortedColumns``: every attribute's values in order, sorted once per training.
+"""What the kernel of the training takes: `SortedColumns` of the attributes, and `RuleSettings`.
 
-Only values that are neither 0 nor missing are stored with their order, so a sparse X stays sparse
-and a dense one with many zeros becomes so; the search gets the rows whose value is 0 by
-subtraction. Missing values follow at the end of a column, where the search leaves them out.
+Every attribute's values are sorted once per training. Only values that are neither 0 nor missing
+are stored with their order, so a sparse X stays sparse and a dense one with many zeros becomes so;
+the search gets the rows whose value is 0 by subtraction. Missing values follow at the end of a
+column, where the search leaves them out.
 """
 
 from typing import Any, NamedTuple, Self
@@ -13,6 +14,42 @@ from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
+
+
+class RuleSettings(NamedTuple):
+    """Checked settings of a training.
+
+    Attributes
+    ----------
+    loss : str
+        Name of the loss.
+    complete : bool
+        Whether rules predict for all labels; otherwise each does for one.
+    l2 : float
+        Weight of the squared scores, positive.
+    learning_rate : float
+        Shrinkage of every rule's scores but the default rule's.
+    bootstrap : bool
+        Whether each rule is searched on rows drawn with replacement.
+    n_attributes : int
+        Attributes drawn for each condition.
+    bin_share : float
+        Label bins per label that is raised or lowered, 0 for no bins.
+    max_conditions : int
+        Most conditions of a rule, -1 for no limit.
+    min_coverage : int
+        Fewest rows of the sample that a rule covers.
+    """
+
+    loss: str
+    complete: bool
+    l2: float
+    learning_rate: float
+    bootstrap: bool
+    n_attributes: int
+    bin_share: float
+    max_conditions: int
+    min_coverage: int
 
 
 @documented
