@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.baselines import HOMER
-from xdcc.baselines.balanced_k_means import balanced_k_means
-from xdcc.baselines.homer import LabelGroup
+from xdcc.baselines.homer import LabelGroup, balanced_k_means
 from xdcc.baselines.learner import seeded
 
 

@@ -9,9 +9,9 @@ MLkNN, IBLR and CHF are not here: scikit-multilearn-ng has them, and the experim
 """
 
 from xdcc.baselines.binary_relevance import BinaryRelevance
-from xdcc.baselines.chain_order import ORDERS, Order, chain_order_of
 from xdcc.baselines.classifier_chain import ClassifierChain
 from xdcc.baselines.ensemble_of_chains import EnsembleOfChains
+from xdcc.baselines.fixed_chain import ORDERS, Order, chain_order_of
 from xdcc.baselines.homer import HOMER
 from xdcc.baselines.label_powerset import LabelPowerset
 from xdcc.baselines.lpbr import LPBR

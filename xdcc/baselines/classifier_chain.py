@@ -10,8 +10,15 @@ from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.sparse_zeros import SparseZeros
-from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
-from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
+from xdcc.baselines.fixed_chain import (
+    MISSING,
+    ORDER_ENTRIES,
+    Order,
+    check_order,
+    fit_chain,
+    resolve_order,
+    with_stand_in,
+)
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 

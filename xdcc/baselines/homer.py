@@ -1,4 +1,10 @@
-"""HOMER: a tree of label groups, with a binary model for each group."""
+"""HOMER: a tree of label groups, with a binary model for each group.
+
+The groups are clusters of equal size, up to one, by balanced k-means: Lloyd's algorithm in which
+the assignment step is a linear assignment problem between the points and the places of the
+clusters, so that every cluster gets its share at the least total distance. HOMER's authors insert
+the points one by one instead and let a full cluster pass on its farthest.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
@@ -14,10 +22,11 @@ from xdcc.base.domains import Number
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.parameters import declares_parameters
-from xdcc.baselines.balanced_k_means import balanced_k_means
-from xdcc.baselines.estimator_model import EstimatorModel
-from xdcc.baselines.label_model import LabelModel
-from xdcc.baselines.learner_classifier import LearnerClassifier
+from xdcc.baselines.label_model import EstimatorModel, LabelModel
+from xdcc.baselines.learner import LearnerClassifier
+
+_TOLERANCE = 1e-9
+"""Differences of total distances below it are rounding."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class HOMER(LearnerClassifier):
     -----
     The probability of a label is the product of the probabilities on the way to it, so `predict`
     need not be where it is at least 0.5. Clusters are found by linear assignment
-    (:func:`xdcc.baselines.balanced_k_means.balanced_k_means`). Missing values in X are the base
+    (:func:`xdcc.baselines.homer.balanced_k_means`). Missing values in X are the base
     learner's affair; in sparse X what is not stored is 0.
 
     References
@@ -149,3 +158,43 @@ def _walk(root: LabelGroup, X: Features) -> Iterator[tuple[LabelGroup, NDArray[n
         assert group.model is not None
         yield group, group.model.predict_proba(X)[:, 1]
         yield from _walk(group, X)
+
+
+def balanced_k_means(
+    points: NDArray[np.floating], n_clusters: int, random: np.random.RandomState
+) -> NDArray[np.intp]:
+    """Divide points into clusters whose sizes differ by at most one.
+
+    Parameters
+    ----------
+    points : float array of shape (n_points, n_dimensions)
+        At least `n_clusters` points.
+    n_clusters : int
+        Number of clusters.
+    random : RandomState
+        Draws the points that are the first centres.
+
+    Returns
+    -------
+    int array of shape (n_points,)
+        Number of each point's cluster; a local minimum of the sum of squared distances to the
+        clusters' means.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0], [0.1], [0.2], [5.0]])
+    >>> np.bincount(balanced_k_means(points, 2, np.random.RandomState(0)))
+    array([2, 2])
+    """
+    n_points = len(points)
+    places = np.sort(np.arange(n_points) % n_clusters)
+    centres = points[random.permutation(n_points)[:n_clusters]]
+    clusters, least = places, np.inf
+    while True:
+        distance = cdist(points, centres, "sqeuclidean")[:, places]
+        point, place = linear_sum_assignment(distance)
+        total = distance[point, place].sum()
+        if total >= least - _TOLERANCE:
+            return clusters
+        clusters, least = places[place], total
+        centres = np.stack([points[clusters == k].mean(axis=0) for k in range(n_clusters)])

@@ -1,16 +1,20 @@
 """The model of one label: rows where the label is unknown left out, no model where it is constant.
 
-Two learners fill it: XGBoost (``xgb_model.py``) and any scikit-learn classifier
-(``estimator_model.py``). Both are told which value of X stands for a missing one, because
-scikit-learn's chain lets no NaN pass (``chain_model.py``).
+Two learners fill it: XGBoost (`XGBModel`) and any scikit-learn classifier (`EstimatorModel`). Both
+are told which value of X stands for a missing one, because scikit-learn's chain lets no NaN pass
+(``fixed_chain.py``).
 """
 
 from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from xdcc.baselines.learner import fit_learner
 
 
 class LabelModel(ClassifierMixin, BaseEstimator):
@@ -67,3 +71,71 @@ class LabelModel(ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _positive(self, X: Any) -> NDArray[np.floating]:
         """Probability of presence, shape (n_samples,)."""
+
+
+class EstimatorModel(LabelModel):
+    """A copy of `estimator` for one label; it sees NaN where X holds `missing`."""
+
+    def __init__(self, estimator: Any, missing: float = np.nan) -> None:
+        self.estimator = estimator
+        self.missing = missing
+
+    def _fit_rows(self, X: Any, y: NDArray[np.int64], weight: NDArray[Any] | None) -> None:
+        self.estimator_ = fit_learner(clone(self.estimator), self._features(X), y, weight)
+
+    def _positive(self, X: Any) -> NDArray[np.floating]:
+        return self.estimator_.predict_proba(self._features(X))[:, 1]
+
+    def _features(self, X: Any) -> Any:
+        features = sparse.csr_matrix(X) if sparse.issparse(X) else X
+        values = features.data if sparse.issparse(features) else features
+        stands_in = values == self.missing
+        if not stands_in.any():
+            return features
+        features = features.copy()
+        values = features.data if sparse.issparse(features) else features
+        values[stands_in] = np.nan
+        return features
+
+
+class XGBModel(LabelModel):
+    """A booster for one label.
+
+    X may have further columns, numbers, after those that `feature_types` describes.
+    """
+
+    def __init__(
+        self,
+        params: dict[str, Any],
+        n_estimators: int,
+        missing: float,
+        feature_types: list[str] | None = None,
+    ) -> None:
+        self.params = params
+        self.n_estimators = n_estimators
+        self.missing = missing
+        self.feature_types = feature_types
+
+    def _fit_rows(self, X: Any, y: NDArray[np.int64], weight: NDArray[Any] | None) -> None:
+        self.booster_ = xgb.train(
+            {**self.params, "objective": "binary:logistic"},
+            self._matrix(X, label=y, weight=weight),
+            num_boost_round=self.n_estimators,
+        )
+
+    def _positive(self, X: Any) -> NDArray[np.float32]:
+        return self.booster_.predict(self._matrix(X))
+
+    def _matrix(self, X: Any, **info: Any) -> xgb.DMatrix:
+        # scikit-learn's chain joins sparse matrices in formats that XGBoost does not take.
+        features = sparse.csr_matrix(X) if sparse.issparse(X) else X
+        types = self.feature_types
+        if types is not None:
+            types = [*types, *["q"] * (X.shape[1] - len(types))]
+        return xgb.DMatrix(
+            features,
+            missing=self.missing,
+            feature_types=types,
+            nthread=self.params.get("nthread"),
+            **info,
+        )

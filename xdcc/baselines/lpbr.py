@@ -15,8 +15,8 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.known_entries import matching_share
 from xdcc.base.parameters import declares_parameters
-from xdcc.baselines.learner_classifier import LearnerClassifier
-from xdcc.baselines.powerset_model import PowersetModel
+from xdcc.baselines.label_powerset import PowersetModel
+from xdcc.baselines.learner import LearnerClassifier
 
 
 @declares_parameters

@@ -13,10 +13,8 @@ from xdcc.base.booster_settings import settle_on_data
 from xdcc.base.domains import Anything, Number
 from xdcc.base.fit_data import FitData
 from xdcc.base.sparse_zeros import SparseZeros
-from xdcc.baselines.estimator_model import EstimatorModel
-from xdcc.baselines.label_model import LabelModel
+from xdcc.baselines.label_model import EstimatorModel, LabelModel, XGBModel
 from xdcc.baselines.learner import seeded
-from xdcc.baselines.xgb_model import XGBModel
 
 _ENTRIES = {
     "learner": """

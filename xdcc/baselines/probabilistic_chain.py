@@ -11,11 +11,21 @@ from xdcc.base.domains import Anything
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.parameters import declares_parameters
-from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
-from xdcc.baselines.chain_model import MISSING, fit_chain
-from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
-from xdcc.baselines.estimator_model import EstimatorModel
-from xdcc.baselines.labelset_search import LabelsetSearch
+from xdcc.baselines.chain_inference import (
+    LabelsetSearch,
+    beam_search,
+    labelset_log_proba,
+    marginals,
+)
+from xdcc.baselines.fixed_chain import (
+    MISSING,
+    ORDER_ENTRIES,
+    Order,
+    check_order,
+    fit_chain,
+    resolve_order,
+)
+from xdcc.baselines.label_model import EstimatorModel
 
 
 @declares_parameters

@@ -11,9 +11,13 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.parameters import declares_parameters
-from xdcc.baselines.chain_ensemble import ChainEnsemble
-from xdcc.baselines.chain_inference import beam_search, labelset_log_proba, marginals
-from xdcc.baselines.labelset_search import LabelsetSearch
+from xdcc.baselines.chain_inference import (
+    LabelsetSearch,
+    beam_search,
+    labelset_log_proba,
+    marginals,
+)
+from xdcc.baselines.ensemble_of_chains import ChainEnsemble
 
 
 @declares_parameters

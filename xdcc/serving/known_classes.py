@@ -34,10 +34,9 @@ from xdcc.baselines import (
     ProbabilisticClassifierChain,
     ProbabilisticEnsembleOfChains,
 )
-from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.homer import LabelGroup
-from xdcc.baselines.powerset_model import PowersetModel
-from xdcc.baselines.xgb_model import XGBModel
+from xdcc.baselines.label_model import EstimatorModel, XGBModel
+from xdcc.baselines.label_powerset import PowersetModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
