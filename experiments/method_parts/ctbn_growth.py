@@ -12,9 +12,8 @@ from xdcc.ctbn.annealing import anneal
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth, held_out_rows
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
+from xdcc.ctbn.logistic import Penalty, choose_C
 from xdcc.ctbn.mixture import EMLimits
-from xdcc.ctbn.strength import choose_C
 
 ITERATIONS = 150
 """Of the annealing that predicts, as in the paper."""

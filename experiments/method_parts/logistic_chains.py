@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator
 
 from experiments.engine.registry import Split
 from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
-from xdcc.ctbn.strength import choose_C
+from xdcc.ctbn.logistic import Penalty, Problems, choose_C, linear_predictor, solve
 
 type Floats = NDArray[np.float64]
 

@@ -39,9 +39,8 @@ from xdcc.ctbn.learner import (
     ParentEffect,
     warn_if_not_converged,
 )
-from xdcc.ctbn.logistic import Matrix, Penalty, Run, one_by_one
+from xdcc.ctbn.logistic import Matrix, Penalty, Run, choose_C, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
-from xdcc.ctbn.strength import choose_C
 from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
-from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
@@ -29,7 +28,7 @@ from xdcc.ctbn.mixture import (
     without_collapsed,
 )
 from xdcc.ctbn.structure import Search, edge_weights, maximum_branching
-from xdcc.ctbn.tree_inference import Parents
+from xdcc.ctbn.tree_inference import Parents, documented_tree
 
 _VALIDATION_FOLDS = 5
 """One of so many parts of the rows is the internal test set."""

@@ -11,6 +11,11 @@ matrix products for all of them, one for the direction and one for the gradient;
 needs none. Every model has its own step length, history and end. The features come rotated to
 uncorrelated ones (``design.py``), which makes a diagonal matrix a good first guess of every
 Hessian: few iterations are left. A model's objective never rises, so EM may stop it anywhere.
+
+The strength of the penalty is chosen by cross-validation (:func:`choose_C`). As in the paper one
+strength serves all models. It is the `C` of a grid with the smallest held-out log loss of the
+parentless models, all labels together. The grid is walked from strong to weak penalties, each
+starting at the last solutions, and left when the loss rises.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from xdcc.base.folds import stratified_folds
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
@@ -33,6 +40,13 @@ _BLOCK = 64
 """Models that are solved at a time: their histories fit into a core's cache."""
 
 _SHORTEST_STEP = 2.0**-30
+
+GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+
+_FOLDS = 5
+
+_TOL_OF_CHOICE = 1e-5
+"""Tolerance of the solver while `C` is chosen."""
 
 
 @dataclass(frozen=True)
@@ -358,3 +372,39 @@ class _Descent:
 def _dots(a: Floats, b: Floats) -> Floats:
     """Products of the columns."""
     return np.einsum("ij,ij->j", a, b)
+
+
+def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
+    """Choose the inverse strength `C` from `GRID`.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (n, n_features)
+        Features, at least two rows.
+    Y : float array of shape (n, n_labels)
+        0, 1, or NaN for unknown, which does not count.
+    random : RandomState
+        Deals the rows out to five folds.
+
+    Returns
+    -------
+    float
+    """
+    folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
+    known = (~np.isnan(Y)).astype(float)
+    labels = np.nan_to_num(Y)
+    starts = [np.zeros((X.shape[1] + 2, Y.shape[1])) for _ in np.unique(folds)]
+    smallest, chosen = np.inf, GRID[0]
+    for C in GRID:
+        loss = 0.0
+        for number, fold in enumerate(np.unique(folds)):
+            train, test = folds != fold, folds == fold
+            problems = Problems(labels[train], known[train], np.zeros_like(labels[train]))
+            solution = solve(X[train], problems, Penalty(1 / C, tol=_TOL_OF_CHOICE), starts[number])
+            starts[number] = solution.coef
+            z = linear_predictor(X[test], solution.coef, np.zeros_like(labels[test]))
+            loss += float((known[test] * (np.logaddexp(0, z) - labels[test] * z)).sum())
+        if loss > smallest:
+            break
+        smallest, chosen = loss, C
+    return chosen

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner, Models
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import (
     Parents,
+    documented_tree,
     labelset_log_prob,
     log_cpd_of,
     sum_product,

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.logistic import Floats
-from xdcc.ctbn.tree_inference import Ints, Parents
+from xdcc.ctbn.tree_inference import Ints, Parents, documented_tree
 
 
 def all_labelsets(n_labels: int) -> Ints:

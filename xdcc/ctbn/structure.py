@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 from tqdm import tqdm
 
-from xdcc.ctbn.documentation import documented_tree
 from xdcc.ctbn.learner import Learner
 from xdcc.ctbn.logistic import Floats, Matrix
-from xdcc.ctbn.tree_inference import Parents
+from xdcc.ctbn.tree_inference import Parents, documented_tree
 
 _MOST_ENTRIES = 2**22
 """Rows times models that are trained at a time."""
