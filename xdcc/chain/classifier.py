@@ -35,12 +35,16 @@ from xdcc.chain.cumulation import (
     labels_from_proba,
     standard_proba,
 )
-from xdcc.chain.early_stopping import Watch
 from xdcc.chain.loop import ChainRun, ChainState, run_chain
-from xdcc.chain.order import ChainOrder
-from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, PropagationRule
-from xdcc.chain.stop_measure import stop_score
-from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
+from xdcc.chain.propagation import (
+    CANDIDATES,
+    ORDERS,
+    Candidates,
+    ChainOrder,
+    Order,
+    PropagationRule,
+)
+from xdcc.chain.training import ChainPlan, RoundCallback, Watch, stop_score, train_chain
 from xdcc.decision.measures import MEASURES
 
 Propagate = Literal["auto", "cross_val", "in_sample"]
@@ -111,7 +115,7 @@ int, default="maxGain"
         boosters, which spares the one on all rows.
     end_label : bool or "auto", default="auto"
         Whether boosters learn one more label, true where no positive label is left; see
-        :mod:`xdcc.chain.end_label`. It ends the chain row by row, and the training when every
+        :mod:`xdcc.chain.propagation`. It ends the chain row by row, and the training when every
         row is at its end. ``"auto"``: with ``chain_length="auto"``.
     early_stopping_rounds : int or None, default=None
         Stop the training when `stop_measure` has not become better for so many rounds, and keep

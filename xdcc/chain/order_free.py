@@ -32,15 +32,14 @@ from xdcc.chain.labelset_score import (
     held_out_candidates,
     whole_rows,
 )
-from xdcc.chain.order import ChainOrder
 from xdcc.chain.order_free_inference import (
-    NO_LABEL,
     LabelStates,
     draw_labelsets,
     probable_labelsets,
     walk_to,
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
+from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals

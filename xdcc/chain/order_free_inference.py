@@ -21,11 +21,11 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.chain.propagation import NO_LABEL
+
 type Floats = NDArray[np.float64]
 type Margins = NDArray[np.float32]
 type LabelNumbers = NDArray[np.intp]
-
-NO_LABEL = -1
 
 
 class LabelStates:

@@ -20,8 +20,9 @@ from xdcc.base.booster_parameters import PARAM_BY_NAME
 from xdcc.base.features import Features, check_features
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.order_free_inference import NO_LABEL, LabelStates, walk_to
+from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params
+from xdcc.chain.propagation import NO_LABEL
 from xdcc.decision.calibration import margins_of
 from xdcc.explain.documentation import documented_explanation
 from xdcc.explain.rounds import ChainWalk, Round, Walk
