@@ -1,4 +1,4 @@
-"""Propagation against hand-computed rounds and a plain loop; the order of labels, told afterwards."""
+"""Propagation against hand-computed rounds and a plain loop; the order of labels, told later."""
 
 from typing import Any
 

@@ -5,8 +5,7 @@ import pandas as pd
 
 from xdcc.base.domains import Choice, check_domain
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
-from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.walks import Model, walk_of
+from xdcc.explain.walks import Model, documented_explanation, walk_of
 
 
 @documented_explanation

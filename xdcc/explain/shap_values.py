@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Number, check_domain
-from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.rounds import Round, Walk, round_matrix
-from xdcc.explain.walks import Model, walk_of
+from xdcc.explain.walks import Model, Round, Walk, documented_explanation, round_matrix, walk_of
 
 
 @dataclass(frozen=True)

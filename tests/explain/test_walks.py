@@ -12,8 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, round_statistics, shap_values
-from xdcc.explain.rounds import round_matrix
-from xdcc.explain.walks import walk_of
+from xdcc.explain.walks import round_matrix, walk_of
 
 
 @pytest.mark.parametrize(
