@@ -1,9 +1,12 @@
 """`to_stock` and `StockChain`: the exported directory predicts as the estimator does.
 
 Here the patched XGBoost stands in for the stock one, and the export is looked through for names
-that only the patched one knows. ``test_stock_wheel.py`` loads it with the stock wheel.
+that only the patched one knows. ``test_stock_wheel.py`` loads it with the stock wheel. Of a booster
+that `stock_booster` rewrote the plugin's names are gone, and margins stay, bit for bit; the same
+trees predict in Treelite.
 """
 
+import builtins
 import hashlib
 import json
 import os
@@ -21,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock
+from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock, to_treelite
 from xdcc.serving.stock_chain import ExportError, logistic
 
 
@@ -491,3 +494,135 @@ def test_other_columns_are_refused(exported, shape):
 def test_the_exported_copy_is_the_module(exported):
     source = Path(stock_chain.__file__).read_bytes()
     assert (exported / "stock_chain.py").read_bytes() == source
+
+
+PROBABILITIES = ["logistic", "sumGain", "maxGain", "maxWeight", "maxAbsG"]
+OBJECTIVES = [*PROBABILITIES, "logitraw"]
+
+
+def _train(rows, n_labels, **params):
+    matrix = xgb.DMatrix(rows.X, rows.Y[:, :n_labels])
+    return xgb.train({"max_depth": 3, "verbosity": 0, **params}, matrix, 8)
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("objective", PROBABILITIES)
+def test_predictions(rows, objective, n_labels):
+    booster = _train(rows, n_labels, objective=f"multilabel:{objective}", scale_pos_weight=2.0)
+    stock = stock_booster(booster)
+    X = xgb.DMatrix(rows.X_new)
+    margins = booster.predict(X, output_margin=True, strict_shape=True)
+    assert margins.shape == (len(rows.X_new), n_labels)
+    np.testing.assert_array_equal(stock.predict(X, output_margin=True, strict_shape=True), margins)
+    np.testing.assert_allclose(stock.predict(X), booster.predict(X), rtol=0, atol=2e-7)
+    learner = json.loads(stock.save_raw("json"))["learner"]
+    assert learner["objective"]["reg_loss_param"] == {"scale_pos_weight": "2"}
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_margins_as_predictions(rows, n_labels):
+    booster = _train(rows, n_labels, objective="multilabel:logitraw")
+    X = xgb.DMatrix(rows.X_new)
+    margins = booster.predict(X)
+    assert margins.min() < 0
+    np.testing.assert_allclose(stock_booster(booster).predict(X), margins, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_model_is_written_as_stock_writes_its_own(rows, objective):
+    ours = stock_booster(_train(rows, 4, objective=f"multilabel:{objective}"))
+    own = _train(
+        rows,
+        4,
+        objective="binary:logitraw" if objective == "logitraw" else "binary:logistic",
+        multi_strategy="multi_output_tree",
+    )
+    ours_model, own_model = (json.loads(booster.save_raw("json")) for booster in (ours, own))
+    assert _names(ours_model) == _names(own_model)
+    assert ours_model["learner"]["objective"] == own_model["learner"]["objective"]
+    assert ours_model["version"] == own_model["version"]
+    assert b"multilabel" not in ours.save_raw("ubj")
+    assert "multilabel" not in ours.save_config()
+
+
+def test_start_label_features_and_names_are_kept(rows):
+    base_score = [0.1, 0.2, 0.3, 0.4]
+    X = np.hstack([rows.X, np.full((len(rows.X), 4), np.nan, dtype=np.float32)])
+    booster = xgb.train(
+        {
+            "objective": "multilabel:maxGain",
+            "base_score": base_score,
+            "label_feature_begin": rows.X.shape[1],
+        },
+        xgb.DMatrix(X, rows.Y, feature_names=list("abcdefghi")),
+        3,
+    )
+    stock = stock_booster(booster)
+    model = json.loads(stock.save_raw("json"))["learner"]
+    stored = json.loads(model["learner_model_param"]["base_score"])
+    np.testing.assert_allclose(stored, base_score, rtol=1e-6)
+    assert stock.feature_names == list("abcdefghi")
+    np.testing.assert_array_equal(
+        stock.inplace_predict(X, predict_type="margin"),
+        booster.inplace_predict(X, predict_type="margin"),
+    )
+
+
+def test_the_booster_is_not_changed(rows):
+    booster = _train(rows, 4, objective="multilabel:maxGain")
+    before = booster.save_raw("ubj")
+    stock_booster(booster)
+    assert booster.save_raw("ubj") == before
+
+
+def test_a_stock_objective_stays(rows):
+    booster = xgb.train({"objective": "reg:squarederror"}, xgb.DMatrix(rows.X, rows.Y[:, 0]), 2)
+    assert stock_booster(booster).save_raw("ubj") == booster.save_raw("ubj")
+
+
+def _names(model):
+    """Collect the names of a JSON model's entries, trees by their first."""
+    if isinstance(model, dict):
+        return {name: _names(entry) for name, entry in model.items()}
+    return [_names(model[0])] if isinstance(model, list) and model else None
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("objective", ["logistic", "maxGain", "logitraw"])
+def test_predictions_in_treelite(rows, objective, n_labels):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = xgb.train(
+        {"objective": f"multilabel:{objective}", "max_depth": 4},
+        xgb.DMatrix(rows.X, rows.Y[:, :n_labels]),
+        20,
+    )
+    predicted = treelite.gtil.predict(to_treelite(booster), rows.X_new)
+    expected = booster.predict(xgb.DMatrix(rows.X_new), strict_shape=True)
+    np.testing.assert_allclose(
+        predicted.reshape(len(rows.X_new), n_labels), expected, rtol=0, atol=2e-6
+    )
+
+
+def test_a_booster_of_a_chain(fitted_chain, rows):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = fitted_chain("paper").boosters_[-1][0]
+    P = np.full((len(rows.X_new), 4), np.nan, dtype=np.float32)
+    P[:, 1] = 0.75
+    joined = np.hstack([rows.X_new, P])
+    predicted = treelite.gtil.predict(to_treelite(booster), joined)
+    np.testing.assert_allclose(
+        predicted[:, :, 0], booster.inplace_predict(joined), rtol=0, atol=2e-6
+    )
+
+
+def test_without_treelite(fitted_chain, monkeypatch):
+    import_ = builtins.__import__
+
+    def without_treelite(name, *args):
+        if name == "treelite":
+            raise ImportError(name)
+        return import_(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without_treelite)
+    with pytest.raises(ImportError, match="pip install treelite"):
+        to_treelite(fitted_chain("paper").boosters_[0][0])

@@ -73,9 +73,9 @@ from xdcc.serving.structure_checks import (
     check_mixture,
     check_permutation,
     check_rules,
+    check_type,
     require,
 )
-from xdcc.serving.value_types import check_type
 
 type Check = Callable[[Any], None]
 type Curves = dict[str, dict[str, list[float]]]
