@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from hypothesis import strategies as st
@@ -29,3 +30,10 @@ class Target:
     inputs: st.SearchStrategy[Any]
     attempt: Callable[[Any], object]
     refusals: tuple[type[Exception], ...] = ()
+
+
+def load_target(address: str) -> Target:
+    """Import a target, by ``module:name``."""
+    module, _, name = address.partition(":")
+    target: Target = getattr(import_module(module), name)
+    return target

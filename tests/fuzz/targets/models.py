@@ -1,20 +1,27 @@
-"""``.xdcc`` files: bytes and entries of every member edited, below a right checksum."""
+"""Models in files: ``.xdcc`` files, and exported chains.
+
+Of ``.xdcc`` files bytes and entries of every member are edited, below a right checksum; of exports
+the entries of ``chain.json`` and bytes of the boosters.
+"""
 
 import hashlib
 import io
 import json
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 import xdcc
 from tests.fuzz.mutation import mutated_bytes, mutated_data
 from tests.fuzz.target import Target
-from xdcc.serving import ModelFileError, load_model, save_model
+from xdcc.serving import ModelFileError, StockChain, load_model, save_model, to_stock
 from xdcc.serving.archive import pack
+from xdcc.serving.stock_chain import ExportError
 
 MARK = b"xdcc model sha256:"
 
@@ -71,7 +78,7 @@ members = st.integers(0, len(PLACES) - 1).flatmap(
 archives = mutated_bytes([pack(members, MARK + b"0" * 64)[:-64] for members in FILES])
 
 
-def attempt(body: bytes) -> None:
+def attempt_model_archive(body: bytes) -> None:
     Path("x.xdcc").write_bytes(body + hashlib.sha256(body).hexdigest().encode())
     model = load_model("x.xdcc")
     try:
@@ -81,4 +88,46 @@ def attempt(body: bytes) -> None:
     assert proba.shape[0] == 5
 
 
-TARGET = Target(members | archives, attempt, (ModelFileError,))
+model_archive = Target(members | archives, attempt_model_archive, (ModelFileError,))
+
+
+X_STOCK_CHAIN = pd.DataFrame(_rng.normal(size=(60, 3)), columns=list("abc"))
+X_STOCK_CHAIN["d"] = pd.Categorical.from_codes(_rng.integers(0, 3, 60), ["x", "y", "z"])
+Y_STOCK_CHAIN = (_rng.random((60, 3)) < 0.5).astype(int)
+CHAIN = xdcc.DynamicChainClassifier(n_estimators=2, max_depth=2, chain_length=2, cv=2, n_jobs=1)
+
+
+def _exported() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as folder:
+        to_stock(CHAIN.fit(X_STOCK_CHAIN, Y_STOCK_CHAIN), Path(folder, "chain"))
+        return {path.name: path.read_bytes() for path in Path(folder, "chain").iterdir()}
+
+
+FILES_STOCK_CHAIN = _exported()
+SETTINGS = json.loads(FILES_STOCK_CHAIN["chain.json"])
+BOOSTERS = sorted(name for name in FILES_STOCK_CHAIN if name.endswith(".ubj"))
+
+settings = mutated_data([SETTINGS]).map(lambda data: json.dumps(data).encode())
+edits = st.tuples(
+    st.just("chain.json"),
+    settings | mutated_bytes([FILES_STOCK_CHAIN["chain.json"]], [b"[", b"{", b'"', b"NaN"]),
+) | st.sampled_from(BOOSTERS).flatmap(
+    lambda name: st.tuples(st.just(name), mutated_bytes([FILES_STOCK_CHAIN[name]]))
+)
+
+
+def attempt_stock_chain(edit: tuple[str, bytes]) -> None:
+    shutil.rmtree("chain", ignore_errors=True)
+    folder = Path("chain")
+    folder.mkdir()
+    for name, content in (FILES_STOCK_CHAIN | dict([edit])).items():
+        (folder / name).write_bytes(content)
+    chain = StockChain(folder)
+    try:
+        proba = chain.predict_proba(X_STOCK_CHAIN[:5])
+    except ValueError as error:  # features of other names, or another number of them
+        raise ExportError(str(error)) from error
+    assert proba.shape[0] == 5
+
+
+stock_chain = Target(edits, attempt_stock_chain, (ExportError, RuntimeError))
