@@ -1,4 +1,8 @@
-"""Joined features train the boosters that a new matrix of [X | P] trains, to the last byte."""
+"""Matrices of other kinds train the boosters that a matrix in memory trains, to the last byte.
+
+Joined features are those of a new matrix of [X | P]; matrices in external memory are read page by
+page. There features have few values, so that all matrices have the same cuts.
+"""
 
 import ctypes
 import json
@@ -9,9 +13,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from xgboost import collective
 from xgboost.core import _LIB, XGBoostError, _check_call
 from xgboost.tracker import RabitTracker
+
+from xdcc.boosting import SPLIT_METHODS
 
 N, N_FEATURES, N_LABELS = 400, 7, 4
 CHAIN = {"objective": "multilabel:maxGain", "label_feature_begin": N_FEATURES, "base_score": 0.4}
@@ -326,3 +334,101 @@ def test_values_cannot_be_read_back():
     joined = join(quantise(xgb.DMatrix(X, Y)), P_full)
     with pytest.raises(XGBoostError, match="hold bins, not the values"):
         joined.get_data()
+
+
+PARAMS = {"objective": "multilabel:logistic", "max_depth": 5, "nthread": 1, "max_bin": 64}
+
+
+def make_data_external_memory(kind, n_rows=600, n_features=8, n_labels=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 40, size=(n_rows, n_features)).astype(np.float32)
+    score = X @ rng.normal(size=(n_features, n_labels)) + rng.normal(size=(n_rows, n_labels))
+    Y = (score > np.quantile(score, 0.7, axis=0)).astype(float)
+    match kind:
+        case "missing":
+            X[rng.random(X.shape) < 0.3] = np.nan
+        case "zeros":
+            X[rng.random(X.shape) < 0.7] = 0
+        case "one page differs":  # the zeros of two pages, not of the third
+            X[: n_rows // 3 * 2] *= rng.random((n_rows // 3 * 2, n_features)) < 0.3
+            X[-50:, 0] = np.nan
+        case "unknown":
+            Y[rng.random(Y.shape) < 0.5] = np.nan
+            Y[: n_rows // 2] = np.nan
+    return X, Y
+
+
+KINDS_EXTERNAL_MEMORY = ["dense", "missing", "zeros", "one page differs", "unknown"]
+
+
+def trees_of(matrix, n_rounds=3, **params):
+    booster = xgb.train(PARAMS | params, matrix, n_rounds)
+    trees = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"]["model"]["trees"]
+    assert sum(len(tree["left_children"]) > 3 for tree in trees) > 0, "there is nothing to compare"
+    return trees
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("kind", KINDS_EXTERNAL_MEMORY)
+@pytest.mark.usefixtures("threads")
+def test_pages_grow_the_same_trees(kind, n_threads, in_batches):
+    X, Y = make_data_external_memory(kind)
+    whole = trees_of(xgb.QuantileDMatrix(X, Y, max_bin=64))
+    pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=64)
+    assert trees_of(pages, nthread=n_threads) == whole
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    kind=st.sampled_from(KINDS_EXTERNAL_MEMORY),
+    method=st.sampled_from(SPLIT_METHODS),
+    params=st.fixed_dictionaries(
+        {},
+        optional={
+            "min_child_weight": st.sampled_from([1e-30, 3.0]),
+            "min_child_weight_scope": st.sampled_from(["any", "all", "mean"]),
+            "reg_alpha": st.sampled_from([0.5]),
+            "max_delta_step": st.sampled_from([0.3]),
+            "reg_lambda": st.sampled_from([0.01, 5.0]),
+            "gamma": st.sampled_from([1.0]),
+            "subsample": st.sampled_from([0.6]),
+            "colsample_bynode": st.sampled_from([0.5]),
+            "max_depth": st.sampled_from([1, 9]),
+            "interaction_constraints": st.sampled_from(["[[0, 1, 2], [3, 4]]"]),
+            "monotone_constraints": st.sampled_from(["(1,-1,0,1)"]),
+        },
+    ),
+    lossguide=st.booleans(),
+)
+def test_any_parameters(kind, method, params, lossguide, in_batches):
+    X, Y = make_data_external_memory(kind, n_rows=300, seed=1)
+    params = params | {"split_method": method, "seed": 4}
+    if lossguide:
+        params |= {"grow_policy": "lossguide", "max_leaves": 12}
+    pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=64)
+
+    def grow(matrix):
+        return xgb.train(PARAMS | params, matrix, 2).get_dump(with_stats=True)
+
+    assert grow(pages) == grow(xgb.QuantileDMatrix(X, Y, max_bin=64))
+
+
+def test_histograms_that_do_not_fit_are_filled_in_several_passes(in_batches):
+    X, Y = make_data_external_memory(
+        "missing", n_features=60, n_labels=60
+    )  # 40 * 60 bins of 512 bytes: 1.2 MiB
+    pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=64)
+    roomy = trees_of(pages)
+    assert trees_of(pages, max_histogram_mib=1) == roomy
+    assert trees_of(xgb.QuantileDMatrix(X, Y, max_bin=64)) == roomy
+
+
+def test_too_little_memory(in_batches):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 1)), rng.integers(0, 2, size=(300, 1200))
+    pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=256)
+    message = r"max_histogram_mib=1 is too little: a block of features with 256 bins and 1200"
+    with pytest.raises(xgb.core.XGBoostError, match=message):
+        trees_of(pages, 1, max_bin=256, max_histogram_mib=1)
