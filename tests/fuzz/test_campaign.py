@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from tests.fuzz.bad_target import VALUES
 from tests.fuzz.campaign import sanitizer_report, target_addresses, try_target
-from tests.fuzz.mutation import mutated_bytes, mutated_data
+from tests.fuzz.target import mutated_bytes, mutated_data
 
 
 def test_whatever_goes_wrong_is_a_finding():

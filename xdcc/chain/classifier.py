@@ -1,7 +1,7 @@
 """``DynamicChainClassifier``: a chain of multi-label boosters with a dynamic label order (XDCC).
 
 The estimator checks arguments and data and hands them to the training (``training.py``);
-predictions are read from the chain's state after each round (``loop.py``, ``cumulation.py``).
+predictions are read from the chain's state after each round (``loop.py``).
 """
 
 import warnings
@@ -26,16 +26,18 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
-from xdcc.chain.cumulation import (
+from xdcc.chain.loop import (
     CUMULATIONS,
     PREDICTIONS,
+    ChainRun,
+    ChainState,
     Cumulation,
     Prediction,
     cumulated_proba,
     labels_from_proba,
+    run_chain,
     standard_proba,
 )
-from xdcc.chain.loop import ChainRun, ChainState, run_chain
 from xdcc.chain.propagation import (
     CANDIDATES,
     ORDERS,
@@ -133,7 +135,7 @@ int, default="maxGain"
         open labels. Can be changed after `fit`.
     cumulation : {"equation9", "authors"}, default="equation9"
         Reading of the cumulated prediction, see
-        :func:`xdcc.chain.cumulation.cumulated_proba`. With ``"authors"`` a probability of
+        :func:`xdcc.chain.loop.cumulated_proba`. With ``"authors"`` a probability of
         exactly 0.5 is negative. Can be changed after `fit`.
     reg_lambda : float, default=1.0
         L2 regularisation.

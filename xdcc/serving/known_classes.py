@@ -42,7 +42,7 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.labelset_score import LabelsetScore
+from xdcc.chain.order_free_inference import LabelsetScore
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.design import Design

@@ -16,8 +16,7 @@ import pandas as pd
 import xgboost as xgb
 from hypothesis import strategies as st
 
-from tests.fuzz.mutation import edit_bytes, mutated_bytes, mutated_data
-from tests.fuzz.target import Different, Target
+from tests.fuzz.target import Different, Target, edit_bytes, mutated_bytes, mutated_data
 from xdcc.base import booster_scan_reference
 from xdcc.base._booster_scan import scan
 from xdcc.base.booster_file import ModelFileError, check_booster, read_booster

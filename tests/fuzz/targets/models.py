@@ -17,8 +17,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 import xdcc
-from tests.fuzz.mutation import mutated_bytes, mutated_data
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, mutated_bytes, mutated_data
 from xdcc.serving import ModelFileError, StockChain, load_model, save_model, to_stock
 from xdcc.serving.archive import pack
 from xdcc.serving.stock_chain import ExportError

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from experiments.engine.configuration import ConfigurationError, load_configuration
 from experiments.engine.records import PACK, RecordStore, record_line
 from tests.fuzz import ROOT
-from tests.fuzz.mutation import mutated_bytes, mutated_data
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, mutated_bytes, mutated_data
 from xdcc.data import load_arff
 from xdcc.data.arff_text import ArffError
 from xdcc.data.mulan_xml import read_label_names
