@@ -314,14 +314,14 @@ def test_user_overrides_the_defaults(stage):
 )
 def test_upstream_project_file_changed(project, stage, old, new, message):
     project.set_sdist(pyproject=project.pyproject.replace(old, new, 1))
-    with pytest.raises(project.load("errors").BuildError, match=f"upstream's pyproject.*{message}"):
+    with pytest.raises(project.load("pin").BuildError, match=f"upstream's pyproject.*{message}"):
         stage()
 
 
 def test_plugin_is_missing(project, stage):
     shutil.rmtree(project.plugin)
     message = f"there is no folder {re.escape(str(project.plugin))}: build from a complete clone"
-    with pytest.raises(project.load("errors").BuildError, match=message):
+    with pytest.raises(project.load("pin").BuildError, match=message):
         stage()
 
 
@@ -340,21 +340,21 @@ LOG = """\
 
 @pytest.fixture
 def progress(project):
-    return project.load("progress")
+    return project.load("backend")
 
 
 def test_state(progress, tmp_path):
-    assert progress.state(tmp_path) == "at work"
+    assert progress.compiled_so_far(tmp_path) == "at work"
     (tmp_path / "build" / "tag").mkdir(parents=True)
     (tmp_path / "build" / "tag" / "build.ninja").write_text(PLAN)
-    assert progress.state(tmp_path) == "compiled 0 of 2 files"
+    assert progress.compiled_so_far(tmp_path) == "compiled 0 of 2 files"
     (tmp_path / "build" / "tag" / ".ninja_log").write_text(LOG)
-    assert progress.state(tmp_path) == "compiled 1 of 2 files"
+    assert progress.compiled_so_far(tmp_path) == "compiled 1 of 2 files"
 
 
 def test_lines_are_printed_until_the_build_ends(progress, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(progress, "INTERVAL", 0.01)
-    with progress.shown(tmp_path):
+    with progress.progress_shown(tmp_path):
         time.sleep(0.1)
     lines = capfd.readouterr().err.splitlines()
     assert lines

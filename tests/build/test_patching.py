@@ -25,7 +25,7 @@ NEW = (
 
 @pytest.fixture
 def patching(project):
-    return project.load("patching")
+    return project.load("staging")
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refuses(project, apply, tree, case):
     text, message = REFUSED[case]
-    with pytest.raises(project.load("errors").BuildError, match=re.escape(message)) as refusal:
+    with pytest.raises(project.load("pin").BuildError, match=re.escape(message)) as refusal:
         apply(text)
     assert str(refusal.value).startswith("some.patch ")
     assert "\n" not in str(refusal.value)
@@ -154,7 +154,7 @@ def test_refuses(project, apply, tree, case):
 
 def test_refuses_a_patch_that_fits_lower(project, apply, tree):
     (tree / "f.txt").write_text(f"inserted by upstream\n{MODULE}")
-    with pytest.raises(project.load("errors").BuildError, match=r"^some\.patch does not"):
+    with pytest.raises(project.load("pin").BuildError, match=r"^some\.patch does not"):
         apply(GOOD)
 
 
@@ -171,13 +171,13 @@ def test_series_keeps_its_order(project, patching):
 
 def test_series_names_a_missing_file(project, patching):
     (project.patches / "series").write_text("# comment\n\nnone.patch  # gone\n")
-    with pytest.raises(project.load("errors").BuildError, match=r"line 3, names none\.patch, but"):
+    with pytest.raises(project.load("pin").BuildError, match=r"line 3, names none\.patch, but"):
         patching.read_series(project.patches)
 
 
 def test_series_is_missing(project, patching):
     (project.patches / "series").unlink()
-    with pytest.raises(project.load("errors").BuildError, match="series is missing"):
+    with pytest.raises(project.load("pin").BuildError, match="series is missing"):
         patching.read_series(project.patches)
 
 
@@ -199,7 +199,7 @@ def check(project):
 
 @pytest.fixture
 def refusal(project):
-    return project.load("errors").BuildError
+    return project.load("pin").BuildError
 
 
 def test_within_the_budget(project, check, capsys):
