@@ -103,8 +103,8 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         What `predict` returns: the most probable labelset; the one with the highest score of
         joint, independent labels and frequency in training together
         (:class:`~xdcc.chain.order_free_inference.LabelsetScore`), the weights of which `fit`
-        chooses if it is told so; the labelset of the highest expected example-based F1, on draws; or every
-        label of probability at least 0.5. Can be changed after `fit` to any other than
+        chooses if it is told so; the labelset of the highest expected example-based F1, on draws;
+        or every label of probability at least 0.5. Can be changed after `fit` to any other than
         "subset_accuracy".
     random_state : int, RandomState instance or None, default=None
         Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None

@@ -1,7 +1,8 @@
-"""A warning, which ``-W`` makes an error, for a public name that the API reference lacks.
+"""The API reference: every public name is in it, and of a class what xdcc wrote.
 
 Public is what a package names in its `__all__`. The package `xdcc` names estimators only, which
-their own packages name as well.
+their own packages name as well. A name that the reference lacks is a warning, which ``-W`` makes an
+error. What scikit-learn adds to a class is said there.
 """
 
 from importlib import import_module
@@ -29,7 +30,16 @@ def _check(app, env):
             logger.warning("%s is public and not in the API reference", name)
 
 
+def _skip(app, what, name, member, skip, options):
+    if what != "class":
+        return None
+    function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    module = getattr(function, "__module__", None)
+    return True if callable(function) and not str(module).startswith("xdcc") else None
+
+
 def setup(app):
-    """Look when all pages are read."""
+    """Leave out what other libraries document, and look for names when all pages are read."""
+    app.connect("autodoc-skip-member", _skip)
     app.connect("env-check-consistency", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
