@@ -1,15 +1,38 @@
 """The campaign finds what it has to find; and it finds nothing in a few inputs of each target."""
 
+import os
+import signal
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.fuzz.bad_target import VALUES
 from tests.fuzz.campaign import sanitizer_report, target_addresses, try_target
-from tests.fuzz.target import mutated_bytes, mutated_data
+from tests.fuzz.target import Target, mutated_bytes, mutated_data
+
+VALUES = [*["accept", "refuse", "raise", "silent", "memory"] * 4, "crash"]
+
+
+def misbehave(number: int) -> None:
+    """Do all that a target must not do."""
+    value = VALUES[number % len(VALUES)]
+    if value == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if value == "memory":
+        bytearray(3 * 2**30)
+    if value == "raise":
+        raise KeyError("what nobody expects")
+    if value == "silent":
+        raise ValueError
+    if value == "refuse":
+        raise ValueError("no such value")
+
+
+BAD_TARGET = Target(st.integers(0, 10**9), misbehave, (ValueError,))
 
 
 def test_whatever_goes_wrong_is_a_finding():
-    result = try_target("tests.fuzz.bad_target:TARGET", seed=0, seconds=60, inputs=60)
+    result = try_target("tests.fuzz.test_campaign:BAD_TARGET", seed=0, seconds=60, inputs=60)
     found = {
         finding.kind: VALUES[finding.value % len(VALUES)] for finding in reversed(result.findings)
     }

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from xdcc.base.domains import Choice, Number, check_domain
 from xdcc.base.pyplot import require_pyplot
+from xdcc.explain.importance import ShapValues
 from xdcc.explain.round_statistics import RoundStatistics, round_statistics
-from xdcc.explain.shap_values import ShapValues
 from xdcc.explain.walks import Model, documented_explanation
 
 if TYPE_CHECKING:
