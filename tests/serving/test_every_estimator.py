@@ -347,8 +347,7 @@ def test_sparse_rows_of_many_threads(rows, inputs, tmp_path):
 
 
 def test_an_exported_chain_predicts_for_many_threads(rows, inputs, tmp_path):
-    to_stock(
-        FOR_THREADS["dynamic chain"]().fit(np.nan_to_num(rows.X), rows.Y), tmp_path / "exported"
-    )
+    model = FOR_THREADS["dynamic chain"]().fit(np.nan_to_num(rows.X), rows.Y)
+    to_stock(model, tmp_path / "exported")
     one, other = StockChain(tmp_path / "exported"), StockChain(tmp_path / "exported")
     _same_for_all(one.predict_proba, other.predict_proba, inputs)
