@@ -26,10 +26,9 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "every_image_has_a_text",
-    "every_name_has_a_page",
+    "api_reference",
     "formulas",
-    "own_members",
+    "pictures",
     "repository_pages",
 ]
 exclude_patterns = ["_build", "extensions", "gallery", "made/gallery/*.ipynb"]
@@ -57,8 +56,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "made/backreferences",
     "doc_module": ("xdcc",),
-    "image_scrapers": ("figures.scraper",),
-    "reset_modules": ("figures.reset_style",),
+    "image_scrapers": ("pictures.scraper",),
+    "reset_modules": ("pictures.reset_style",),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "write_computation_times": False,

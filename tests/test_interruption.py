@@ -1,13 +1,19 @@
-"""Ctrl-C or an exception at any time: the estimator is unfitted or as before, and goes on."""
+"""What happens to a training from outside: Ctrl-C, an exception at any time, a clock that jumps.
+
+The estimator is unfitted or as before, and goes on; what the clock says changes nothing.
+"""
 
 import inspect
 import sys
+from itertools import cycle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 import xdcc
+from xdcc.serving import load_model, save_model
 
 ESTIMATORS = {
     "MultiLabelXGBClassifier": {"n_estimators": 3},
@@ -175,3 +181,36 @@ def test_many_fits_take_no_more_memory_than_some(run_python, name, options):
     result = run_python(*command, seconds=1800)
     assert result.returncode == 0, result.stderr
     assert float(result.stdout) < 8  # MiB
+
+
+CLOCK = cycle([1.8e9, 1.8e9 - 86_400, 0.0, 4e9, 4e9])
+"""Back by a day, back to the epoch, far ahead, and standing still."""
+
+CLASSIFIERS = [
+    xdcc.MultiLabelClassifier("hamming_accuracy", cv=2, time_budget=1e6, random_state=0, verbose=1),
+    xdcc.BoomerClassifier(n_rules=10, random_state=0, verbose=1),
+    xdcc.CTBNMixtureClassifier(C=1.0, max_components=2, n_anneal=5, random_state=0, verbose=1),
+]
+_rng = np.random.default_rng(0)
+X = _rng.normal(size=(60, 4))
+Y = (X[:, :3] + _rng.normal(size=(60, 3)) > 0).astype(int)
+
+
+def trained(classifier, path):
+    model = classifier.fit(X, Y)
+    save_model(model, path)
+    return load_model(path).predict_proba(X), path.read_bytes()
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda model: type(model).__name__)
+def test_a_clock_that_jumps(classifier, tmp_path, monkeypatch):
+    proba, written = trained(classifier, tmp_path / "before.xdcc")
+    seconds = getattr(classifier, "summary_", {}).get("seconds")
+    with monkeypatch.context() as jumping:
+        jumping.setattr("time.time", lambda: next(CLOCK))
+        proba_after, written_after = trained(classifier, tmp_path / "after.xdcc")
+    assert_array_equal(proba_after, proba)
+    if seconds is None:  # the table of `MultiLabelClassifier` has seconds
+        assert written_after == written
+    else:
+        assert min(classifier.summary_["seconds"]) >= 0

@@ -1,4 +1,4 @@
-"""`import xdcc`: cheap, and yet everything is there by name."""
+"""`import xdcc`: cheap, and yet everything is there by name, with annotations for type checkers."""
 
 import ast
 import inspect
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib import metadata
+from importlib.metadata import files
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -129,3 +130,9 @@ def test_unknown_name(name, meant):
 def test_unknown_name_cannot_be_imported():
     with pytest.raises(ImportError, match="cannot import name 'DynamicClassifierChain'"):
         exec("from xdcc import DynamicClassifierChain")
+
+
+def test_marker_is_installed():
+    (marker,) = [file for file in files("xdcc") if file.name == "py.typed"]
+    assert marker.as_posix() == "xdcc/py.typed"
+    assert marker.locate().is_file()

@@ -143,7 +143,7 @@ def test_a_broken_rule_is_found(tmp_path, file, code, known):
     ("file", "code"),
     [
         ("__init__.py", "from xdcc import chain as chain"),
-        ("chain/loop.py", "from xdcc.boosting import X\nimport xdcc.chain.order, numpy"),
+        ("chain/loop.py", "from xdcc.boosting import X\nimport xdcc.chain.propagation, numpy"),
         ("rdt/_tree.pyx", "from xdcc.kernels.random cimport Random\n# cimport xdcc.boomer"),
         ("serving/model_file.py", "from xdcc import chain, rdt"),
         ("metrics.py", "import xdccish.chain, chain"),

@@ -8,8 +8,7 @@ from xdcc import MultiLabelClassifier
 from xdcc.automatic.candidates import MASKS_OF_CHAIN, chain_pays
 from xdcc.automatic.joint import try_joint
 from xdcc.base.folds import stratified_folds
-from xdcc.chain.labelset_score import Candidates
-from xdcc.chain.order_free_inference import LabelStates, walk_to
+from xdcc.chain.order_free_inference import Candidates, LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params, train_order_free
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.labelsets import KnownLabelsets

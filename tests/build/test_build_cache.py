@@ -21,7 +21,7 @@ def ingredients(project):
     (project.plugin / "tests" / "test.cc").write_text("// test\n")
     return {
         "pin": project.load("pin").read_pin(project.folder / "upstream.toml"),
-        "patches": project.load("patching").read_series(project.patches),
+        "patches": project.load("staging").read_series(project.patches),
         "plugin": project.plugin,
         "settings": {"cmake.define.USE_CUDA": "OFF", "cmake.args": ["-DA=1", "-DB=2"]},
         "compilers": ["/usr/bin/c++\nversion 1"],
@@ -100,7 +100,7 @@ def test_switched_off(cache):
 
 
 def test_switch_is_neither_on_nor_off(project, cache):
-    with pytest.raises(project.load("errors").BuildError, match="XDCC_BUILD_CACHE=no is neither 0"):
+    with pytest.raises(project.load("pin").BuildError, match="XDCC_BUILD_CACHE=no is neither 0"):
         cache.libraries("k", {"XDCC_BUILD_CACHE": "no"})
 
 

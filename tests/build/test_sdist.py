@@ -20,14 +20,14 @@ def obtain(project, tmp_path):
 
     def obtain():
         pin = project.load("pin").read_pin(project.folder / "upstream.toml")
-        return project.load("sdist").obtain_sdist(pin, tmp_path, os.environ)
+        return project.load("staging").obtain_sdist(pin, tmp_path, os.environ)
 
     return obtain
 
 
 @pytest.fixture
 def refusal(project):
-    return functools.partial(pytest.raises, project.load("errors").BuildError)
+    return functools.partial(pytest.raises, project.load("pin").BuildError)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_unpacks_nothing_outside(project, refusal, tmp_path):
     pin = project.load("pin").read_pin(project.folder / "upstream.toml")
     folder = tmp_path / "inside"
     with refusal(match=f"cannot unpack {project.sdist}"):
-        project.load("sdist").extract_sdist(pin, project.sdist, folder)
+        project.load("staging").extract_sdist(pin, project.sdist, folder)
     assert not (tmp_path / "outside").exists()
 
 
@@ -143,7 +143,7 @@ def test_sdist_without_its_folder(project, refusal, tmp_path):
         archive.addfile(tarfile.TarInfo("elsewhere"))
     pin = project.load("pin").read_pin(project.folder / "upstream.toml")
     with refusal(match=f"holds no folder xgboost-{re.escape(project.version)}"):
-        project.load("sdist").extract_sdist(pin, project.sdist, tmp_path / "inside")
+        project.load("staging").extract_sdist(pin, project.sdist, tmp_path / "inside")
 
 
 def test_the_real_pin_is_complete(project):

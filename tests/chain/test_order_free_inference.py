@@ -1,4 +1,7 @@
-"""Reading an order-free chain against its NumPy twin, and against all labelsets."""
+"""Reading an order-free chain against its NumPy twin, and against all labelsets.
+
+The twin takes one row at a time, without pruning and without shared states.
+"""
 
 from collections.abc import Callable
 from itertools import product
@@ -6,16 +9,87 @@ from itertools import product
 import numpy as np
 import pytest
 import xgboost as xgb
+from numpy.typing import NDArray
 
-from xdcc.chain import order_free_reference as twin
 from xdcc.chain.order_free_inference import (
-    NO_LABEL,
     LabelStates,
     draw_labelsets,
     probable_labelsets,
     walk_to,
 )
 from xdcc.chain.order_free_training import train_order_free
+from xdcc.chain.propagation import NO_LABEL
+
+type Floats = NDArray[np.float64]
+type LogOdds = Callable[[Floats], Floats]
+"""From labels, NaN where one is open, to the log-odds of all, (n_labels,); for one row."""
+
+
+def next_label(log_odds: Floats, revealed: Floats) -> int:
+    """Find the open label that is surest, the first of equally sure ones; -1 if none is open."""
+    surest = -1
+    for label, z in enumerate(log_odds):
+        if np.isnan(revealed[label]) and (surest < 0 or abs(z) > abs(log_odds[surest])):
+            surest = label
+    return surest
+
+
+def log_prob(predict: LogOdds, y: Floats, order: list[int] | None = None) -> float:
+    """Compute the logarithm of the probability of a labelset by the chain rule.
+
+    Parameters
+    ----------
+    predict : callable
+        Of the row.
+    y : float array of shape (n_labels,)
+        Zeros and ones.
+    order : list, optional
+        The labels are appended to it in the order in which they were revealed.
+
+    Returns
+    -------
+    float
+    """
+    revealed, total = np.full(len(y), np.nan), 0.0
+    for _ in y:
+        z = predict(revealed)
+        label = next_label(z, revealed)
+        proba = 1 / (1 + np.exp(-float(z[label])))
+        total += np.log(proba if y[label] == 1 else 1 - proba)
+        revealed[label] = y[label]
+        if order is not None:
+            order.append(label)
+    return total
+
+
+def labelset_probabilities(predict: LogOdds, revealed: Floats) -> dict[tuple[int, ...], float]:
+    """Walk through the whole tree of values.
+
+    Parameters
+    ----------
+    predict : callable
+        Of the row.
+    revealed : float array of shape (n_labels,)
+        0, 1, or NaN where a label is open.
+
+    Returns
+    -------
+    dict
+        Probability of every labelset that agrees with what is revealed; they sum to one.
+    """
+    z = predict(revealed)
+    label = next_label(z, revealed)
+    if label < 0:
+        return {tuple(int(value) for value in revealed): 1.0}
+    found = {}
+    for value in (0, 1):
+        child = revealed.copy()
+        child[label] = value
+        proba = 1 / (1 + np.exp(-float(z[label]) if value else float(z[label])))
+        for labelset, rest in labelset_probabilities(predict, child).items():
+            found[labelset] = proba * rest
+    return found
+
 
 N_LABELS = 4
 ALL = np.array(list(product((0, 1), repeat=N_LABELS)), dtype=np.float32)
@@ -54,10 +128,10 @@ def booster(margins: np.ndarray) -> xgb.Booster:
 
 
 @pytest.fixture
-def row_predictor(booster: xgb.Booster, margins: np.ndarray) -> Callable[[int], twin.LogOdds]:
+def row_predictor(booster: xgb.Booster, margins: np.ndarray) -> Callable[[int], LogOdds]:
     """Predictions of a row by a matrix of its own, not in place."""
 
-    def of_row(row: int) -> twin.LogOdds:
+    def of_row(row: int) -> LogOdds:
         start = margins[row : row + 1]
 
         def predict(revealed: np.ndarray) -> np.ndarray:
@@ -78,7 +152,7 @@ def test_likelihood_and_order_are_those_of_the_twin(booster, margins, row_predic
         order.append(step.label)
     for row in range(12):
         expected_order: list[int] = []
-        expected = twin.log_prob(row_predictor(row), Y[row], expected_order)
+        expected = log_prob(row_predictor(row), Y[row], expected_order)
         assert [labels[row] for labels in order] == expected_order
         np.testing.assert_allclose(total[row], expected, rtol=1e-6)
 
@@ -112,7 +186,7 @@ def test_the_search_finds_the_most_probable_labelset(booster, margins, row_predi
     best = found.first()
     assert best.shape == (12, N_LABELS)
     for row in range(12):
-        expected = twin.labelset_probabilities(row_predictor(row), revealed[row].astype(float))
+        expected = labelset_probabilities(row_predictor(row), revealed[row].astype(float))
         np.testing.assert_allclose(sum(expected.values()), 1)
         assert tuple(best[row]) == max(expected, key=lambda labels: expected[labels])
         first = np.flatnonzero(found.row == row)[0]
@@ -123,7 +197,7 @@ def test_with_slack_all_labelsets_are_found(booster, margins, row_predictor) -> 
     found = probable_labelsets(LabelStates(booster, margins[:3], NOTHING[:3]), 16, slack=np.inf)
     np.testing.assert_array_equal(found.row, np.repeat(np.arange(3), 16))
     for row in range(3):
-        expected = twin.labelset_probabilities(row_predictor(row), NOTHING[row].astype(float))
+        expected = labelset_probabilities(row_predictor(row), NOTHING[row].astype(float))
         here = found.row == row
         assert (np.diff(found.log_prob[here]) <= 0).all()
         np.testing.assert_allclose(
@@ -149,7 +223,7 @@ def test_draws_are_as_frequent_as_probable(booster, margins, row_predictor) -> N
     drawn = draw_labelsets(LabelStates(booster, margins[:2], revealed), 20_000, rng)
     assert drawn.shape == (2, 20_000, N_LABELS)
     for row in range(2):
-        expected = twin.labelset_probabilities(row_predictor(row), revealed[row].astype(float))
+        expected = labelset_probabilities(row_predictor(row), revealed[row].astype(float))
         for labels, proba in expected.items():
             share = (drawn[row] == labels).all(axis=1).mean()
             assert abs(share - proba) < 4 * np.sqrt(proba / 20_000) + 1e-4

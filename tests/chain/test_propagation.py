@@ -1,4 +1,4 @@
-"""Propagation against hand-computed rounds and a plain loop over rows and labels."""
+"""Propagation against hand-computed rounds and a plain loop; the order of labels, told later."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
-from xdcc.chain.propagation import NO_LABEL, ORDERS, PropagationRule, propagate
+from xdcc.chain.propagation import NO_LABEL, ORDERS, ChainOrder, PropagationRule, propagate
 
 NAN = np.nan
 
@@ -156,3 +156,9 @@ def test_leaves_rows_alone_that_are_not_asked_for(rule: PropagationRule) -> None
 def test_all_goes_with_the_papers_rule_only(further: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="candidates='all' goes with order='positive' and labels"):
         PropagationRule("all", **further)
+
+
+def test_rounds_of_labels() -> None:
+    labels = np.array([[2, 0], [1, -1], [-1, 1]])
+    order = ChainOrder(labels, np.zeros(labels.shape, dtype=np.float32))
+    np.testing.assert_array_equal(order.rounds(3), [[2, 3, 1], [3, 1, 3], [3, 2, 3]])

@@ -1,4 +1,8 @@
-"""Training a chain: folds, the end label and early stopping, against plain loops."""
+"""Training a chain: folds, the end label and early stopping, against plain loops.
+
+The stopping score is the measure of its name in `xdcc.metrics`, which has other code. Features are
+quantised once: the boosters are those of new matrices of [X | P].
+"""
 
 from typing import Any
 
@@ -12,11 +16,17 @@ from xdcc import metrics
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.chain import DynamicChainClassifier
-from xdcc.chain.early_stopping import Watch
-from xdcc.chain.end_label import at_end, end_truth
 from xdcc.chain.loop import ChainState
-from xdcc.chain.propagation import NO_LABEL, PropagationRule, propagate
-from xdcc.chain.training import ChainPlan, open_base_score, train_chain
+from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, end_truth, propagate
+from xdcc.chain.training import (
+    ChainPlan,
+    QuantisedFeatures,
+    Watch,
+    open_base_score,
+    stop_score,
+    train_chain,
+)
+from xdcc.decision.measures import MEASURES
 
 NAN = np.nan
 N_ROWS, N_FEATURES, N_LABELS = 90, 5, 4
@@ -271,3 +281,64 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
 def test_bad_argument(params: dict[str, Any], eval_set: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _chain(**params).fit(X, Y, eval_set=eval_set)
+
+
+_RNG_OF_SCORES = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.7])
+@pytest.mark.parametrize("name", MEASURES)
+def test_is_the_measure_of_that_name(name: str, unknown: float) -> None:
+    Y = (_RNG_OF_SCORES.random((40, 3)) < 0.4).astype(np.float32)
+    Y[_RNG_OF_SCORES.random(Y.shape) < unknown] = np.nan
+    labels = (_RNG_OF_SCORES.random(Y.shape) < 0.4).astype(np.int64)
+    assert stop_score(name, Y, labels) == pytest.approx(getattr(metrics, name)(Y, labels))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_many_blocks_of_rows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    Y = (_RNG_OF_SCORES.random((40, 3)) < 0.4).astype(np.float32)
+    labels = (_RNG_OF_SCORES.random(Y.shape) < 0.4).astype(np.int64)
+    monkeypatch.setattr("xdcc.base.label_rows._BLOCK_ENTRIES", 7)
+    assert stop_score(name, Y, labels) == pytest.approx(getattr(metrics, name)(Y, labels))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_nothing_known(name: str) -> None:
+    with pytest.raises(ValueError, match="nothing to measure early stopping on: every label is"):
+        stop_score(name, np.full((2, 3), np.nan), np.zeros((2, 3), dtype=np.int64))
+
+
+_RNG_OF_BINS = np.random.default_rng(0)
+_X_OF_BINS = _RNG_OF_BINS.normal(size=(200, 5)).astype(np.float32)
+_Y_OF_BINS = (_X_OF_BINS[:, :3] + _RNG_OF_BINS.normal(size=(200, 3)) > 0).astype(np.float32)
+_WEIGHT_OF_BINS = _RNG_OF_BINS.random(200).astype(np.float32)
+_P_OF_BINS = np.where(
+    _RNG_OF_BINS.random(_Y_OF_BINS.shape) < 0.5, _Y_OF_BINS * np.float32(0.75), np.nan
+).astype(np.float32)
+
+
+@pytest.mark.parametrize("weight", [None, _WEIGHT_OF_BINS], ids=["no_weights", "weights"])
+@pytest.mark.parametrize("max_bin", [None, 8, 256, 300])
+def test_boosters_of_a_round(max_bin: int | None, weight: np.ndarray | None) -> None:
+    params = {"objective": "multilabel:sumGain", "base_score": 0.5}
+    if max_bin is not None:
+        params["max_bin"] = max_bin
+    features = QuantisedFeatures(
+        FitData(_X_OF_BINS, _Y_OF_BINS, weight), max_bin=max_bin, n_threads=1
+    )
+    for known in (np.full_like(_P_OF_BINS, np.nan), _P_OF_BINS):
+        joined = features.joined(known)
+        fresh = xgb.DMatrix(np.hstack((_X_OF_BINS, known)), label=_Y_OF_BINS, weight=weight)
+        found, expected = (xgb.train(params, matrix, 3) for matrix in (joined, fresh))
+        assert found.save_raw("ubj") == expected.save_raw("ubj")
+        np.testing.assert_array_equal(found.predict(joined), expected.predict(fresh))
+        del joined
+
+
+def test_rows_that_do_not_fit() -> None:
+    features = QuantisedFeatures(
+        FitData(_X_OF_BINS, _Y_OF_BINS, None), max_bin=None, n_threads=None
+    )
+    with pytest.raises(xgb.core.XGBoostError, match="have 199 rows, the features 200"):
+        features.joined(_P_OF_BINS[1:])

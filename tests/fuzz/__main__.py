@@ -7,10 +7,10 @@ names and are tried again with ``--again FILE``.
 import argparse
 import pickle
 import sys
-from importlib import import_module
 from pathlib import Path
 
-from tests.fuzz.campaign import target_names, try_target
+from tests.fuzz.campaign import target_addresses, try_target
+from tests.fuzz.target import load_target
 
 _LINES, _WIDTH = 12, 300
 """How much of a finding is printed."""
@@ -26,11 +26,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--keep", type=Path, help="folder for the inputs of findings")
     parser.add_argument("--again", type=Path, help="an input that was kept, for one target")
     chosen = parser.parse_args(arguments)
-    names = chosen.targets or target_names()
-    if unknown := set(names) - set(target_names()):
-        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(target_names())}")
+    addresses = target_addresses()
+    names = chosen.targets or sorted(addresses)
+    if unknown := set(names) - set(addresses):
+        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(sorted(addresses))}")
     if chosen.again:
-        target = import_module(f"tests.fuzz.targets.{names[0]}").TARGET
+        target = load_target(addresses[names[0]])
         value = pickle.loads(chosen.again.read_bytes())
         print(repr(value)[:2000])
         target.attempt(value)
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     n_tried = n_found = 0
     for name in names:
         seconds = 60 * chosen.minutes / len(names)
-        result = try_target(f"tests.fuzz.targets.{name}", chosen.seed, seconds, chosen.inputs)
+        result = try_target(addresses[name], chosen.seed, seconds, chosen.inputs)
         print(f"{name:22} {result}", flush=True)
         for number, finding in enumerate(result.findings):
             print(f"  {finding.kind} {finding.where}: {repr(finding.value)[:_WIDTH]}")

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -64,13 +65,17 @@ class Result:
         )
 
 
-def target_names() -> list[str]:
-    """Names of all targets."""
-    return sorted(path.stem for path in TARGETS.glob("*.py") if path.stem != "__init__")
+def target_addresses() -> dict[str, str]:
+    """Say where each target is, as ``module:name``, by its name; nothing is imported for that."""
+    return {
+        name: f"tests.fuzz.targets.{path.stem}:{name}"
+        for path in sorted(TARGETS.glob("*.py"))
+        for name in re.findall(r"^(\w+) = Target\(", path.read_text("utf-8"), re.MULTILINE)
+    }
 
 
-def try_target(module: str, seed: int, seconds: float, inputs: int = 10**9) -> Result:
-    """Try the target that a module defines as ``TARGET``, for a time or a number of inputs."""
+def try_target(address: str, seed: int, seconds: float, inputs: int = 10**9) -> Result:
+    """Try a target, named by ``module:name``, for a time or a number of inputs."""
     result = Result()
     end = time.monotonic() + seconds
     for start in range(_STARTS):
@@ -84,7 +89,7 @@ def try_target(module: str, seed: int, seconds: float, inputs: int = 10**9) -> R
             child = subprocess.run(
                 [
                     *(sys.executable, "-X", "faulthandler", "-m", "tests.fuzz.worker"),
-                    *(module, folder, "--seed", str(seed + 1000 * start)),
+                    *(address, folder, "--seed", str(seed + 1000 * start)),
                     *("--seconds", str(max(end - time.monotonic(), 1)), "--inputs", str(left)),
                 ],
                 cwd=ROOT,
@@ -100,7 +105,7 @@ def try_target(module: str, seed: int, seconds: float, inputs: int = 10**9) -> R
             found = list(_raised(folder / "findings"))
             if child.returncode:
                 if not tried:
-                    raise RuntimeError(f"{module} cannot be tried: {said[-4000:]}")
+                    raise RuntimeError(f"{address} cannot be tried: {said[-4000:]}")
                 value = pickle.loads((folder / "current").read_bytes())
                 kind = _ending(child.returncode)
                 found.append(Finding(kind, sanitizer_report(said), said[-6000:], value))

@@ -1,15 +1,38 @@
 """The campaign finds what it has to find; and it finds nothing in a few inputs of each target."""
 
+import os
+import signal
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.fuzz.bad_target import VALUES
-from tests.fuzz.campaign import sanitizer_report, target_names, try_target
-from tests.fuzz.mutation import mutated_bytes, mutated_data
+from tests.fuzz.campaign import sanitizer_report, target_addresses, try_target
+from tests.fuzz.target import Target, mutated_bytes, mutated_data
+
+VALUES = [*["accept", "refuse", "raise", "silent", "memory"] * 4, "crash"]
+
+
+def misbehave(number: int) -> None:
+    """Do all that a target must not do."""
+    value = VALUES[number % len(VALUES)]
+    if value == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if value == "memory":
+        bytearray(3 * 2**30)
+    if value == "raise":
+        raise KeyError("what nobody expects")
+    if value == "silent":
+        raise ValueError
+    if value == "refuse":
+        raise ValueError("no such value")
+
+
+BAD_TARGET = Target(st.integers(0, 10**9), misbehave, (ValueError,))
 
 
 def test_whatever_goes_wrong_is_a_finding():
-    result = try_target("tests.fuzz.bad_target", seed=0, seconds=60, inputs=60)
+    result = try_target("tests.fuzz.test_campaign:BAD_TARGET", seed=0, seconds=60, inputs=60)
     found = {
         finding.kind: VALUES[finding.value % len(VALUES)] for finding in reversed(result.findings)
     }
@@ -37,9 +60,9 @@ def test_what_a_sanitizer_says_first_is_where():
 
 def test_a_target_that_cannot_be_imported_says_why():
     with pytest.raises(
-        RuntimeError, match=r"no_target cannot be tried: (.|\n)*ModuleNotFoundError"
+        RuntimeError, match=r"no_target:TARGET cannot be tried: (.|\n)*ModuleNotFoundError"
     ):
-        try_target("tests.fuzz.no_target", seed=0, seconds=1)
+        try_target("tests.fuzz.no_target:TARGET", seed=0, seconds=1)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +81,8 @@ def test_edits_differ(strategy):
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("name", target_names())
+@pytest.mark.parametrize("name", sorted(target_addresses()))
 def test_no_findings(name):
-    result = try_target(f"tests.fuzz.targets.{name}", seed=1, seconds=60, inputs=300)
+    result = try_target(target_addresses()[name], seed=1, seconds=60, inputs=300)
     assert result.findings == []
     assert result.tried > 0

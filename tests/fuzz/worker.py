@@ -17,12 +17,11 @@ import tempfile
 import time
 import traceback
 import warnings
-from importlib import import_module
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from tests.fuzz.target import Target
+from tests.fuzz.target import Target, load_target
 
 MEMORY = 2 * 2**30
 """Bytes that a target may use beyond what the imported packages do."""
@@ -107,7 +106,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--inputs", type=int, required=True)
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
-    target: Target = import_module(chosen.target).TARGET
+    target = load_target(chosen.target)
     for number in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

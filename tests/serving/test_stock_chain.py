@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from xdcc.chain.cumulation import cumulated_proba, labels_from_proba, standard_proba
-from xdcc.chain.loop import ChainRun, run_chain
+from xdcc.chain.loop import ChainRun, cumulated_proba, labels_from_proba, run_chain, standard_proba
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import StockChain, stock_chain
 from xdcc.serving.stock_chain import FORMAT_VERSION, logistic

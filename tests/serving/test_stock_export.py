@@ -1,14 +1,18 @@
 """`to_stock` and `StockChain`: the exported directory predicts as the estimator does.
 
 Here the patched XGBoost stands in for the stock one, and the export is looked through for names
-that only the patched one knows. ``test_stock_wheel.py`` loads it with the stock wheel.
+that only the patched one knows; the last tests load it in an environment of its own, with the stock
+wheel from the package index. Of a booster that `stock_booster` rewrote the plugin's names are gone,
+and margins stay, bit for bit; the same trees predict in Treelite.
 """
 
+import builtins
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 from xdcc.baselines import BinaryRelevance
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
-from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock
+from xdcc.serving import StockChain, stock_booster, stock_chain, to_stock, to_treelite
 from xdcc.serving.stock_chain import ExportError, logistic
 
 
@@ -491,3 +495,222 @@ def test_other_columns_are_refused(exported, shape):
 def test_the_exported_copy_is_the_module(exported):
     source = Path(stock_chain.__file__).read_bytes()
     assert (exported / "stock_chain.py").read_bytes() == source
+
+
+PROBABILITIES = ["logistic", "sumGain", "maxGain", "maxWeight", "maxAbsG"]
+OBJECTIVES = [*PROBABILITIES, "logitraw"]
+
+
+def _train(rows, n_labels, **params):
+    matrix = xgb.DMatrix(rows.X, rows.Y[:, :n_labels])
+    return xgb.train({"max_depth": 3, "verbosity": 0, **params}, matrix, 8)
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("objective", PROBABILITIES)
+def test_predictions(rows, objective, n_labels):
+    booster = _train(rows, n_labels, objective=f"multilabel:{objective}", scale_pos_weight=2.0)
+    stock = stock_booster(booster)
+    X = xgb.DMatrix(rows.X_new)
+    margins = booster.predict(X, output_margin=True, strict_shape=True)
+    assert margins.shape == (len(rows.X_new), n_labels)
+    np.testing.assert_array_equal(stock.predict(X, output_margin=True, strict_shape=True), margins)
+    np.testing.assert_allclose(stock.predict(X), booster.predict(X), rtol=0, atol=2e-7)
+    learner = json.loads(stock.save_raw("json"))["learner"]
+    assert learner["objective"]["reg_loss_param"] == {"scale_pos_weight": "2"}
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_margins_as_predictions(rows, n_labels):
+    booster = _train(rows, n_labels, objective="multilabel:logitraw")
+    X = xgb.DMatrix(rows.X_new)
+    margins = booster.predict(X)
+    assert margins.min() < 0
+    np.testing.assert_allclose(stock_booster(booster).predict(X), margins, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_model_is_written_as_stock_writes_its_own(rows, objective):
+    ours = stock_booster(_train(rows, 4, objective=f"multilabel:{objective}"))
+    own = _train(
+        rows,
+        4,
+        objective="binary:logitraw" if objective == "logitraw" else "binary:logistic",
+        multi_strategy="multi_output_tree",
+    )
+    ours_model, own_model = (json.loads(booster.save_raw("json")) for booster in (ours, own))
+    assert _names(ours_model) == _names(own_model)
+    assert ours_model["learner"]["objective"] == own_model["learner"]["objective"]
+    assert ours_model["version"] == own_model["version"]
+    assert b"multilabel" not in ours.save_raw("ubj")
+    assert "multilabel" not in ours.save_config()
+
+
+def test_start_label_features_and_names_are_kept(rows):
+    base_score = [0.1, 0.2, 0.3, 0.4]
+    X = np.hstack([rows.X, np.full((len(rows.X), 4), np.nan, dtype=np.float32)])
+    booster = xgb.train(
+        {
+            "objective": "multilabel:maxGain",
+            "base_score": base_score,
+            "label_feature_begin": rows.X.shape[1],
+        },
+        xgb.DMatrix(X, rows.Y, feature_names=list("abcdefghi")),
+        3,
+    )
+    stock = stock_booster(booster)
+    model = json.loads(stock.save_raw("json"))["learner"]
+    stored = json.loads(model["learner_model_param"]["base_score"])
+    np.testing.assert_allclose(stored, base_score, rtol=1e-6)
+    assert stock.feature_names == list("abcdefghi")
+    np.testing.assert_array_equal(
+        stock.inplace_predict(X, predict_type="margin"),
+        booster.inplace_predict(X, predict_type="margin"),
+    )
+
+
+def test_the_booster_is_not_changed(rows):
+    booster = _train(rows, 4, objective="multilabel:maxGain")
+    before = booster.save_raw("ubj")
+    stock_booster(booster)
+    assert booster.save_raw("ubj") == before
+
+
+def test_a_stock_objective_stays(rows):
+    booster = xgb.train({"objective": "reg:squarederror"}, xgb.DMatrix(rows.X, rows.Y[:, 0]), 2)
+    assert stock_booster(booster).save_raw("ubj") == booster.save_raw("ubj")
+
+
+def _names(model):
+    """Collect the names of a JSON model's entries, trees by their first."""
+    if isinstance(model, dict):
+        return {name: _names(entry) for name, entry in model.items()}
+    return [_names(model[0])] if isinstance(model, list) and model else None
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("objective", ["logistic", "maxGain", "logitraw"])
+def test_predictions_in_treelite(rows, objective, n_labels):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = xgb.train(
+        {"objective": f"multilabel:{objective}", "max_depth": 4},
+        xgb.DMatrix(rows.X, rows.Y[:, :n_labels]),
+        20,
+    )
+    predicted = treelite.gtil.predict(to_treelite(booster), rows.X_new)
+    expected = booster.predict(xgb.DMatrix(rows.X_new), strict_shape=True)
+    np.testing.assert_allclose(
+        predicted.reshape(len(rows.X_new), n_labels), expected, rtol=0, atol=2e-6
+    )
+
+
+def test_a_booster_of_a_chain(fitted_chain, rows):
+    treelite = pytest.importorskip("treelite", reason="Treelite is not installed")
+    booster = fitted_chain("paper").boosters_[-1][0]
+    P = np.full((len(rows.X_new), 4), np.nan, dtype=np.float32)
+    P[:, 1] = 0.75
+    joined = np.hstack([rows.X_new, P])
+    predicted = treelite.gtil.predict(to_treelite(booster), joined)
+    np.testing.assert_allclose(
+        predicted[:, :, 0], booster.inplace_predict(joined), rtol=0, atol=2e-6
+    )
+
+
+def test_without_treelite(fitted_chain, monkeypatch):
+    import_ = builtins.__import__
+
+    def without_treelite(name, *args):
+        if name == "treelite":
+            raise ImportError(name)
+        return import_(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", without_treelite)
+    with pytest.raises(ImportError, match="pip install treelite"):
+        to_treelite(fitted_chain("paper").boosters_[0][0])
+
+
+STOCK = "xgboost==3.4.1"
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import numpy as np
+import xgboost as xgb
+from scipy import sparse
+
+assert xgb.__version__ == "3.4.1"
+assert "XDCC_MULTILABEL" not in xgb.build_info()
+folder = Path(sys.argv[1])
+inputs = {"dense": np.load(folder / "dense.npy"), "sparse": sparse.load_npz(folder / "sparse.npz")}
+for directory in sorted(folder.glob("export_*")):
+    sys.path.insert(0, str(directory))
+    from stock_chain import StockChain
+    model = StockChain(directory)
+    X = inputs["sparse" if directory.name.endswith("_sparse") else "dense"]
+    np.save(directory / "proba.npy", model.predict_proba(X))
+    np.save(directory / "labels.npy", model.predict(X))
+    del sys.path[0], sys.modules["stock_chain"]
+for path in sorted(folder.glob("booster_*.ubj")):
+    booster = xgb.Booster(model_file=path)
+    np.save(path.with_suffix(".npy"), booster.inplace_predict(inputs["dense"]))
+try:
+    xgb.Booster(model_file=folder / "plugin.ubj")
+except xgb.core.XGBoostError as error:
+    assert "multilabel:logistic" in str(error), error
+else:
+    raise AssertionError("The stock library read a model of the plugin.")
+"""
+
+
+@pytest.fixture(scope="module")
+def stock_python(tmp_path_factory):
+    """Return the Python of a new environment with the stock wheel."""
+    directory = tmp_path_factory.mktemp("stock_wheel")
+    venv.create(directory, with_pip=True)
+    python = directory / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    # -I: without the PYTHONPATH that may lead to this project and its XGBoost.
+    options = ["--quiet", "--retries", "1", "--only-binary", "xgboost"]
+    install = [python, "-I", "-m", "pip", "install", *options, STOCK]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode != 0:
+        # pip says the same of an index that it cannot reach and of a package that is not there.
+        if "No matching distribution" in done.stderr:
+            pytest.skip(f"The package index has no {STOCK} or cannot be reached.")
+        pytest.fail(f"pip install {STOCK}: {done.stderr}")
+    return python
+
+
+@pytest.mark.slow
+def test_the_stock_wheel_predicts_the_same(
+    stock_python, fitted_chain, every_chain, classifier, rows, on_sparse, tmp_path
+):
+    inputs = {"dense": rows.X_new, "sparse": sparse.csr_matrix(np.nan_to_num(rows.X_new))}
+    np.save(tmp_path / "dense.npy", inputs["dense"])
+    sparse.save_npz(tmp_path / "sparse.npz", inputs["sparse"])
+    names = ["age [years]", "a<b", "größe", "", "e"]
+    named = pd.DataFrame(rows.X, columns=names)
+    models = {
+        **{name.replace(" ", "_"): fitted_chain(name) for name in every_chain},
+        "booster": classifier,
+        "named": DynamicChainClassifier(n_estimators=3).fit(named, rows.Y),
+        "one_label": DynamicChainClassifier(n_estimators=3).fit(rows.X, rows.Y[:, 0]),
+    }
+    models |= {f"{name}_sparse": on_sparse(m) for name, m in models.items() if name != "named"}
+    for name, model in models.items():
+        to_stock(model, tmp_path / f"export_{name}")
+    booster = classifier.booster_
+    booster.save_model(tmp_path / "plugin.ubj")
+    stock_booster(booster).save_model(tmp_path / "booster_all.ubj")
+
+    subprocess.run([stock_python, "-I", "-W", "error", "-c", PROGRAM, tmp_path], check=True)
+
+    for name, model in models.items():
+        directory = tmp_path / f"export_{name}"
+        X = inputs["sparse" if name.endswith("_sparse") else "dense"]
+        X = pd.DataFrame(X, columns=names) if name == "named" else X
+        Y_proba, Y_pred = (np.load(directory / f"{what}.npy") for what in ("proba", "labels"))
+        np.testing.assert_allclose(Y_proba, model.predict_proba(X), rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(Y_pred, model.predict(X))
+    np.testing.assert_allclose(
+        np.load(tmp_path / "booster_all.npy"), booster.inplace_predict(rows.X_new), atol=1e-6
+    )

@@ -1,9 +1,14 @@
-"""Trees and rules that would lead a kernel astray: each index is altered, and refused."""
+"""Trees and rules that would lead a kernel astray: each index is altered, and refused.
+
+`check_type`: every form of annotation, what fits it and what does not.
+"""
 
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from xdcc.boomer import BoomerClassifier
 from xdcc.ctbn import CTBNMixtureClassifier
@@ -20,6 +25,7 @@ from xdcc.serving.structure_checks import (
     check_mixture,
     check_permutation,
     check_rules,
+    check_type,
 )
 
 
@@ -293,3 +299,35 @@ def test_altered_arrays_are_refused_or_predicted_with(model):
         altered.predict(X)
         altered.predict_proba(X)
     assert refused
+
+
+type Numbers = list[float] | None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "fits", "others"),
+    [
+        (Any, [None, object()], []),
+        (None, [None], [0, ""]),
+        (bool, [True], [1, None]),
+        (int, [0, -(2**70)], [True, 1.0, "1"]),
+        (float, [1.5, 2], [True, "1", None]),
+        (str, ["", "a"], [b"a", None]),
+        (int | None, [1, None], [1.5]),
+        (Literal["a", 1], ["a", 1], ["b", True, 1.0]),
+        (Numbers, [[1.0, 2], None, []], [["a"], (1.0,), 1.0]),
+        (tuple[int, ...], [(), (1, 2)], [[1], (1, "a")]),
+        (tuple[int, str], [(1, "a")], [(1,), ("a", 1), (1, "a", 2)]),
+        (dict[int, list[str]], [{}, {1: ["a"]}], [{"a": []}, {1: [1]}, []]),
+        (NDArray[np.int32], [np.zeros(2, np.int32)], [np.zeros(2), np.zeros(2, np.int64), [1]]),
+        (NDArray[np.floating], [np.zeros(2), np.zeros((1, 1), np.float32)], [np.zeros(2, int)]),
+        (NDArray[Any], [np.zeros(2), np.array("a")], [None, [1]]),
+        (range, [range(3)], [[0, 1, 2]]),
+    ],
+)
+def test_annotations(annotation, fits, others):
+    for value in fits:
+        check_type(value, annotation, "x")
+    for value in others:
+        with pytest.raises(TypeError, match=r"^x is an? "):
+            check_type(value, annotation, "x")

@@ -3,7 +3,14 @@
 Each hook stages the source tree in a temporary folder (`staging.py`) and hands over to
 scikit-build-core there, config settings and all. Only `build_wheel` compiles, and only if the cache
 (`cache.py`) has no library for exactly these sources, settings and compilers; if it has, upstream's
-own CMake option for a prebuilt library bundles it.
+own CMake option for a prebuilt library bundles it. While it compiles, a line every 20 seconds says
+how far it is: pip shows the lines if it is told to be verbose; else it hides them, but takes each
+for a sign of life, and its own line then goes on.
+
+Left alone, scikit-build-core takes the compiler that Python itself was built with, which need not
+be on this machine. Here the rule is CMake's own: ``CXX`` (and ``CC``) if set, else the first usual
+name on the PATH. Knowing the compiler before anything slow begins gives a clear message when there
+is none, and lets the cache tell the libraries of two compilers apart.
 
 A frontend runs every hook in a process of its own, which is why a hook may set environment
 variables. A failure ends the process with one line on stderr that begins with ``xdcc:``.
@@ -12,9 +19,13 @@ variables. A failure ends the process with one line on stderr that begins with `
 import contextlib
 import os
 import re
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
+import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -25,14 +36,11 @@ if sys.version_info < (3, 12):  # noqa: UP036 (no frontend has checked it when t
     )
 
 import cache
-import compiler
-import progress
 import staging
-from errors import BuildError
-from patching import read_series
-from pin import read_pin
+from pin import BuildError, read_pin
 from scikit_build_core import build as upstream
 from scikit_build_core.errors import ScikitBuildError
+from staging import read_series
 
 Settings = Mapping[str, str | list[str]]
 
@@ -44,6 +52,13 @@ NO_OPENMP = (
     "libomp-devel; macOS: brew install libomp), or choose one thread with "
     "-Ccmake.define.USE_OPENMP=OFF"
 )
+
+CANDIDATES = {"CXX": ("c++", "g++", "clang++"), "CC": ("cc", "gcc", "clang")}
+ADVICE = (
+    "install one with C++17 (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: "
+    "xcode-select --install; conda: conda install cxx-compiler) or name it in CXX"
+)
+INTERVAL = 20.0  # seconds
 
 
 class UnsupportedOperation(Exception):
@@ -88,7 +103,7 @@ def build_wheel(
         folder_to_keep = (
             None if _mentioned((PREBUILT, SYSTEM), settings) else _choose_library(settings)
         )
-        with progress.shown(source):
+        with progress_shown(source):
             name = _delegate(upstream.build_wheel, source, folder, settings, metadata)
         if folder_to_keep:
             with zipfile.ZipFile(Path(folder, name)) as wheel:
@@ -162,18 +177,18 @@ def _fix_toolchain(settings: Settings) -> list[str]:
         os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     if _mentioned(("CMAKE_CXX_COMPILER", "CMAKE_TOOLCHAIN_FILE"), settings):
         return []
-    cxx = compiler.find_compiler(os.environ)
+    cxx = find_compiler(os.environ)
     if cxx is None:
         return []
     commands = [cxx]
     os.environ["CXX"] = cxx
-    if cc := os.environ.get("CC") or compiler.first_on_path("CC", os.environ):
+    if cc := os.environ.get("CC") or first_on_path("CC", os.environ):
         os.environ["CC"] = cc
         commands.append(cc)
     nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc")
     if nvcc and _mentioned(("USE_CUDA",), settings):
         commands.append(nvcc)
-    return [compiler.identify(command) for command in commands]
+    return [identify(command) for command in commands]
 
 
 def _key(settings: Settings, identities: list[str]) -> str:
@@ -197,3 +212,79 @@ def _mentioned(names: tuple[str, ...], settings: Settings) -> bool:
         if variable.startswith(cache.PREFIXES)
     ]
     return any(re.search(rf"{name}(?![A-Z_])", text) for name in names for text in texts)
+
+
+def find_compiler(environ: Mapping[str, str]) -> str | None:
+    """Return the command of the C++ compiler, or None on Windows.
+
+    On Windows, CMake finds Visual Studio, which is not on the PATH, by itself.
+
+    Raises
+    ------
+    BuildError
+        If there is no C++ compiler.
+    """
+    if sys.platform == "win32":
+        return None
+    if given := environ.get("CXX"):
+        if shutil.which(shlex.split(given)[0], path=environ.get("PATH")) is None:
+            raise BuildError(f"no C++ compiler: CXX={given} is not a program on this machine")
+        return given
+    if found := first_on_path("CXX", environ):
+        return found
+    raise BuildError(f"no C++ compiler ({', '.join(CANDIDATES['CXX'])}) on the PATH: {ADVICE}")
+
+
+def first_on_path(variable: str, environ: Mapping[str, str]) -> str | None:
+    """Return the path of the first usual compiler for ``CXX`` or ``CC``, or None."""
+    found = (shutil.which(name, path=environ.get("PATH")) for name in CANDIDATES[variable])
+    return next(filter(None, found), None)
+
+
+def identify(command: str) -> str:
+    """Return a text that tells this compiler from others: its path and what it says of itself.
+
+    Raises
+    ------
+    BuildError
+        If the compiler does not run, as macOS's stand-in without the developer tools.
+    """
+    words = shlex.split(command)
+    try:
+        said = subprocess.run(
+            [*words, "--version"], capture_output=True, text=True, errors="replace", check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = str(getattr(error, "stderr", None) or error).strip().replace("\n", " ")
+        raise BuildError(f"the compiler {command} does not run ({reason}): {ADVICE}") from error
+    return f"{shutil.which(words[0])} {' '.join(words[1:])}\n{said}"
+
+
+@contextlib.contextmanager
+def progress_shown(source: Path) -> Iterator[None]:
+    """Print lines on stderr while scikit-build-core builds the tree `source`."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        begin = time.monotonic()
+        while not ended.wait(INTERVAL):
+            line = f"xdcc: {compiled_so_far(source)} after {time.monotonic() - begin:.0f} seconds"
+            print(line, file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def compiled_so_far(source: Path) -> str:
+    """Say how many files are compiled, where Ninja's plan and its log tell."""
+    for plan in source.glob("build/*/build.ninja"):
+        files = re.findall(r"^build (\S+): C\w*_COMPILER__", plan.read_text(), re.MULTILINE)
+        log = plan.with_name(".ninja_log")
+        done = log.read_text().split("\t") if log.is_file() else []
+        return f"compiled {len({*files} & {*done})} of {len(files)} files"
+    return "at work"

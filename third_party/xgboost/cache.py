@@ -23,8 +23,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import platformdirs
-from errors import BuildError
-from pin import Pin
+from pin import BuildError, Pin
 
 SWITCH = "XDCC_BUILD_CACHE"
 LIBRARY = {"win32": "xgboost.dll", "darwin": "libxgboost.dylib"}.get(sys.platform, "libxgboost.so")
@@ -128,7 +127,7 @@ def library_key(
     settings : mapping
         The config settings, the backend's own defaults among them.
     compilers : iterable of str
-        What `compiler.identify` says of each compiler.
+        What `backend.identify` says of each compiler.
     environ : mapping
         The environment variables, of which those that a compiler or CMake reads count.
     """

@@ -12,9 +12,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from errors import BuildError
-from patching import changed_lines, read_series
-from staging import PATCHES, stage
+from pin import BuildError
+from staging import PATCHES, changed_lines, read_series, stage
 
 MAX_PATCHES = 5
 MAX_CHANGED_LINES = 150

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from errors import BuildError
+from pin import BuildError
 from staging import HERE, PATCHES, PIN, PLUGIN, stage
 
 ROOT = HERE.parent.parent

@@ -1,4 +1,4 @@
-"""The pinned upstream release, read from `upstream.toml`."""
+"""The pinned upstream release, read from `upstream.toml`, and the one error of this backend."""
 
 import tomllib
 from dataclasses import dataclass
@@ -33,3 +33,11 @@ class Pin:
 def read_pin(file: Path) -> Pin:
     """Read the pin from a TOML file with exactly the fields of `Pin`."""
     return Pin(**tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+class BuildError(Exception):
+    """Raised when the build cannot go on.
+
+    The text is one sentence or two on one line: what is wrong, where, and what would be right.
+    `backend.py` and `check.py` print it after the prefix ``xdcc:`` in place of a traceback.
+    """

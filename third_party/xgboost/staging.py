@@ -1,15 +1,32 @@
-"""Makes the source tree that is built: pinned sdist + patches + plugin + local version + NOTICE."""
+"""Makes the source tree that is built: pinned sdist + patches + plugin + local version + NOTICE.
 
+The sdist comes from the first of: the environment variable ``XDCC_XGBOOST_SDIST`` (a file; no
+network), the cache, the package index. Its SHA-256 is compared with the pin wherever it comes from.
+The index is asked through its simple API, because ``pip download`` would build the whole package
+only to learn its metadata.
+
+The patch series is applied strictly: exact lines at exact line numbers, or not at all.
+`patches/series` names the patches, one per line, in the order of application; ``#`` begins a
+comment. A patch is a unified diff, as ``git diff`` or ``diff -u`` writes it, with text before the
+first file (the reason for the patch). It may change text files and add new ones; renames,
+deletions, modes and binary files are refused. `unidiff` reads the patch, and refuses hunks that are
+shorter or longer than their headers say. There is no fuzz and no offset: a hunk that fits only
+somewhere else means that upstream changed, and a person has to look.
+"""
+
+import hashlib
+import io
 import re
 import shutil
+import tarfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from errors import BuildError
-from patching import apply_patch, read_series
-from pin import Pin, read_pin
-from sdist import extract_sdist, obtain_sdist
+import cache
+from pin import BuildError, Pin, read_pin
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import Hunk, PatchedFile, PatchSet
 
 HERE = Path(__file__).resolve().parent
 PIN = HERE / "upstream.toml"
@@ -70,3 +87,263 @@ def _replace(text: str, old: str, new: str) -> str:
     if count != 1:
         raise BuildError(f"upstream's pyproject.toml has {count} lines {old!r} instead of one")
     return text
+
+
+GIVEN = "XDCC_XGBOOST_SDIST"
+INDEX = "PIP_INDEX_URL"
+TIMEOUT = 60.0  # seconds without an answer from the index
+
+
+def obtain_sdist(pin: Pin, folder: Path, environ: Mapping[str, str]) -> Path:
+    """Return the path of the checked source distribution.
+
+    Parameters
+    ----------
+    pin : Pin
+        The release.
+    folder : Path
+        Where a download is put if it is not in the cache.
+    environ : mapping
+        The environment variables.
+
+    Raises
+    ------
+    BuildError
+        If the given file does not exist, if the sdist cannot be fetched, or if its hash is wrong.
+    """
+    if given := environ.get(GIVEN):
+        path = Path(given).expanduser()
+        if not path.is_file() or not path.is_absolute():  # the frontend chose the current directory
+            raise BuildError(
+                f"{GIVEN}={given} is not the absolute path of a file; it must name {pin.sdist}"
+            )
+        _check_hash(path, pin, f"{GIVEN} must name an unchanged {pin.sdist}")
+        return path
+
+    cached = cache.download(pin.sdist, environ)
+    if cached and cached.is_file():
+        _check_hash(cached, pin, "delete that file to fetch it again")
+        return cached
+
+    path = folder / pin.sdist
+    _fetch(pin, path, environ)
+    _check_hash(path, pin, "the package index serves another file than the pinned one")
+    if cached:
+        cache.keep(path, cached)
+    return path
+
+
+def extract_sdist(pin: Pin, file: Path, folder: Path) -> Path:
+    """Unpack the source distribution into `folder` and return the source tree's root.
+
+    Raises
+    ------
+    BuildError
+        If the archive is damaged, has an entry that points out of the folder, or lacks the root.
+    """
+    try:
+        with tarfile.open(file) as archive:
+            archive.extractall(folder, filter="data")
+    except (tarfile.TarError, OSError) as error:
+        raise BuildError(f"cannot unpack {file}: {error}") from error
+    root = folder / pin.folder
+    if not root.is_dir():
+        raise BuildError(f"{file} holds no folder {pin.folder}")
+    return root
+
+
+def _fetch(pin: Pin, path: Path, environ: Mapping[str, str]) -> None:
+    import pypi_simple
+
+    endpoint = environ.get(INDEX) or pypi_simple.PYPI_SIMPLE_ENDPOINT
+    try:
+        with pypi_simple.PyPISimple(endpoint) as index:
+            files = index.get_project_page(pin.name, timeout=TIMEOUT).packages
+            wanted = next((file for file in files if file.filename == pin.sdist), None)
+            if wanted is None:
+                raise _unfetched(pin, endpoint, "the index has the project but not this file")
+            # The digest that counts is the pin's, not the index's own.
+            index.download_package(wanted, path, verify=False, timeout=TIMEOUT)
+    except (
+        OSError,  # includes every error of requests
+        ValueError,
+        pypi_simple.NoSuchProjectError,
+        pypi_simple.UnsupportedRepoVersionError,
+    ) as error:
+        raise _unfetched(pin, endpoint, f"{type(error).__name__}: {error}") from error
+
+
+def _unfetched(pin: Pin, endpoint: str, reason: str) -> BuildError:
+    message = (
+        f"cannot fetch {pin.sdist} (version {pin.version} of {pin.name}) from {endpoint}: "
+        f"{reason}. {GIVEN}=<file> builds from a copy of that file without a network; "
+        f"{INDEX}=<address> names another package index"
+    )
+    # An index address may carry a user name and a password.
+    return BuildError(re.sub(r"//[^/@\s]+@", "//", message))
+
+
+def _check_hash(path: Path, pin: Pin, hint: str) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != pin.sha256:
+        raise BuildError(f"wrong SHA-256 of {path}: expected {pin.sha256}, got {found}; {hint}")
+
+
+NOTHING = "/dev/null"
+
+
+def read_series(folder: Path) -> list[Path]:
+    """Return the patches that `folder`/series lists, in order.
+
+    Raises
+    ------
+    BuildError
+        If there is no series file, or if it names a file that does not exist.
+    """
+    series = folder / "series"
+    if not series.is_file():
+        raise BuildError(f"{series} is missing: it must name the patches, one per line")
+    patches = []
+    for number, line in enumerate(series.read_text(encoding="utf-8").splitlines(), 1):
+        name = line.partition("#")[0].strip()
+        if not name:
+            continue
+        if not (folder / name).is_file():
+            raise BuildError(
+                f"{series}, line {number}, names {name}, but {folder} has no such file"
+            )
+        patches.append(folder / name)
+    return patches
+
+
+def changed_lines(patch: Path) -> int:
+    """Return how many lines a patch adds and removes, file headers not counted."""
+    parsed = _parse(patch)
+    return parsed.added + parsed.removed
+
+
+def apply_patch(patch: Path, root: Path) -> None:
+    """Apply one patch to the source tree under `root`, with paths as ``patch -p1`` reads them.
+
+    Raises
+    ------
+    BuildError
+        If the patch is malformed, does something unsupported, or does not fit exactly.
+    """
+    for change in _parse(patch):
+        name = change.target_file.partition("/")[2]
+        target = (root / name).resolve()
+        if not target.is_relative_to(root.resolve()):
+            raise BuildError(f"{patch.name} does not apply: {name} is outside of the source tree")
+        if change.source_file == NOTHING:
+            if target.exists():
+                raise BuildError(f"{patch.name} does not apply: it adds {name}, which exists")
+            lines = []
+        elif target.is_file():
+            lines = _lines(target)
+        else:
+            raise BuildError(f"{patch.name} does not apply: there is no file {name}")
+        lines = _changed(lines, change, f"{patch.name} does not apply to {name}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes("".join(lines).encode())
+
+
+def _lines(file: Path) -> list[str]:
+    # Only "\n" ends a line, as for diff; str.splitlines would also cut at form feeds.
+    return list(io.StringIO(file.read_bytes().decode()))
+
+
+def _parse(patch: Path) -> PatchSet:
+    lines = _lines(patch)
+    try:
+        parsed = PatchSet(lines)
+    except UnidiffParseError as error:
+        raise BuildError(f"{patch.name} is not a well-formed patch: {error}") from error
+    if not parsed:
+        raise BuildError(f"{patch.name} changes nothing")
+    for change in parsed:
+        if why := _unsupported(change):
+            raise BuildError(f"{patch.name} {why}; a patch may change text files and add new ones")
+    _check_hunks_hold_all(patch, parsed, lines)
+    return parsed
+
+
+def _unsupported(change: PatchedFile) -> str | None:
+    if change.is_binary_file:
+        return f"has a binary change of {change.path}"
+    if change.is_rename:
+        return f"renames {change.path}"
+    if change.target_file == NOTHING:
+        return f"deletes {change.path}"
+    if not change:
+        return f"has no hunk for {change.path}"
+    modes = (change.source_mode or "100644", change.target_mode or "100644")
+    if modes[0] != modes[1]:
+        return f"changes the mode of {change.path}"
+    return None
+
+
+def _check_hunks_hold_all(patch: Path, parsed: PatchSet, lines: Iterable[str]) -> None:
+    # The parser takes what follows a complete hunk for a comment. A line there that looks like a
+    # part of a hunk was lost from it by a hand edit that left the header's counts alone.
+    lines_of_hunks = (line for change in parsed for hunk in change for line in hunk)
+    held = {line.diff_line_no for line in lines_of_hunks if line.diff_line_no is not None}
+    first = min(held)
+    for number, line in enumerate(lines, 1):
+        if number < first or number in held or line.startswith(("--- ", "+++ ", "-- \n")):
+            continue
+        if line[0] in "+- ":
+            raise BuildError(
+                f"{patch.name} is not a well-formed patch: line {number}, {line.rstrip()!r}, is "
+                "outside of its hunk, whose header counts fewer lines"
+            )
+
+
+def _changed(lines: list[str], change: PatchedFile, refusal: str) -> list[str]:
+    result: list[str] = []
+    done = 0
+    for hunk in change:
+        old, new = _sides(hunk)
+        where = (
+            f"{refusal}: hunk @@ -{hunk.source_start},{hunk.source_length} "
+            f"+{hunk.target_start},{hunk.target_length} @@"
+        )
+        # With no old lines (pure insertion), the header names the line before the hunk.
+        start = hunk.source_start - 1 if old else hunk.source_start
+        if start < done:
+            raise BuildError(f"{where} begins before the end of the hunk before it")
+        result += lines[done:start]
+        for number, expected in enumerate(old, start):
+            if number >= len(lines):
+                raise BuildError(f"{where} expects {expected!r} after the end of the file")
+            if lines[number] != expected:
+                raise BuildError(
+                    f"{where} expects {expected!r} in line {number + 1} of the file, which is "
+                    f"{lines[number]!r}"
+                )
+        if hunk.target_start != len(result) + (1 if new else 0):
+            raise BuildError(
+                f"{where} says that its result begins in line {hunk.target_start}, but it begins "
+                f"in line {len(result) + (1 if new else 0)}"
+            )
+        result += new
+        done = start + len(old)
+    return result + lines[done:]
+
+
+def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
+    """Return the lines of a hunk before and after the change."""
+    old: list[str] = []
+    new: list[str] = []
+    sides_of = {" ": (old, new), "-": (old,), "+": (new,)}
+    last: tuple[list[str], ...] = ()
+    for line in hunk:
+        if line.line_type in sides_of:
+            last = sides_of[line.line_type]
+            for side in last:
+                side.append(line.value)
+        elif line.line_type == "\\":  # "\ No newline at end of file" speaks of the line before it
+            for side in last:
+                side[-1] = side[-1].removesuffix("\n")
+    return old, new

@@ -4,8 +4,9 @@ Known labelsets are compared as if labels were independent given the probabiliti
 chain (:mod:`xdcc.chain.order_free_training`) learns from them how labels depend. Its features are
 the model's margins, so that it needs no other model: what it reads is one more decision rule, and
 its training on out-of-fold margins is all that it costs. A labelset is compared by the mean of both
-log-probabilities and a prior (:mod:`xdcc.chain.labelset_score`). The equal weights are not chosen
-anew for each data set: out of fold that gained nothing on emotions, yeast, flags and medical.
+log-probabilities and a prior (:mod:`xdcc.chain.order_free_inference`). The equal weights are not
+chosen anew for each data set: out of fold that gained nothing on emotions, yeast, flags and
+medical.
 """
 
 from dataclasses import dataclass, field
@@ -18,13 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from xdcc.automatic.candidates import MASKS_OF_CHAIN
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.chain.labelset_score import (
+from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
     Candidates,
+    LabelStates,
     held_out_candidates,
+    walk_to,
     whole_rows,
 )
-from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
     order_free_params,

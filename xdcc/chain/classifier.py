@@ -1,7 +1,7 @@
 """``DynamicChainClassifier``: a chain of multi-label boosters with a dynamic label order (XDCC).
 
 The estimator checks arguments and data and hands them to the training (``training.py``);
-predictions are read from the chain's state after each round (``loop.py``, ``cumulation.py``).
+predictions are read from the chain's state after each round (``loop.py``).
 """
 
 import warnings
@@ -26,21 +26,27 @@ from xdcc.base.plugin import require_plugin
 from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
-from xdcc.chain.cumulation import (
+from xdcc.chain.loop import (
     CUMULATIONS,
     PREDICTIONS,
+    ChainRun,
+    ChainState,
     Cumulation,
     Prediction,
     cumulated_proba,
     labels_from_proba,
+    run_chain,
     standard_proba,
 )
-from xdcc.chain.early_stopping import Watch
-from xdcc.chain.loop import ChainRun, ChainState, run_chain
-from xdcc.chain.order import ChainOrder
-from xdcc.chain.propagation import CANDIDATES, ORDERS, Candidates, Order, PropagationRule
-from xdcc.chain.stop_measure import stop_score
-from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
+from xdcc.chain.propagation import (
+    CANDIDATES,
+    ORDERS,
+    Candidates,
+    ChainOrder,
+    Order,
+    PropagationRule,
+)
+from xdcc.chain.training import ChainPlan, RoundCallback, Watch, stop_score, train_chain
 from xdcc.decision.measures import MEASURES
 
 Propagate = Literal["auto", "cross_val", "in_sample"]
@@ -111,7 +117,7 @@ int, default="maxGain"
         boosters, which spares the one on all rows.
     end_label : bool or "auto", default="auto"
         Whether boosters learn one more label, true where no positive label is left; see
-        :mod:`xdcc.chain.end_label`. It ends the chain row by row, and the training when every
+        :mod:`xdcc.chain.propagation`. It ends the chain row by row, and the training when every
         row is at its end. ``"auto"``: with ``chain_length="auto"``.
     early_stopping_rounds : int or None, default=None
         Stop the training when `stop_measure` has not become better for so many rounds, and keep
@@ -129,7 +135,7 @@ int, default="maxGain"
         open labels. Can be changed after `fit`.
     cumulation : {"equation9", "authors"}, default="equation9"
         Reading of the cumulated prediction, see
-        :func:`xdcc.chain.cumulation.cumulated_proba`. With ``"authors"`` a probability of
+        :func:`xdcc.chain.loop.cumulated_proba`. With ``"authors"`` a probability of
         exactly 0.5 is negative. Can be changed after `fit`.
     reg_lambda : float, default=1.0
         L2 regularisation.

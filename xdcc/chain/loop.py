@@ -4,20 +4,31 @@
 predictions of a round and propagates labels. Training (``training.py``) and prediction
 (:class:`ChainRun`) both use it, so that a label is propagated in the same way in both. Section
 3.2 of the XDCC paper.
+
+:class:`LabelFeatures` is the matrix [X | P] that the boosters of a trained chain see. P has a
+column for each label: its propagated probability, missing while the label is unknown. The matrix
+is laid out once, with a place for everything that the rounds will propagate. Dense data end in the
+columns of P. In sparse data each row of X is followed by as many free slots as its labels may
+need; a slot that holds NaN is missing to the boosters.
+
+Two predictions are read from the state. The *standard* prediction of a chain knows only what was
+propagated and finds few positive labels in a short chain. The *cumulated* one (section 3.3 and
+equation 9 of the paper) also keeps what rounds predicted but could not propagate: for a label that
+is still open it takes the largest probability over the rounds so far, which :func:`accumulate`
+keeps, round by round.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
-from xdcc.chain.cumulation import accumulate
-from xdcc.chain.end_label import at_end
-from xdcc.chain.label_features import LabelFeatures
-from xdcc.chain.propagation import PropagationRule, propagate
+from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, propagate
 
 
 class ChainState:
@@ -169,3 +180,212 @@ def run_chain(run: ChainRun, rounds: Sequence[Sequence[xgb.Booster]]) -> Iterato
     """
     for boosters in rounds:
         yield run.advance(boosters)
+
+
+class LabelFeatures:
+    """X, augmented by the label features.
+
+    Parameters
+    ----------
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Not changed.
+    n_columns : int
+        Number of label features.
+    n_slots : int
+        How many labels will be propagated in a row at most.
+
+    Attributes
+    ----------
+    P : float32 array of shape (n_samples, n_columns)
+        Propagated probabilities, NaN where there is none. After changes call `take_in`.
+    joined : float32 array or CSR matrix of shape (n_samples, n_features + n_columns)
+        [X | P] for ``xgboost.Booster.inplace_predict``. The CSR matrix holds the free slots as
+        entries, and a row's labels in the order in which they were propagated.
+
+    Examples
+    --------
+    >>> features = LabelFeatures(np.array([[0.5], [1.5]], np.float32), n_columns=2, n_slots=1)
+    >>> features.P[1, 0] = 0.25
+    >>> features.take_in(np.array([[-1], [0]]))
+    >>> features.joined
+    array([[0.5 ,  nan,  nan],
+           [1.5 , 0.25,  nan]], dtype=float32)
+    """
+
+    P: NDArray[np.float32]
+    joined: Features
+
+    def __init__(self, X: Features, n_columns: int, n_slots: int) -> None:
+        n_samples, self._n_features = X.shape
+        self._n_slots = n_slots
+        self._n_used = 0
+        shape = (n_samples, self._n_features + n_columns)
+        if sparse.issparse(X):
+            self.joined = self._with_slots(X, shape)
+            self.P = np.full((n_samples, n_columns), np.nan, dtype=np.float32)
+        else:
+            self.joined = np.empty(shape, dtype=np.float32)
+            self.joined[:, : self._n_features] = X
+            self.P = self.joined[:, self._n_features :]
+            self.P.fill(np.nan)
+
+    def take_in(self, labels: NDArray[np.intp]) -> None:
+        """Take what a round wrote into `P` into the joined matrix.
+
+        Parameters
+        ----------
+        labels : int array of shape (n_samples, labels_per_round)
+            The labels that were newly propagated, `NO_LABEL` where none was. Where a row has
+            none at all, the value of an older one may have changed.
+        """
+        if sparse.issparse(self.joined):
+            self._fill_slots(self.joined, labels)
+        self._n_used += labels.shape[1]
+
+    def _with_slots(self, X: sparse.csr_matrix, shape: tuple[int, int]) -> sparse.csr_matrix:
+        n_rows = X.shape[0]
+        free = self._n_slots * np.arange(n_rows + 1)
+        of_X = np.arange(X.nnz) + np.repeat(free[:-1], np.diff(X.indptr))
+        indptr = X.indptr + free
+        indices = np.full(indptr[-1], self._n_features)
+        data = np.full(indptr[-1], np.nan, dtype=np.float32)
+        indices[of_X] = X.indices[: X.nnz]
+        data[of_X] = X.data[: X.nnz]
+        return sparse.csr_matrix((data, indices, indptr), shape=shape)
+
+    def _fill_slots(self, joined: sparse.csr_matrix, labels: NDArray[np.intp]) -> None:
+        indices, data = joined.indices, joined.data
+        first_slot = joined.indptr[1:] - self._n_slots
+        row, position = np.nonzero(labels != NO_LABEL)
+        new = labels[row, position]
+        slot = first_slot[row] + self._n_used + position
+        indices[slot] = self._n_features + new
+        data[slot] = self.P[row, new]
+
+        row = np.flatnonzero((labels == NO_LABEL).all(axis=1))
+        slots = first_slot[row, np.newaxis] + np.arange(self._n_used)
+        old, position = np.nonzero(~np.isnan(data[slots]))
+        slot = slots[old, position]
+        data[slot] = self.P[row[old], indices[slot] - self._n_features]
+
+
+Prediction = Literal["cumulated", "standard"]
+Cumulation = Literal["equation9", "authors"]
+
+PREDICTIONS: tuple[str, ...] = get_args(Prediction)
+"""The predictions of a chain."""
+
+CUMULATIONS: tuple[str, ...] = get_args(Cumulation)
+"""The readings of the cumulated prediction; see :func:`cumulated_proba`."""
+
+
+def accumulate(
+    running: NDArray[np.floating],
+    Y_proba: NDArray[np.floating],
+    was_open: NDArray[np.bool_],
+) -> None:
+    """Take a round's predictions into the running maximum of the labels that were open.
+
+    Parameters
+    ----------
+    running : float array of shape (n_samples, n_labels)
+        Largest probability so far; zeros before the first round. Changed in place.
+    Y_proba : float array of shape (n_samples, n_labels)
+        The round's predictions.
+    was_open : bool array of shape (n_samples, n_labels)
+        Whether the label had not been propagated when the round began.
+
+    Examples
+    --------
+    >>> running = np.array([[0.6, 0.3]])
+    >>> accumulate(running, np.array([[0.2, 0.8]]), was_open=np.array([[True, True]]))
+    >>> running
+    array([[0.6, 0.8]])
+    """
+    np.maximum(running, Y_proba, out=running, where=was_open)
+
+
+def standard_proba(P: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Read the standard prediction.
+
+    Parameters
+    ----------
+    P : float array of shape (n_samples, n_labels)
+        Propagated probabilities, NaN where there is none.
+
+    Returns
+    -------
+    float array of shape (n_samples, n_labels)
+        The propagated probability, 0 where there is none.
+
+    Examples
+    --------
+    >>> standard_proba(np.array([[0.9, np.nan]]))
+    array([[0.9, 0. ]])
+    """
+    return np.where(np.isnan(P), 0, P)
+
+
+def cumulated_proba(
+    running: NDArray[np.floating], P: NDArray[np.floating], cumulation: Cumulation
+) -> NDArray[np.floating]:
+    """Read the cumulated prediction.
+
+    Parameters
+    ----------
+    running : float array of shape (n_samples, n_labels)
+        What :func:`accumulate` kept.
+    P : float array of shape (n_samples, n_labels)
+        Propagated probabilities, NaN where there is none.
+    cumulation : {"equation9", "authors"}
+        ``"equation9"``: the propagated probability; for a label that is open, the maximum over
+        the rounds. ``"authors"``: as the authors' code does, the maximum over the rounds up to
+        and including the one that propagated the label, whatever was propagated; so a label
+        propagated as negative is positive if an earlier round had more than 0.5.
+
+    Returns
+    -------
+    float array of shape (n_samples, n_labels)
+        Probabilities; a new array.
+
+    Examples
+    --------
+    >>> running, P = np.array([[0.6, 0.3]]), np.array([[0.1, np.nan]])
+    >>> cumulated_proba(running, P, "equation9")
+    array([[0.1, 0.3]])
+    >>> cumulated_proba(running, P, "authors")
+    array([[0.6, 0.3]])
+    """
+    if cumulation == "authors":
+        return running.copy()
+    return np.where(np.isnan(P), running, P)
+
+
+@documented
+def labels_from_proba(
+    Y_proba: NDArray[np.floating], prediction: Prediction, cumulation: Cumulation
+) -> NDArray[np.int64]:
+    """Decide which labels are positive.
+
+    Parameters
+    ----------
+    Y_proba : float array of shape (n_samples, n_labels)
+        A chain's prediction.
+    prediction : {"cumulated", "standard"}
+        Which one it is.
+    cumulation : {"equation9", "authors"}
+        How it was cumulated, if it was. The authors' code rounds, so that exactly 0.5 is
+        negative; everywhere else it is positive.
+
+    {returns_labels}
+
+    Examples
+    --------
+    >>> labels_from_proba(np.array([[0.5, 0.3]]), "cumulated", "equation9")
+    array([[1, 0]])
+    >>> labels_from_proba(np.array([[0.5, 0.3]]), "cumulated", "authors")
+    array([[0, 0]])
+    """
+    if prediction == "cumulated" and cumulation == "authors":
+        return (Y_proba > 0.5).astype(np.int64)
+    return (Y_proba >= 0.5).astype(np.int64)

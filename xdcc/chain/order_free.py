@@ -25,22 +25,19 @@ from xdcc.base.labels import Labels
 from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
-from xdcc.chain.labelset_score import (
+from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
     Candidates,
     LabelsetScore,
-    held_out_candidates,
-    whole_rows,
-)
-from xdcc.chain.order import ChainOrder
-from xdcc.chain.order_free_inference import (
-    NO_LABEL,
     LabelStates,
     draw_labelsets,
+    held_out_candidates,
     probable_labelsets,
     walk_to,
+    whole_rows,
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
+from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.f1_maximiser import SizedMarginals
@@ -105,9 +102,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     prediction : {"mode", "subset_accuracy", "example_f1", "marginal"}, default="mode"
         What `predict` returns: the most probable labelset; the one with the highest score of
         joint, independent labels and frequency in training together
-        (:class:`~xdcc.chain.labelset_score.LabelsetScore`), the weights of which `fit` chooses if
-        it is told so; the labelset of the highest expected example-based F1, on draws; or every
-        label of probability at least 0.5. Can be changed after `fit` to any other than
+        (:class:`~xdcc.chain.order_free_inference.LabelsetScore`), the weights of which `fit`
+        chooses if it is told so; the labelset of the highest expected example-based F1, on draws;
+        or every label of probability at least 0.5. Can be changed after `fit` to any other than
         "subset_accuracy".
     random_state : int, RandomState instance or None, default=None
         Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None

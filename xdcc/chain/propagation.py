@@ -1,10 +1,19 @@
-"""Propagation: which labels of every row a round of the chain decides, and their values.
+"""Propagation: which labels of every row a round of the chain decides, and where its chain ends.
 
 A row starts with every label unknown (NaN in `P`). In a round the booster predicts a
 probability for each label; :func:`propagate` picks a label per row (or several, as its
 :class:`PropagationRule` says) and writes its probability into `P`, where later rounds find it as
 a feature. Training and prediction both use this function. Section 3.2 and equation 8 of the XDCC
-paper.
+paper. :class:`ChainOrder` tells afterwards which label was propagated when.
+
+The end label is a virtual label that says "nothing positive is left", and ends a row's chain. The
+XDCC paper's outlook (section 5) asks for a label that marks the end of the chain. Here it is one
+more output of every booster, behind the labels, and is learned like them. It is true for a row as
+soon as all its positive labels have been propagated, so its truth changes from round to round
+(:func:`end_truth`). In a round it competes with the open labels, like the calibrating label of
+calibrated label ranking: where it has at least 0.5 and no open label has more, the row is at its
+end (:func:`at_end`). Nothing is propagated there any more, and what is open stays negative. It
+never becomes a feature: its column among the label features is always missing.
 """
 
 from dataclasses import dataclass
@@ -150,3 +159,98 @@ def _propagate_all(
     changed = is_new | raised | lowered
     P[rows[changed], label[changed]] = value[changed]
     return np.where(is_new, label, NO_LABEL)
+
+
+def end_truth(Y: NDArray[np.float32], P: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Tell in which rows nothing positive is left.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown, which is not positive.
+    P : float array of shape (n_samples, n_labels)
+        Propagated probabilities, NaN where there is none.
+
+    Returns
+    -------
+    float32 array of shape (n_samples,)
+        1 where every positive label has been propagated, with whatever value, else 0.
+
+    Examples
+    --------
+    >>> Y = np.array([[1, 0], [1, 0]], dtype=np.float32)
+    >>> end_truth(Y, P=np.array([[0.9, np.nan], [np.nan, 0.1]]))
+    array([1., 0.], dtype=float32)
+    """
+    return (~((Y == 1) & np.isnan(P)).any(axis=1)).astype(np.float32)
+
+
+def at_end(P: NDArray[np.floating], Y_proba: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Tell which rows are at their end.
+
+    Parameters
+    ----------
+    P : float array of shape (n_samples, n_labels)
+        Propagated probabilities, NaN where there is none.
+    Y_proba : float array of shape (n_samples, n_labels + 1)
+        A round's predictions, the end label last.
+
+    Returns
+    -------
+    bool array of shape (n_samples,)
+        Whether the end label has at least 0.5 and no open label has more.
+
+    Examples
+    --------
+    >>> P = np.array([[0.9, np.nan], [np.nan, np.nan]])
+    >>> at_end(P, Y_proba=np.array([[0.9, 0.2, 0.7], [0.8, 0.2, 0.7]]))
+    array([ True, False])
+    """
+    end = Y_proba[:, -1]
+    largest = np.where(np.isnan(P), Y_proba[:, :-1], 0).max(axis=1)
+    return (end >= 0.5) & (end >= largest)
+
+
+@dataclass(frozen=True)
+class ChainOrder:
+    """The order in which a chain decided the labels of every row.
+
+    Attributes
+    ----------
+    labels : int array of shape (n_samples, n_rounds * labels_per_round)
+        Index of the label that was propagated, round by round, -1 where there was none.
+    values : float32 array of shape (n_samples, n_rounds * labels_per_round)
+        Its probability in that round, NaN where none was propagated.
+    labels_per_round : int
+        Number of columns that belong to a round.
+
+    Examples
+    --------
+    >>> order = ChainOrder(labels=np.array([[2, 0, -1]]), values=np.array([[0.9, 0.1, np.nan]]))
+    >>> order.rounds(n_labels=3)
+    array([[2, 4, 1]])
+    """
+
+    labels: NDArray[np.intp]
+    values: NDArray[np.float32]
+    labels_per_round: int = 1
+
+    def rounds(self, n_labels: int) -> NDArray[np.intp]:
+        """Turn the order round: the round of each label.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            Round in which the label was propagated, counted from 1; one more than the number
+            of rounds where it was not.
+        """
+        n_samples, n_columns = self.labels.shape
+        rounds = np.full((n_samples, n_labels), n_columns // self.labels_per_round + 1)
+        row, column = np.nonzero(self.labels >= 0)
+        rounds[row, self.labels[row, column]] = column // self.labels_per_round + 1
+        return rounds

@@ -10,17 +10,21 @@ two sources for it:
   booster that was trained without its fold. New rows are predicted by a booster trained on all
   rows or, as an ensemble, by the folds' boosters together.
 
-Boosters are trained on bins (``QuantisedFeatures``), which all rounds and folds share: rows that
-a booster may not see, and rows at their end, have the weight 0, and the updater passes over them.
+Boosters are trained on bins (:class:`QuantisedFeatures`), which all rounds and folds share: rows
+that a booster may not see, and rows at their end, have the weight 0, and the updater passes over
+them. A :class:`Watch` measures the chain after each round (:func:`stop_score`) and says when to
+stop.
 
 Workers that train together (:mod:`xgboost.collective`) run this loop at once, each with its own
 rows and their folds. All of them get the boosters of all rows: what a round needs to know of the
 rows of others, it adds up with them.
 """
 
+import ctypes
+import json
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,13 +35,14 @@ from xgboost.core import _LIB, _check_call
 
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_frequency import label_frequency
-from xdcc.chain.early_stopping import Watch
-from xdcc.chain.end_label import end_truth
-from xdcc.chain.loop import ChainState
-from xdcc.chain.propagation import PropagationRule
-from xdcc.chain.quantised import QuantisedFeatures
+from xdcc.base.label_rows import row_blocks
+from xdcc.chain.loop import ChainRun, ChainState
+from xdcc.chain.propagation import PropagationRule, end_truth
+from xdcc.decision.measures import MEASURES
 
 type RoundCallback = Callable[[int, int, float], object]
+type Measure = Callable[[NDArray[np.floating], NDArray[np.int64]], float]
+type Reading = Callable[[ChainState], NDArray[np.int64]]
 
 _SMALLEST_BASE_SCORE = 1e-6
 
@@ -71,6 +76,125 @@ class ChainPlan:
     end_label: bool = False
     folds: NDArray[np.intp] | None = None
     ensemble: bool = False
+
+
+@dataclass
+class Watch:
+    """Stops a training when a measure has not become better for some rounds.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        The truth: 0, 1, or NaN for unknown.
+    run : ChainRun or None
+        Rows beside the training rows, at the beginning of the chain. None watches the training
+        rows themselves; their state has to come from predictions that did not see them.
+    read : callable
+        Labels that a chain predicts in a state.
+    measure : callable
+        Score of (truth, labels), the higher the better.
+    patience : int
+        Number of rounds without a better score after which to stop.
+    tolerance : float
+        How much higher a score has to be to count as better.
+
+    Attributes
+    ----------
+    scores : list of float
+        The measure after each round.
+    best_round : int
+        Number of the last round that was better than those before, from 1.
+    """
+
+    Y: NDArray[np.floating]
+    run: ChainRun | None
+    _: KW_ONLY
+    read: Reading
+    measure: Measure
+    patience: int
+    tolerance: float
+    scores: list[float] = field(default_factory=list, init=False)
+    best_round: int = field(default=0, init=False)
+
+    def says_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
+        """Measure the chain after a round.
+
+        Parameters
+        ----------
+        boosters : sequence of xgboost.Booster
+            Those of the round.
+        training_state : ChainState
+            Of the training rows.
+
+        Returns
+        -------
+        bool
+            Whether none of the last `patience` rounds was better than one before them.
+        """
+        state = training_state if self.run is None else self.run.advance(boosters)
+        score = self.measure(self.Y, self.read(state))
+        if not self.scores or score > self.scores[self.best_round - 1] + self.tolerance:
+            self.best_round = len(self.scores) + 1
+        self.scores.append(score)
+        return len(self.scores) - self.best_round >= self.patience
+
+
+def stop_score(name: str, Y: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
+    """Measure labels where the truth is known.
+
+    Workers that train together (:mod:`xgboost.collective`) all get the measure of the rows of all
+    of them, which are counted and added up; each has to call this function, with no row if it has
+    none.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`xdcc.decision.measures.MEASURES`. It is what the function of that name in
+        :mod:`xdcc.metrics` returns.
+    Y : float array of shape (n_samples, n_labels)
+        The truth: 0, 1, or NaN for unknown.
+    labels : int array of shape (n_samples, n_labels)
+        Predicted labels, 0 or 1.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If no label of any row is known.
+
+    Examples
+    --------
+    >>> Y, labels = np.array([[1, 1, 0], [np.nan, 0, 1]]), np.array([[1, 0, 0], [1, 0, 1]])
+    >>> round(stop_score("example_f1", Y, labels), 3), stop_score("subset_accuracy", Y, labels)
+    (0.833, 0.5)
+    """
+    measure = MEASURES[name]
+    of_rows, of_labels = np.zeros(2), np.zeros((4, Y.shape[1]))
+    for rows in row_blocks(Y.shape):
+        known, true = ~np.isnan(Y[rows]), Y[rows] == 1
+        predicted = known & (labels[rows] == 1)
+        masks = (known, true, predicted, true & predicted)
+        if measure.axis == 1:
+            some_known, *counts = (mask.sum(axis=1, dtype=np.float64) for mask in masks)
+            value = measure.value(*counts)[some_known > 0]
+            of_rows += value.sum(), len(value)
+        else:
+            of_labels += [mask.sum(axis=0) for mask in masks]
+
+    sums = collective.allreduce(of_rows if measure.axis == 1 else of_labels, collective.Op.SUM)
+    n_known = sums[1] if measure.axis == 1 else sums[0]
+    if not n_known.any():
+        raise ValueError("There is nothing to measure early stopping on: every label is unknown.")
+    if measure.axis == 1:
+        return float(sums[0] / n_known)
+    if measure.axis == 0:
+        return float(measure.value(*sums[1:, n_known > 0]).mean())
+    # Of all entries as one group; each counts its share.
+    return float(measure.value(*sums[1:].sum(axis=1) / n_known.sum()))
 
 
 def train_chain(
@@ -228,3 +352,56 @@ def open_base_score(
     """
     mean = label_frequency(Y, weight, where=np.isnan(P), empty=0.5)
     return np.clip(mean, _SMALLEST_BASE_SCORE, 1 - _SMALLEST_BASE_SCORE).tolist()
+
+
+class QuantisedFeatures:
+    """The features of the training data as bins, with labels and weights.
+
+    Parameters
+    ----------
+    data : FitData
+        Checked training data.
+    max_bin : int or None
+        Largest number of bins per feature, as the boosters have it. None is their default.
+    n_threads : int or None
+        Number of threads, all if None.
+    """
+
+    def __init__(self, data: FitData, *, max_bin: int | None, n_threads: int | None) -> None:
+        matrix = xgb.DMatrix(
+            data.X,
+            label=data.Y,
+            weight=data.sample_weight,
+            feature_types=data.feature_types,
+            nthread=n_threads,
+        )
+        handle = ctypes.c_void_p()
+        config = json.dumps({"max_bin": max_bin}).encode()
+        _check_call(_LIB.XDCCQuantiseFeatures(matrix.handle, config, ctypes.byref(handle)))
+        self._features = xgb.DMatrix(handle)
+
+    def joined(self, P: NDArray[np.float32]) -> xgb.DMatrix:
+        """Make the matrix of a round.
+
+        It takes over the memory of the matrix before, if that was deleted. In distributed
+        training all workers have to call this together.
+
+        Parameters
+        ----------
+        P : float32 array of shape (n_samples, n_labels)
+            Label features, contiguous, NaN where missing.
+
+        Returns
+        -------
+        xgboost.DMatrix
+            Bins of [X | P]. It can train and predict; it does not give values of features back.
+
+        Raises
+        ------
+        xgboost.core.XGBoostError
+            If P has another number of rows than X or is not as described.
+        """
+        handle = ctypes.c_void_p()
+        interface = json.dumps(P.__array_interface__).encode()
+        _check_call(_LIB.XDCCJoinFeatures(self._features.handle, interface, ctypes.byref(handle)))
+        return xgb.DMatrix(handle)

@@ -31,15 +31,18 @@ from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, check_fit_data
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
-from xdcc.chain.order import ChainOrder
+from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
-from xdcc.dask.chunks import is_collection, map_rows, place_measured_rows, place_rows
 from xdcc.dask.communicator import Place, run_together
 from xdcc.dask.rows import (
     WorkerRows,
     concatenate,
     deal_folds,
     draw_positions,
+    is_collection,
+    map_rows,
+    place_measured_rows,
+    place_rows,
     positive_bits,
     stand_ins,
 )

@@ -11,14 +11,10 @@ Plots of them, which need Matplotlib: ``plot_rounds``, ``plot_order``, ``plot_de
 ``plot_shap``.
 """
 
-from xdcc.explain.feature_importance import feature_importance
+from xdcc.explain.importance import ShapValues, feature_importance, shap_values
 from xdcc.explain.label_dependencies import label_dependencies
-from xdcc.explain.plot_dependencies import plot_dependencies
-from xdcc.explain.plot_order import plot_order
-from xdcc.explain.plot_rounds import plot_rounds
-from xdcc.explain.plot_shap import plot_shap
+from xdcc.explain.plots import plot_dependencies, plot_order, plot_rounds, plot_shap
 from xdcc.explain.round_statistics import RoundStatistics, round_statistics
-from xdcc.explain.shap_values import ShapValues, shap_values
 
 __all__ = [
     "RoundStatistics",

@@ -11,9 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from xdcc.explain.documentation import documented_explanation
-from xdcc.explain.truth import check_truth
-from xdcc.explain.walks import Model, walk_of
+from xdcc.explain.walks import Model, check_truth, documented_explanation, walk_of
 
 
 @dataclass(frozen=True)

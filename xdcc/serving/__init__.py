@@ -2,10 +2,8 @@
 
 from xdcc.base.booster_file import ModelFileError, check_booster
 from xdcc.serving.model_file import load_model, save_model
-from xdcc.serving.stock_booster import stock_booster
 from xdcc.serving.stock_chain import StockChain
-from xdcc.serving.stock_export import to_stock
-from xdcc.serving.treelite_model import to_treelite
+from xdcc.serving.stock_export import stock_booster, to_stock, to_treelite
 
 __all__ = [
     "ModelFileError",

@@ -29,7 +29,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from xdcc.serving.array_file import KINDS
+from xdcc.serving.archive import KINDS
 from xdcc.serving.known_classes import KNOWN_CLASSES, NAMES
 
 

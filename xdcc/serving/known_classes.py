@@ -41,7 +41,7 @@ from xdcc.boomer import BoomerClassifier
 from xdcc.boomer.rule import RuleList
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.chain.labelset_score import LabelsetScore
+from xdcc.chain.order_free_inference import LabelsetScore
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.ctbn.design import Design
@@ -72,9 +72,9 @@ from xdcc.serving.structure_checks import (
     check_mixture,
     check_permutation,
     check_rules,
+    check_type,
     require,
 )
-from xdcc.serving.value_types import check_type
 
 type Check = Callable[[Any], None]
 type Curves = dict[str, dict[str, list[float]]]

@@ -31,11 +31,9 @@ from xdcc.base.booster_file import ModelFileError, read_booster
 from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import plugin_version, require_plugin
-from xdcc.serving.archive import Archive, pack
-from xdcc.serving.array_file import from_npy, to_npy
+from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import MODELS
-from xdcc.serving.whole_file import write_synced
 
 FORMAT_VERSION = 2
 """Version of the file format: raised when an older :func:`load_model` would misread a file."""

@@ -9,7 +9,7 @@ rows. ``xdcc.serving.to_stock`` puts a copy of it beside the boosters that it ex
     chain.predict(X)  # (n_samples, n_labels), zeros and ones; (n_samples,) classes of one target
 
 It says again, in one place, what the files of ``xdcc/chain`` say about prediction (loop,
-propagation, end_label, cumulation) and must take the same steps; xdcc's tests compare the two.
+propagation) and must take the same steps; xdcc's tests compare the two.
 Choices between labels turn on the last bit of a probability, so :func:`logistic` does the very
 arithmetic of the plugin.
 

@@ -1,10 +1,20 @@
-"""Export to stock XGBoost: a directory that needs neither xdcc nor its XGBoost.
+"""Exports to stock XGBoost and to Treelite, which need neither xdcc nor its XGBoost.
 
-The directory holds each booster rewritten for the stock library (``stock_booster.py``), the
+:func:`to_stock` makes a directory. It holds each booster rewritten for the stock library, the
 settings of the chain's loop and the SHA-256 of each booster (``chain.json``), and the loop itself:
 a copy of ``stock_chain.py``, which needs NumPy and XGBoost only. A single multi-label booster is
 exported as a chain of one round without label features, whose cumulated prediction is what the
 booster predicts.
+
+:func:`stock_booster` rewrites a booster. The plugin's trees are XGBoost's own, with a value per
+label in each leaf, and a `base_score` per label is stored as XGBoost stores it. Only the
+objective's name and its parameters are the plugin's; the parameters of its updater are no part of a
+saved model. So the model's JSON is rewritten in one place, the objective. (And in a second for
+margins: there XGBoost's own `base_score` is a margin, the plugin's a probability.)
+
+:func:`to_treelite` makes a Treelite model of a booster so rewritten. Treelite compiles tree models,
+carries the vectors in their leaves, and predicts with them apart from XGBoost. A chain is one such
+model for each booster, with the loop of ``stock_chain.py`` around them.
 """
 
 import hashlib
@@ -16,6 +26,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -25,8 +36,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import PropagationRule
 from xdcc.serving import stock_chain
-from xdcc.serving.stock_booster import stock_booster
-from xdcc.serving.whole_file import write_synced
+from xdcc.serving.archive import write_synced
 
 
 def to_stock(
@@ -169,3 +179,93 @@ def _plain_values(array: NDArray[Any], what: str) -> list[str | float]:
             "finite numbers and truth values."
         )
     return values
+
+
+_PLUGIN_PREFIX = "multilabel:"
+_MARGINS = "multilabel:logitraw"
+
+
+def stock_booster(booster: xgb.Booster) -> xgb.Booster:
+    """Rewrite a booster for an XGBoost without the plugin.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained with one of the plugin's objectives, or with one of XGBoost's own, which stays. It
+        is not changed.
+
+    Returns
+    -------
+    xgboost.Booster
+        With the objective ``binary:logistic``, or ``binary:logitraw`` for
+        ``multilabel:logitraw``. Stock XGBoost of the same version loads what its `save_model`
+        writes. With ``binary:logistic`` its margins are those of `booster`, bit for bit, and its
+        probabilities differ by 2e-7 at most, because the plugin computes the logistic function in
+        its own way. With ``binary:logitraw`` margins differ by roundings of `base_score`.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> stock = stock_booster(model.booster_)
+    >>> np.allclose(stock.inplace_predict(data.X), model.predict_proba(data.X))
+    True
+    """
+    model = json.loads(booster.save_raw("json"))
+    learner = model["learner"]
+    objective = learner["objective"]
+    if objective["name"].startswith(_PLUGIN_PREFIX):
+        stock_name = "binary:logistic"
+        if objective["name"] == _MARGINS:
+            stock_name = "binary:logitraw"
+            _start_from_margin(learner["learner_model_param"])
+        learner["objective"] = {
+            "name": stock_name,
+            "reg_loss_param": objective["reg_loss_param"],
+        }
+    stock = xgb.Booster()
+    stock.load_model(bytearray(json.dumps(model).encode()))
+    return stock
+
+
+def _start_from_margin(model_param: dict[str, Any]) -> None:
+    probability = np.array(json.loads(model_param["base_score"]))
+    margin = np.log(probability / (1 - probability)).astype(np.float32)
+    model_param["base_score"] = json.dumps(margin.tolist())
+
+
+def to_treelite(booster: xgb.Booster) -> Any:
+    """Turn a booster into a Treelite model.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained with one of the plugin's objectives, or with XGBoost's ``binary:logistic``.
+
+    Returns
+    -------
+    treelite.Model
+        ``treelite.gtil.predict(model, X)`` gives probabilities of shape (n_samples, n_labels, 1)
+        for float32 X.
+
+    Raises
+    ------
+    ImportError
+        If Treelite is not installed.
+
+    Examples
+    --------
+    >>> import treelite
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.MultiLabelXGBClassifier(n_estimators=5).fit(data.X, data.Y)
+    >>> trees = to_treelite(model.booster_)
+    >>> treelite.gtil.predict(trees, data.X.astype(np.float32)).shape
+    (100, 3, 1)
+    """
+    try:
+        import treelite
+    except ImportError as error:
+        raise ImportError("to_treelite needs Treelite: pip install treelite") from error
+    return treelite.frontend.from_xgboost(stock_booster(booster))

@@ -1,12 +1,18 @@
-"""What people do with `xgb.train` and a booster works with the multi-label objectives."""
+"""What people do with `xgb.train` and a booster works with the multi-label objectives.
+
+Bad input to the plugin is a clear error in the caller's terms, never a crash. And the patched build
+is still XGBoost: its version, its other layers, its stock results.
+"""
 
 import json
 import pickle
+from importlib.metadata import metadata, version
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import xgboost as xgb
+from sklearn.model_selection import cross_val_score
 
 N_LABELS = 4
 PARAMS = {"objective": "multilabel:maxGain", "max_depth": 4, "eta": 0.2}
@@ -292,3 +298,171 @@ def test_no_parameter_is_reported_as_unused(matrix, capfd):
     xgb.train(params, matrix, 1)  # a warning would be an error
     with pytest.warns(UserWarning, match='Parameters: { "split_methods" } are not used'):
         xgb.train(PARAMS | {"split_methods": "maxGain"}, matrix, 1)
+
+
+X = np.random.default_rng(0).normal(size=(50, 3))
+Y = (X[:, :2] > 0).astype(float)
+
+
+def train(params=(), X=X, Y=Y, **data):
+    params = {"objective": "multilabel:logistic"} | dict(params)
+    return xgb.train(params, xgb.DMatrix(X, Y, **data), 2)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"objective": "multilabel:maxgain"}, "Unknown objective function: `multilabel:maxgain`"),
+        (
+            {"split_method": "avgGain"},
+            r"Unknown split_method: `avgGain`. It is one of `maxGain` \(1\)",
+        ),
+        ({"split_method": 7}, "Unknown split_method: `7`"),
+        (
+            {"objective": "multilabel:maxGain", "split_method": "sumGain"},
+            "`multilabel:maxGain` names another split method than split_method=`sumGain`",
+        ),
+        ({"min_child_weight": -1}, "min_child_weight"),
+        ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),
+        ({"monotone_constraints": "(1,0,0,1)"}, "has 4 entries for 3 features"),
+        ({"multi_strategy": "one_output_per_tree"}, "grows trees for all labels"),
+        ({"tree_method": "exact"}, "Only the hist tree method is supported"),
+        ({"eval_metric": "example_f2"}, "Unknown metric function example_f2"),
+    ],
+)
+def test_bad_parameters(params, message):
+    with pytest.raises(xgb.core.XGBoostError, match=message):
+        train(params)
+
+
+@pytest.mark.parametrize("params", [{}, {"sketch_size": 1}])
+@pytest.mark.parametrize("value", [2.0, -1.0, 0.5])
+def test_labels_other_than_zero_and_one(value, params):
+    bad = Y.copy()
+    bad[7, 1] = value
+    with pytest.raises(xgb.core.XGBoostError, match="row 7 holds another value"):
+        train(params, Y=bad)
+
+
+def test_infinite_base_margin():
+    matrix = xgb.DMatrix(X, Y)
+    matrix.set_base_margin(np.full(Y.shape, np.nan))
+    with pytest.raises(xgb.core.XGBoostError, match="A gradient is infinite or not a number"):
+        xgb.train({"objective": "multilabel:logistic"}, matrix, 1)
+
+
+def test_wrong_number_of_labels_or_features():
+    booster = train()
+    with pytest.raises(xgb.core.XGBoostError):
+        xgb.train(
+            {"objective": "multilabel:logistic"}, xgb.DMatrix(X, Y[:, :1]), 1, xgb_model=booster
+        )
+    with pytest.raises(xgb.core.XGBoostError, match="Number of columns does not match"):
+        booster.predict(xgb.DMatrix(np.hstack([X, X])), validate_features=False)
+
+
+@pytest.mark.filterwarnings("ignore:.*[Ee]mpty dataset")
+def test_no_rows_and_no_labels():
+    with pytest.raises(xgb.core.XGBoostError):
+        train(Y=None)
+    booster = train(X=X[:0], Y=Y[:0])
+    assert booster.predict(xgb.DMatrix(X)).shape == (50, 2)
+
+
+def test_constant_features_and_single_rows():
+    booster = train(X=np.ones((10, 2)), Y=Y[:10])
+    assert all(tree.count("leaf") == 1 for tree in booster.get_dump())
+    assert train(X=X[:1], Y=Y[:1]).predict(xgb.DMatrix(X[:1])).shape == (1, 2)
+    all_missing = train(X=np.full((10, 2), np.nan), Y=Y[:10])
+    assert all(tree.count("leaf") == 1 for tree in all_missing.get_dump())
+
+
+RNG = np.random.default_rng(0)
+X_DROP_IN = RNG.normal(size=(200, 5))
+y = (X_DROP_IN[:, 0] + X_DROP_IN[:, 1] > 0).astype(int)
+Y_DROP_IN = (X_DROP_IN[:, :3] > 0).astype(int)
+
+
+def test_version_and_build_info():
+    assert version("xgboost").startswith("3.4.1+xdcc.")
+    assert xgb.__version__ == "3.4.1"
+    info = xgb.build_info()
+    assert info["XDCC_MULTILABEL"]
+    assert info["USE_OPENMP"]
+
+
+def test_licence_and_notice_are_in_the_wheel():
+    files = metadata("xgboost").get_all("License-File")
+    assert {"LICENSE", "NOTICE"} <= set(files)
+
+
+@pytest.mark.parametrize(
+    ("objective", "target", "tree_method"),
+    [
+        ("binary:logistic", y, "hist"),
+        ("binary:logistic", y, "approx"),
+        ("binary:logistic", y, "exact"),
+        ("reg:squarederror", X_DROP_IN[:, 2], "hist"),
+        ("count:poisson", y, "hist"),
+    ],
+)
+def test_stock_objectives_keep_their_updaters(objective, target, tree_method):
+    results = {}
+    matrix = xgb.DMatrix(X_DROP_IN, target)
+    booster = xgb.train(
+        {"objective": objective, "tree_method": tree_method},
+        matrix,
+        10,
+        evals=[(matrix, "train")],
+        evals_result=results,
+        verbose_eval=False,
+    )
+    values = next(iter(results["train"].values()))
+    assert values[-1] < values[0]
+    assert "multilabel" not in booster.save_config()
+
+
+def test_scikit_learn_layer():
+    assert cross_val_score(xgb.XGBClassifier(n_estimators=10), X_DROP_IN, y, cv=3).mean() > 0.8
+    assert (
+        cross_val_score(xgb.XGBRegressor(n_estimators=20), X_DROP_IN, X_DROP_IN[:, 0], cv=3).mean()
+        > 0.8
+    )
+    ranker = xgb.XGBRanker(n_estimators=5).fit(X_DROP_IN, y, qid=np.repeat(np.arange(20), 10))
+    assert ranker.predict(X_DROP_IN).shape == (200,)
+    multi = xgb.XGBClassifier(n_estimators=10, objective="multilabel:maxGain").fit(
+        X_DROP_IN, Y_DROP_IN
+    )
+    assert (multi.predict(X_DROP_IN) == Y_DROP_IN).mean() > 0.95
+
+
+def test_plotting_layer():
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="plots need matplotlib")
+    pyplot.switch_backend("Agg")
+    booster = xgb.train({"objective": "multilabel:sumGain"}, xgb.DMatrix(X_DROP_IN, Y_DROP_IN), 3)
+    assert len(xgb.plot_importance(booster).patches) > 0
+    pyplot.close("all")
+    assert "f0" in xgb.to_graphviz(booster).source
+
+
+@pytest.mark.filterwarnings("ignore")  # dask's own
+def test_dask_layer():
+    dask_array = pytest.importorskip("dask.array", reason="dask is not installed")
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    from xgboost import dask as dxgb
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tcp",
+            dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        chunks = dask_array.from_array(X_DROP_IN, chunks=(100, 5))
+        matrix = dxgb.DaskDMatrix(client, chunks, dask_array.from_array(y, chunks=100))
+        output = dxgb.train(client, {"objective": "binary:logistic"}, matrix, num_boost_round=5)
+        predicted = dxgb.predict(client, output, matrix).compute()
+        assert ((predicted > 0.5) == y).mean() > 0.9
