@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
 from xdcc.base.domains import Number, Switch
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_model import MISSING, fit_chain
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.learner import seeded

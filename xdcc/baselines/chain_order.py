@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.domains import Choice, check_domain
-from xdcc.base.label_frequency import label_frequency
+from xdcc.base.labels import label_frequency
 
 Order = Literal["random", "frequent", "rare"]
 

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.domains import Anything
-from xdcc.base.features import Features
+from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import FitData
-from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.chain_model import MISSING, fit_chain, with_stand_in
 from xdcc.baselines.chain_order import ORDER_ENTRIES, Order, check_order, resolve_order
 from xdcc.baselines.label_model import LabelModel

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Choice
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_ensemble import ChainEnsemble
 from xdcc.baselines.chain_model import with_stand_in
 

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.base.domains import Number
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.balanced_k_means import balanced_k_means
 from xdcc.baselines.estimator_model import EstimatorModel
 from xdcc.baselines.label_model import LabelModel

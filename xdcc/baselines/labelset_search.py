@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.domains import Choice, Either, Number
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner_classifier import LearnerClassifier
 
 Loss = Literal["subset", "hamming"]

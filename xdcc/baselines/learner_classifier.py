@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state, get_tags
 
 from xdcc.base.domains import Anything, Seed
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.learner import seeded
 
 

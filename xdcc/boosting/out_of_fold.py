@@ -19,8 +19,8 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.late_interrupt import late_interrupt
-from xdcc.base.out_of_fold import OutOfFold
+from xdcc.base.folds import OutOfFold
+from xdcc.base.process import late_interrupt
 from xdcc.boosting.log_loss import LogLoss
 
 type Margins = NDArray[np.float32]

@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Threads, check_domain
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.labelset_score import (

@@ -30,7 +30,7 @@ from xgboost import collective
 from xgboost.core import _LIB, _check_call
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_frequency import label_frequency
+from xdcc.base.labels import label_frequency
 from xdcc.chain.early_stopping import Watch
 from xdcc.chain.end_label import end_truth
 from xdcc.chain.loop import ChainState

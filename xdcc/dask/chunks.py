@@ -12,7 +12,7 @@ from dask.delayed import Delayed
 from distributed import Client, Future
 from numpy.typing import DTypeLike
 
-from xdcc.base.sparse_zeros import SparseZeros
+from xdcc.base.features import SparseZeros
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.rows import Summary, WorkerRows, join_chunks, join_measured_chunks
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.documentation import documented
-from xdcc.base.weights import check_weight
+from xdcc.base.fit_data import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 
 _TOLERANCE = 1e-12

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
+from xdcc.base.fit_data import check_weight
 from xdcc.base.labels import check_labels
-from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.labelset_posterior import LabelsetPosterior, PosteriorBlock
 

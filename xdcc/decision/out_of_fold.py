@@ -2,7 +2,7 @@
 
 A row is predicted by a clone that was trained without its fold. Estimators that do this themselves
 and better, as boosters that find their number of iterations on the way, are asked to
-(:mod:`xdcc.base.out_of_fold`).
+(:mod:`xdcc.base.folds`).
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from xdcc.base.fit_data import take_rows
-from xdcc.base.out_of_fold import OutOfFold, TrainsOutOfFold
+from xdcc.base.folds import OutOfFold, TrainsOutOfFold
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats
 from xdcc.decision.probabilities import proba_of

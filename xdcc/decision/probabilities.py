@@ -4,7 +4,7 @@ from typing import Any
 
 from scipy.special import expit
 
-from xdcc.base.label_scores import label_scores
+from xdcc.base.labels import label_scores
 from xdcc.decision.cuts import Floats, check_proba
 
 

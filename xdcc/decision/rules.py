@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.base.known_entries import Weights
+from xdcc.base.label_rows import Weights
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelset_posterior import PosteriorBlock

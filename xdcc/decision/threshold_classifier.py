@@ -16,12 +16,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
-from xdcc.base.estimator import EvalSet
+from xdcc.base.estimator import EvalSet, declares_parameters
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
-from xdcc.base.label_frequency import label_frequency
-from xdcc.base.labels import Labels
-from xdcc.base.parameters import declares_parameters
+from xdcc.base.labels import Labels, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.density import pcut, per_label_pcut
 from xdcc.decision.measures import MeasureName

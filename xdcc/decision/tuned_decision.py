@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
-from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.fit_data import check_weight
 from xdcc.base.labels import check_labels
-from xdcc.base.weights import check_weight
 from xdcc.decision.cuts import Floats, check_proba
 
 

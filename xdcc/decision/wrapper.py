@@ -10,8 +10,8 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.fit_data import check_weight
 from xdcc.base.labels import Labels, check_labels
-from xdcc.base.weights import check_weight
 from xdcc.decision.probabilities import require_proba
 
 

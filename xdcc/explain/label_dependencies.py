@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from xdcc.base.weights import check_weight
+from xdcc.base.fit_data import check_weight
 from xdcc.explain.booster_model import BoosterModel, Tree, read_model
 from xdcc.explain.rounds import ChainWalk, round_matrix
 from xdcc.explain.truth import check_truth
