@@ -24,7 +24,7 @@ from xdcc.data import (
     pinned,
     published,
 )
-from xdcc.data.content_digest import content_digest
+from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS, DatasetInfo
 
 # Requests leaves the socket of a failed download to the garbage collector.

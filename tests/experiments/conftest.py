@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from xdcc.data import load_arff, make_multilabel, pinned
-from xdcc.data.content_digest import content_digest
+from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS
 
 ROOT = Path(__file__).parents[2]

@@ -26,9 +26,9 @@ import pooch
 
 from xdcc.data import pinned, published
 from xdcc.data.arff import load_arff
-from xdcc.data.content_digest import content_digest
 from xdcc.data.dataset import MultiLabelDataset, concatenate
 from xdcc.data.embedded import load_digits_properties
+from xdcc.data.published import content_digest
 
 type Split = Literal["train", "test"] | None
 

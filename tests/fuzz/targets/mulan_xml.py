@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.fuzz.mutation import mutated_bytes
 from tests.fuzz.target import Target
+from xdcc.data.arff import read_label_names
 from xdcc.data.arff_text import ArffError
-from xdcc.data.mulan_xml import read_label_names
 
 FLAT = b"""<?xml version="1.0" encoding="utf-8"?>
 <labels xmlns="http://mulan.sourceforge.net/labels">
