@@ -7,8 +7,7 @@ from scipy.special import expit
 from sklearn.metrics import log_loss as log_loss_of_one
 
 from xdcc.automatic.members import Member, log_loss, mixed_margins, mixture_shares
-from xdcc.decision.constant_labels import ConstantLabels
-from xdcc.decision.label_calibration import LabelCalibration
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 
 
 def drawn(seed=0, n_candidates=3):

@@ -20,7 +20,7 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.cuts import Floats
-from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure
 
 

@@ -30,8 +30,7 @@ from xdcc.chain.order_free_training import (
     order_free_params,
     train_order_free,
 )
-from xdcc.decision.calibration import margins_of
-from xdcc.decision.constant_labels import ConstantLabels
+from xdcc.decision.calibration import ConstantLabels, margins_of
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.rule_choice import RuleTrial, trial_of

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
 from xdcc.boosting.log_loss import LogLoss
+from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_calibration import LabelCalibration
 from xdcc.decision.out_of_fold import mean_margins
 
 _STEPS = 6

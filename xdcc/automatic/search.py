@@ -24,9 +24,8 @@ from xdcc.automatic.candidates import Candidate, chain_pays
 from xdcc.automatic.joint import try_joint
 from xdcc.automatic.members import Member, log_loss, mixture_shares
 from xdcc.base.fit_data import PACKAGE
-from xdcc.decision.calibration import margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.rule_choice import RuleTrial, Standing, compare, try_rules
 from xdcc.decision.rules import MeasureLike, Rule
 

@@ -41,13 +41,12 @@ from xdcc.chain.order_free_inference import (
     walk_to,
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
-from xdcc.decision.calibration import margins_of
+from xdcc.decision.calibration import calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
+from xdcc.decision.deciders import ClassifierWrapper
 from xdcc.decision.f1_maximiser import SizedMarginals
-from xdcc.decision.label_calibration import calibrate_labels
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
-from xdcc.decision.wrapper import ClassifierWrapper
 
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 

@@ -4,9 +4,9 @@ Mulan publishes its data sets in the project's own repository. Image and langlog
 BOOMER, slashdot in that of a course. Every address names a commit, and the digests of bytes were
 taken of what git holds at these commits.
 
-Another digest is taken of what a data set holds (:func:`content_digest`), not of bytes of files, so that
-line ends or a comment in a copy do not count; :data:`CONTENT` has those of the published files,
-however they came here.
+Another digest is taken of what a data set holds (:func:`content_digest`), not of bytes of files,
+so that line ends or a comment in a copy do not count; :data:`CONTENT` has those of the published
+files, however they came here.
 """
 
 import hashlib

@@ -50,9 +50,8 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.constant_labels import ConstantLabels
-from xdcc.decision.ensemble import DecidingEnsemble
-from xdcc.decision.label_calibration import LabelCalibration
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,
