@@ -403,7 +403,7 @@ def test_dense_and_sparse_files_hold_what_was_written(tmp_path_factory, table):
     for is_sparse in (False, True):
         write(path, names, types, rows, is_sparse)
         dataset = load_arff(path, n_labels=n_labels)
-        X = dataset.X.toarray() if sparse else dataset.X
+        X = dataset.X.toarray() if is_sparse else dataset.X
         assert_array_equal(X, numbers[:, :n_features])
         assert_array_equal(dataset.Y, numbers[:, n_features:])
         assert dataset.feature_names == tuple(names[:n_features])

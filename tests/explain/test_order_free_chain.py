@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from tests.explain.test_label_dependencies import plain_gains
 from xdcc import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
+from xdcc.automatic.members import JointLabelset
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.decision.calibration import margins_of

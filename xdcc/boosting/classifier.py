@@ -26,8 +26,7 @@ from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
-from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
-from xdcc.boosting.nameless import nameless
+from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
 from xdcc.boosting.out_of_fold import train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from xdcc.base.labels import Labels
 from xdcc.base.process import late_interrupt
 from xdcc.boosting.classifier import OBJECTIVE
-from xdcc.boosting.log_loss import LogLoss
+from xdcc.boosting.out_of_fold import LogLoss
 
 type Margins = NDArray[np.float32]
 

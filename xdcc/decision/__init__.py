@@ -1,8 +1,9 @@
 """From probabilities to labels: thresholds, known labelsets, the F1-optimal labelset.
 
 Functions on arrays choose thresholds, by label density or by a measure on validation data
-(``thresholds.py``); :class:`ThresholdClassifier` puts them on any classifier, :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of
-rules. :class:`KnownLabelsets` predicts labelsets of the training data,
+(``thresholds.py``); :class:`ThresholdClassifier` puts them on any classifier,
+:class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
+:class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
 choice among many is worth. :class:`LabelCosts` is a measure for who knows what an error costs.
 """

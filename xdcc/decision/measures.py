@@ -1,6 +1,7 @@
 """Measures for decisions: by name, on checked validation data, and on rows drawn again.
 
-Each that has a name is a function of three counts, a mean over groups of entries: the samples, the labels, or all entries as one group. In a
+Each that has a name is a function of three counts, a mean over groups of entries: the samples, the
+labels, or all entries as one group. In a
 group it depends only on how many entries are true, how many are predicted, and how many are both,
 so the search can follow it while entries become predicted one by one. Zero-division conventions
 are the defaults of :mod:`xdcc.metrics`.

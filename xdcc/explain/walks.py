@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
+from xdcc.automatic.members import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
 from xdcc.base.features import Features, check_features
 from xdcc.boosting import MultiLabelXGBClassifier

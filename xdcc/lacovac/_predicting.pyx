@@ -12,8 +12,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
 from xdcc.lacovac._walk cimport Trees, Walker, labels_begin, labels_end, trees_of, walk, walk_row
 
 

@@ -9,8 +9,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.matrix cimport Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport Matrix, load_row, unload_row
 from xdcc.lacovac._node_kinds cimport LEAF, NUMERIC, VERTICAL
 
 

@@ -12,8 +12,7 @@ from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int64_t
 from libcpp.vector cimport vector
 
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
 from xdcc.rdt._chain cimport Chain, Decisions, run_chain
 from xdcc.rdt._forest_view cimport ForestView, view_forest
 from xdcc.rdt._instance cimport Instance

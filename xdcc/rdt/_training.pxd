@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from xdcc.kernels.categories cimport Categories
 from xdcc.kernels.matrix cimport Matrix
-from xdcc.kernels.search cimport first_at_least
+from xdcc.kernels.arrays cimport first_at_least
 
 
 cdef struct Training:

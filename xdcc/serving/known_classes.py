@@ -18,8 +18,7 @@ from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
-from xdcc.automatic.members import Member
+from xdcc.automatic.members import JointLabelset, Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
