@@ -94,7 +94,7 @@ def test_a_download_fails_the_test_that_wants_it(monkeypatch, tmp_path):
 
 def test_missing_data_are_told_of_once(tmp_path):
     (tmp_path / "birds").mkdir()
-    test = "data/test_benchmark_files.py::test_names_and_types_of_features_and_labels"
+    test = "data/test_published.py::test_names_and_types_of_features_and_labels"
     done = pytest_in_clone("-P", test=test, XDCC_DATA=str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.findall(r".*flags.*", done.stdout) == [

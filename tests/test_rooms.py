@@ -126,7 +126,7 @@ def test_rules_go_one_way():
         ("rdt/_tree.pyi", "from xdcc.lacovac._splits import Splits", "xdcc.lacovac"),
         ("boosting/classifier.py", "from xdcc.chain.loop import run_chain", "xdcc.chain"),
         ("ctbn/mixture.py", "import experiments.plan", "experiments"),
-        ("kernels/rows.pxd", "from xdcc.base.features cimport X", "xdcc.base"),
+        ("kernels/matrix.pxd", "from xdcc.base.features cimport X", "xdcc.base"),
         ("rdt/_tree.pyx", "cimport numpy, xdcc.boomer._rules", "xdcc.boomer"),
         ("rdt/_tree.pyx", "from xdcc.boomer._rules cimport (\n    a,  # b\n)", "xdcc.boomer"),
         ("rdt/_tree.pyx", "from xdcc cimport boomer", "xdcc.boomer"),

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc import metrics
-from xdcc.base.label_scores import label_scores
+from xdcc.base.labels import label_scores
 from xdcc.lacovac import LaCovaCClassifier
 from xdcc.scoring import get_scorer, scorer_names
 

@@ -37,7 +37,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.known_entries import (
+from xdcc.base.label_rows import (
     Bools,
     Floats,
     KnownEntries,

@@ -6,7 +6,7 @@ to be better, ``neg_`` before it where lower values are: `example_f1`, `neg_hamm
 
 Measures of labels are taken of what `predict` returns or, with a `threshold`, of the labels whose
 probability is at least as high; measures of rankings are taken of probabilities. These may have any
-of scikit-learn's forms, or come from a `decision_function` (``label_scores.py``). Unknown labels
+of scikit-learn's forms, or come from a `decision_function` (``labels.py``). Unknown labels
 (NaN in Y) take no part. scikit-learn cannot stratify such a Y, so cross-validation needs a splitter
 instead of a number: ``cv=KFold(5)``.
 """
@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from xdcc import metrics
 from xdcc.base.documentation import documented
-from xdcc.base.label_scores import label_scores
+from xdcc.base.labels import label_scores
 
 
 @dataclass(frozen=True)

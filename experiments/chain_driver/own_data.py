@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from xdcc.data import MultiLabelDataset, load_arff
-from xdcc.data.arff_values import LABEL_VALUES
+from xdcc.data.arff_rows import LABEL_VALUES
 
 SUFFIXES = (".arff", ".csv", ".parquet")
 

@@ -23,7 +23,7 @@ from experiments.engine.evaluation import Evaluation, Inner
 from experiments.engine.measures import measure_labels
 from experiments.engine.records import FORMAT, Arrays, Record, failure_of, make_record, record_name
 from xdcc.data import MultiLabelDataset
-from xdcc.data.content_digest import content_digest
+from xdcc.data.published import content_digest
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments.engine.registry import Split
-from xdcc.base.label_scores import label_scores
+from xdcc.base.labels import label_scores
 
 N_BINS = 15
 

@@ -18,8 +18,7 @@ from xdcc.automatic import search
 from xdcc.automatic.candidates import candidates_for
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
-from xdcc.decision.calibration import margins_of
-from xdcc.decision.label_calibration import calibrate_labels
+from xdcc.decision.calibration import calibrate_labels, margins_of
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.explain import shap_values
 

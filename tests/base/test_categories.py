@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from xdcc.base.categories import categorical_mask, feature_types
+from xdcc.base.categories import categorical_mask, category_values, feature_types
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, check_fit_data
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier
-from xdcc.chain import DynamicChainClassifier, quantised
+from xdcc.chain import DynamicChainClassifier, training
 
 NAN = np.nan
 N_ROWS = 200
@@ -176,7 +177,7 @@ def test_quantised_features_are_given_the_types(monkeypatch: pytest.MonkeyPatch)
         raise Seen(feature_types)
 
     data = check_fit_data(BinaryRelevance(), TRAIN, Y_TRAIN)
-    monkeypatch.setattr(quantised.xgb, "DMatrix", see)
+    monkeypatch.setattr(training.xgb, "DMatrix", see)
     with pytest.raises(Seen, match=str(TYPES).replace("[", r"\[")):
         quantised.QuantisedFeatures(data, max_bin=None, n_threads=1)
 
@@ -297,3 +298,22 @@ def test_mask_without_anything_given() -> None:
 def test_mask_of_something_else(given: Any) -> None:
     with pytest.raises(ValueError, match=r"categorical_features=.*mask of shape \(3,\) or pos"):
         categorical_mask(3, None, given)
+
+
+DISCRETE = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csc_matrix])
+def test_values_of_categories(convert):
+    """What a sparse X does not store is 0, and NaN is no value."""
+    values, start = category_values(convert(DISCRETE), np.array([True, True, False]))
+    assert values.dtype == np.float32
+    assert start.dtype == np.int32
+    assert values.tolist() == [0, 3, 0]
+    assert start.tolist() == [0, 2, 3, 3]
+
+
+def test_no_categories():
+    values, start = category_values(DISCRETE, np.zeros(3, dtype=bool))
+    assert values.shape == (0,)
+    assert start.tolist() == [0, 0, 0, 0]

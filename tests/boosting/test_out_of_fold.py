@@ -8,8 +8,7 @@ import pytest
 import xgboost as xgb
 from sklearn.datasets import make_multilabel_classification
 
-from xdcc.base.folds import stratified_folds
-from xdcc.base.out_of_fold import TrainsOutOfFold
+from xdcc.base.folds import TrainsOutOfFold, stratified_folds
 from xdcc.boosting import MultiLabelXGBClassifier
 
 X, Y = make_multilabel_classification(

@@ -1,14 +1,24 @@
-"""What `load_arff` reads: one small file per quirk."""
+"""The reader of ARFF files: what it reads, what was written before, and fast as exact rows."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.io.arff
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from xdcc.data import load_arff
+from xdcc.data import ArffError, load_arff
+from xdcc.data.arff_rows import (
+    AttributeReader,
+    _exact_dense,
+    _exact_sparse,
+    read_dense,
+    read_sparse,
+)
+from xdcc.data.arff_text import Line, read_header
 
 NAN = np.nan
 LABELS_XML = '<labels xmlns="http://mulan.sourceforge.net/labels">{}</labels>'
@@ -318,3 +328,155 @@ def test_scipys_reader_agrees_on_a_dense_file(tmp_path):
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_arff(Path(tmp_path) / "nothing.arff", n_labels=1)
+
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=8)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(lambda x: x + 0.0)
+MISSING = st.just(None)
+
+
+@st.composite
+def tables(draw):
+    """Draw attributes (name, categories or None) with labels behind, and rows of their values."""
+    n_features, n_labels = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    names = draw(st.lists(NAMES, min_size=n_features + n_labels, max_size=n_features + n_labels,
+                          unique=True))  # fmt: skip
+    categories = st.none() | st.lists(NAMES, min_size=1, max_size=4, unique=True)
+    types = [draw(categories) for _ in range(n_features)]
+    types += [draw(st.sampled_from([None, ["0", "1"], ["1", "0"]])) for _ in range(n_labels)]
+    columns = []
+    for position, type_ in enumerate(types):
+        if position >= n_features:
+            values = st.sampled_from(["0", "1"]) if type_ else st.sampled_from([0.0, 1.0])
+        else:
+            values = NUMBERS if type_ is None else st.sampled_from(type_)
+        columns.append(values | MISSING)
+    rows = draw(st.lists(st.tuples(*columns), min_size=1, max_size=5))
+    return names, types, n_labels, rows
+
+
+def quote(text):
+    """Write a text with quotes and escapes."""
+    text = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
+
+
+def spell(value):
+    if value is None:
+        return "?"
+    return quote(value) if isinstance(value, str) else repr(value)
+
+
+def write(path, names, types, rows, sparse):
+    lines = ["@relation r"]
+    for name, type_ in zip(names, types, strict=True):
+        declared = "numeric" if type_ is None else "{" + ",".join(map(quote, type_)) + "}"
+        lines.append(f"@attribute {quote(name)} {declared}")
+    lines.append("@data")
+    for row in rows:
+        if sparse:
+            absent = [0.0 if type_ is None else type_[0] for type_ in types]
+            cells = [f"{i} {spell(v)}" for i, v in enumerate(row) if v != absent[i]]
+            lines.append("{" + ",".join(cells) + "}")
+        else:
+            lines.append(",".join(map(spell, row)))
+    path.write_text("\n".join(lines), encoding="utf-8", newline="")
+
+
+def as_number(value, type_, is_label):
+    if value is None:
+        return np.nan
+    if isinstance(value, float):
+        return value
+    return float(value) if is_label else type_.index(value)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tables())
+def test_dense_and_sparse_files_hold_what_was_written(tmp_path_factory, table):
+    names, types, n_labels, rows = table
+    n_features = len(names) - n_labels
+    numbers = np.array(
+        [[as_number(v, types[i], i >= n_features) for i, v in enumerate(row)] for row in rows]
+    )
+    path = tmp_path_factory.mktemp("roundtrip") / "r.arff"
+    for is_sparse in (False, True):
+        write(path, names, types, rows, is_sparse)
+        dataset = load_arff(path, n_labels=n_labels)
+        X = dataset.X.toarray() if is_sparse else dataset.X
+        assert_array_equal(X, numbers[:, :n_features])
+        assert_array_equal(dataset.Y, numbers[:, n_features:])
+        assert dataset.feature_names == tuple(names[:n_features])
+        assert dataset.label_names == tuple(names[n_features:])
+        assert dataset.categories == tuple(t and tuple(t) for t in types[:n_features])
+        assert dataset.sample_weight is None
+
+
+HEADER = [
+    "@relation r",
+    "@attribute a numeric",
+    "@attribute b {x, 'y z', '', ' x', '?', 1, '_', 'é'}",
+    "@attribute s string",
+    "@attribute l numeric",
+    "@attribute m {1,0}",
+    "@data",
+]
+ATTRIBUTES = read_header([Line(Path("r"), 1, text) for text in HEADER])[0].attributes
+READERS = [AttributeReader(a, a.name in "lm") for a in ATTRIBUTES]
+CELLS = st.sampled_from([
+    "0", "1", " 1", "1 ", "2.5", "-1e3", "1.", ".5", "+1", "1e999", "nan", "-inf", "1_0", "\uff11",
+    "?", " ? ", "", " ", "x", " x", "y z", "'y z'", "' x'", "''", "'?'", "'", "_", "é", "1\t",
+    "{2}",
+])  # fmt: skip
+INDICES = st.sampled_from([
+    "0", "1", "2", "3", "4", "5", "-1", "+3", "-0", "1_0", "x", "",
+    "0" * 4_400 + "1", "1" * 4_400,
+])  # fmt: skip
+
+
+def outcome(read):
+    """Return what `read` gives, or the text of its error."""
+    try:
+        return read()
+    except ArffError as error:
+        return str(error)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(CELLS, min_size=4, max_size=6))
+@example(["1", "x", "s", "1", "0"])
+@example(["1", "", "s", "1", "0"])
+@example(["1", "x", "", "1", "0"])
+@example(["1", " x", "s", "1", "0"])
+@example(["inf", "x", "s", "1", "0"])
+def test_dense_rows(cells):
+    row = Line(Path("r"), 7, ",".join(cells))
+    exact = outcome(lambda: _exact_dense(row, READERS))
+    fast = outcome(lambda: read_dense([row], READERS))
+    if isinstance(exact, str):
+        assert fast == exact
+    else:
+        assert_array_equal(fast[0], [exact[0]])
+        assert fast[1] == exact[1]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.tuples(INDICES, CELLS), max_size=3), st.booleans())
+@example([("0", "1"), ("4", "0")], False)
+@example([("4", "0"), ("0", "1")], False)
+@example([("-1", "1")], False)
+@example([("2", "?")], False)
+def test_sparse_rows(entries, in_order):
+    if in_order:
+        entries = sorted(entries)
+    body = ",".join(f"{index} {cell}" for index, cell in entries)
+    row = Line(Path("r"), 7, f"{{{body}}}")
+    exact = outcome(lambda: _exact_sparse(row, READERS))
+    fast = outcome(lambda: read_sparse([row], READERS))
+    if isinstance(exact, str):
+        assert fast == exact
+    else:
+        assert list(zip(fast[0].indices, map(repr, fast[0].data.tolist()), strict=True)) == [
+            (index, repr(value)) for index, value in exact[0]
+        ]
+        assert fast[1] == exact[1]

@@ -21,10 +21,9 @@ from xdcc.data import (
     load_arff,
     load_dataset,
     load_digits_properties,
-    pinned,
     published,
 )
-from xdcc.data.content_digest import content_digest
+from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS, DatasetInfo
 
 # Requests leaves the socket of a failed download to the garbage collector.
@@ -58,7 +57,7 @@ def write_toy(places, monkeypatch):
         folder = _write_toy(root, first_value)
         for file in FILES[:2]:
             content = load_arff(folder / file, folder / "toy.xml").drop_features(["id"])
-            monkeypatch.setitem(pinned.CONTENT, file, content_digest(content))
+            monkeypatch.setitem(published.CONTENT, file, content_digest(content))
         return folder
 
     return write
@@ -141,7 +140,7 @@ def test_one_file_without_an_xml(places, monkeypatch):
     rows = f"{HEADER}p,5,1,0\nq,6,0,0\n".replace("r\n", "'r: -C -2'\n", 1)
     file = places[0] / "single" / "single.arff"
     file.write_text(rows)
-    monkeypatch.setitem(pinned.CONTENT, "single.arff", content_digest(load_arff(file)))
+    monkeypatch.setitem(published.CONTENT, "single.arff", content_digest(load_arff(file)))
     dataset = load_dataset("single")
     assert_array_equal(dataset.X, [[0, 5], [1, 6]])
     assert dataset.label_names == ("l", "m")
@@ -359,7 +358,7 @@ def test_every_file_is_pinned():
         for name, info in DATASETS.items()
         for part in (("-train", "-test") if info.n_test else ("",))
     }
-    assert set(pinned.CONTENT) == arff
+    assert set(published.CONTENT) == arff
     files = arff | {f"{name}.xml" for name, info in DATASETS.items() if info.has_xml}
     converted = {f"{name}.{kind}" for name in published.CONVERTED for kind in ("arff", "xml")}
     assert set(published.URLS) == set(published.SHA256) == files - converted

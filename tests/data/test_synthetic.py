@@ -1,11 +1,19 @@
-"""Generated data: shapes, seeds, shares of noise and missing values, and real dependence."""
+"""Synthetic data: their form, and how their labels depend on each other."""
+
+from itertools import product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from xdcc.data import make_multilabel
+from xdcc.data import (
+    make_conditionally_dependent,
+    make_marginally_dependent,
+    make_marginally_independent,
+    make_multilabel,
+)
+from xdcc.metrics import hamming_loss, subset_loss
 
 
 @pytest.mark.parametrize("sparse_features", [False, True])
@@ -79,3 +87,139 @@ def test_shares_of_missing_values_and_unknown_labels(sparse_features):
 def test_arguments_out_of_range(arguments, message):
     with pytest.raises(ValueError, match=message):
         make_multilabel(**arguments)
+
+
+MAKERS = [make_marginally_independent, make_marginally_dependent, make_conditionally_dependent]
+ONE_POINT = MAKERS[1:]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_shapes_and_seeds(make):
+    data = make(50, 3, random_state=0)
+    assert data.X.shape == (50, 6 if make is make_marginally_independent else 2)
+    assert data.Y.shape == (50, 3)
+    assert_array_equal(data.X, make(50, 3, random_state=0).X)
+    assert_array_equal(data.Y, make(50, 3, random_state=np.random.default_rng(0)).Y)
+    assert (data.X != make(50, 3, random_state=1).X).all()
+    assert make(1, 1, random_state=0).Y.shape == (1, 1)
+    assert len(make()) == 10_000
+    assert make().n_labels == 6
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_points_fill_the_unit_disc_uniformly(make):
+    points = make(20_000, 1, random_state=0).X
+    radius = np.hypot(*points.T)
+    assert radius.max() <= 1
+    # The share of points in a disc of radius r is r^2, in a quarter of the disc 1/4: the standard
+    # deviation of such shares is below .0036 (n = 20,000), the tolerance five of them.
+    for r in (0.3, 0.5, 0.8):
+        assert (radius <= r).mean() == pytest.approx(r**2, abs=0.018)
+    assert ((points[:, 0] > 0) & (points[:, 1] > 0)).mean() == pytest.approx(0.25, abs=0.018)
+
+
+def test_sides_of_independent_points():
+    directions = [0.0, np.pi / 2, 5 * np.pi / 4]
+    data = make_marginally_independent(200, 3, noise=0, directions=directions, random_state=0)
+    x = data.X
+    sides = np.column_stack((x[:, 0] > 0, x[:, 3] > 0, x[:, 4] + x[:, 5] < 0))
+    assert_array_equal(data.Y, sides)
+
+
+@pytest.mark.parametrize("make", ONE_POINT)
+def test_sides_of_a_common_point(make):
+    data = make(200, 2, noise=0, spread=np.pi / 2, direction=np.pi / 4, random_state=0)
+    assert_array_equal(data.Y, data.X > 0)
+    middle = make(200, 1, noise=0, direction=np.pi, random_state=0)
+    assert_array_equal(middle.Y[:, 0], middle.X[:, 0] < 0)
+
+
+@pytest.mark.parametrize("make", ONE_POINT)
+def test_lines_at_an_angle_divide_its_share_of_the_points(make):
+    Y = make(20_000, 6, noise=0, spread=0.5, direction=1.0, random_state=0).Y
+    for j, k in ((0, 5), (0, 1), (2, 4)):
+        assert (Y[:, j] != Y[:, k]).mean() == pytest.approx(
+            0.5 * (k - j) / 5 / np.pi, abs=0.013
+        )  # more than five standard deviations
+
+
+def best_losses(switched):
+    """Smallest expected losses over all predictions, given P(these labels are switched)."""
+    labelsets = np.array(list(product((0, 1), repeat=6)))
+    probability = np.array([switched(labelset) for labelset in labelsets])
+    assert probability.sum() == pytest.approx(1)
+    hamming = (labelsets[:, None] != labelsets).mean(axis=2) @ probability
+    subset = (labelsets[:, None] != labelsets).any(axis=2) @ probability
+    # Nothing is better than to predict the sides, the first labelset here.
+    assert hamming.argmin() == subset.argmin() == 0
+    return hamming.min(), subset.min()
+
+
+def switched_alone(labelset):
+    return 0.1 ** labelset.sum() * 0.9 ** (6 - labelset.sum())
+
+
+def switched_together(labelset):
+    return {0: 0.9, 6: 0.1}.get(labelset.sum(), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "switched", "named"),
+    [
+        (make_marginally_independent, switched_alone, (0.10, 0.47)),
+        (make_marginally_dependent, switched_alone, (0.10, 0.47)),
+        (make_conditionally_dependent, switched_together, (0.10, 0.10)),
+    ],
+)
+def test_the_best_possible_losses_are_those_of_the_paper(make, switched, named):
+    best = best_losses(switched)
+    assert np.round(best, 2) == pytest.approx(named)
+    # Noise is drawn last, so without it the seed gives the same points and their sides.
+    data = make(20_000, random_state=0)
+    sides = make(20_000, random_state=0, noise=0)
+    assert_array_equal(data.X, sides.X)
+    # Five standard deviations of a share of 20,000 samples.
+    assert hamming_loss(data.Y, sides.Y) == pytest.approx(best[0], abs=0.011)
+    assert subset_loss(data.Y, sides.Y) == pytest.approx(best[1], abs=0.018)
+
+
+def test_dependence_is_what_the_names_say():
+    def correlation(Y, sides=None):
+        values = Y if sides is None else sides != Y
+        return np.corrcoef(values.T)[np.triu_indices(6, 1)]
+
+    data = [make(20_000, random_state=1) for make in MAKERS]
+    sides = [make(20_000, random_state=1, noise=0).Y for make in MAKERS]
+    # A correlation of nothing has the standard deviation .007; 30 of them stay within five.
+    assert np.abs(correlation(data[0].Y)).max() < 0.036
+    assert correlation(data[1].Y).min() > 0.5
+    assert np.abs(correlation(data[1].Y, sides[1])).max() < 0.036
+    assert correlation(data[2].Y, sides[2]).min() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_samples": 0}, "n_samples is 0; expected at least 1"),
+        ({"n_labels": 0}, "n_labels is 0; expected at least 1"),
+        ({"noise": 1.1}, "noise is 1.1; expected 0 to 1"),
+    ],
+)
+def test_numbers_out_of_range(make, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)
+
+
+@pytest.mark.parametrize("make", ONE_POINT)
+def test_angles_out_of_range(make):
+    with pytest.raises(ValueError, match="spread is 4; expected 0 to pi"):
+        make(5, spread=4)
+    with pytest.raises(ValueError, match="direction is inf; expected a finite angle"):
+        make(5, direction=np.inf)
+
+
+@pytest.mark.parametrize("directions", [[0.0], [0.0, np.nan]])
+def test_wrong_directions(directions):
+    with pytest.raises(ValueError, match="directions has to hold 2 finite angles"):
+        make_marginally_independent(5, 2, directions=directions)

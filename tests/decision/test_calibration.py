@@ -1,4 +1,4 @@
-"""Platt scaling against a plain search, and where labels get numbers of their own."""
+"""Calibration: Platt scaling by hand and against twins, and labels that are calibrated each."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
 
-from xdcc.decision.calibration import PlattScaling, calibrate, fit_platt, margins_of
+from xdcc.decision.calibration import (
+    LabelCalibration,
+    PlattScaling,
+    calibrate,
+    calibrate_labels,
+    fit_platt,
+    margins_of,
+)
 
 
 def plain_loss(a, b, margins, Y, weight):
@@ -129,3 +136,45 @@ def test_equal_margins(margin):
     margins = np.full(Y.shape, margin)
     a, b = fit_platt(margins, Y, np.ones(1), np.ones(Y.shape, bool))
     assert expit(a * margin + b) == pytest.approx((3 * 4 / 5 + 1 / 3) / 4, abs=1e-6)
+
+
+NAN = np.nan
+
+
+def drawn_labels(seed=0):
+    random = np.random.default_rng(seed)
+    margins = random.normal(size=(120, 3))
+    Y = (random.normal(size=margins.shape) < 2 * margins - 0.5).astype(float)
+    return margins, Y.astype(np.float32), np.arange(120) % 4
+
+
+def test_labels_that_vary_are_calibrated_as_if_alone():
+    margins, Y, folds = drawn_labels()
+    alone = calibrate(margins, Y, np.ones(120), folds)
+    with_constant = np.insert(Y, 1, 1.0, axis=1)
+    found = calibrate_labels(np.insert(margins, 1, -5.0, axis=1), with_constant, None, folds)
+    varied = [0, 2, 3]
+    assert_array_equal(found.proba[:, varied], alone.proba)
+    assert_array_equal(found.calibration.slope[varied], alone.scaling.slope)
+    assert_allclose(
+        found.calibration.proba(np.insert(margins, 1, 3.0, axis=1))[:, varied],
+        alone.scaling.proba(margins),
+    )
+    assert_allclose(found.proba[:, 1], 121 / 122)
+    settled = found.calibration.constant.in_labels(np.zeros((2, 4), dtype=np.int64))
+    assert_array_equal(settled, [[0, 1, 0, 0]] * 2)
+
+
+def test_only_what_counts_makes_a_label_vary():
+    Y = np.array([[1, NAN, NAN, 0], [1, 1, NAN, 1], [0, 0, NAN, 0]], np.float32)
+    found = LabelCalibration.without_scaling(Y, np.array([1.0, 2.0, 0.0]))
+    assert_array_equal(found.constant.value, [1, 1, 0, NAN])
+    assert_allclose(found.constant.proba, [3 / 4, 2 / 3, 1 / 2, NAN])
+    assert_array_equal(found.constant.varied, [False, False, False, True])
+    assert_allclose(found.proba(np.zeros((1, 4))), [[3 / 4, 2 / 3, 1 / 2, 1 / 2]])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_nothing_varies(value):
+    found = calibrate_labels(np.ones((6, 2)), np.full((6, 2), value), None, np.arange(6) % 2)
+    assert_allclose(found.proba, 7 / 8 if value else 1 / 8)

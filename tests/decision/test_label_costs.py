@@ -14,9 +14,7 @@ from xdcc.decision import (
     best_threshold,
     best_thresholds_per_label,
 )
-from xdcc.decision.drawn_scores import scores_on_draws
-from xdcc.decision.measures import measure_named
-from xdcc.decision.validation_data import validation_data
+from xdcc.decision.measures import measure_named, scores_on_draws, validation_data
 
 COSTS = LabelCosts(false_positive=[1.0, 2.0, 0.5], false_negative=[9.0, 1.0, 0.0])
 

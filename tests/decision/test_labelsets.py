@@ -1,4 +1,4 @@
-"""Known labelsets against hand-computed numbers and a search over all of them."""
+"""Known labelsets, and how probable each of them is for a row."""
 
 import itertools
 from typing import Any
@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.decision.labelsets import KnownLabelsets, LabelsetPosterior
 
 Y = np.array([[1, 0, 0], [0, 1, 1], [1, 0, 0], [0, 0, 1]])
 
@@ -83,3 +85,79 @@ def test_no_known_labelset_is_more_probable(
 def test_bad_input(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def plain_posterior(labelsets, counts, proba, temperature, prior):
+    """Row by row and labelset by labelset: P(U | x), (n_samples, n_sets)."""
+    found = np.empty((len(proba), len(labelsets)))
+    for row, p in enumerate(proba):
+        for number, labelset in enumerate(labelsets):
+            likelihood = np.prod([q if y else 1 - q for q, y in zip(p, labelset, strict=True)])
+            found[row, number] = likelihood**temperature * counts[number] ** prior
+        found[row] /= found[row].sum()
+    return found
+
+
+def example(seed, n_rows=7):
+    random = np.random.default_rng(seed)
+    n_labels = random.integers(1, 6)
+    Y = random.integers(0, 2, size=(random.integers(1, 12), n_labels))
+    weight = random.integers(1, 5, size=len(Y)).astype(float)
+    return Y, weight, random.uniform(0.01, 0.99, size=(n_rows, n_labels))
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.5, 0.75, 1.0]),
+    st.sampled_from([0.0, 0.25, 1.0]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_plain_loop(seed, temperature, prior, weighted):
+    Y, weight, proba = example(seed)
+    known = KnownLabelsets.of(Y, weight if weighted else None)
+    by_count = np.lexsort((np.arange(len(known.counts)), -known.counts))
+    labelsets = known.labelsets[by_count]
+    plain = plain_posterior(labelsets, known.counts[by_count], proba, temperature, prior)
+    (block,) = known.posterior_blocks(proba)
+    assert_allclose(block.probabilities(temperature, prior).T, plain, rtol=1e-9)
+    of_whole = SizedMarginals.of_labelsets(labelsets, plain).maximise(2.0)
+    of_block = SizedMarginals.of_labelsets(
+        labelsets, block.probabilities(temperature, prior).T
+    ).maximise(2.0)
+    assert_allclose(of_block.expected_f1, of_whole.expected_f1, rtol=1e-9)
+    assert_array_equal(block.best_for_f1(temperature, prior, 2.0), of_block.labels)
+
+
+def test_weights_count_rows():
+    known = KnownLabelsets.of([[1, 0], [0, 1], [1, 0], [1, 1]], [0.5, 2, 3, 0])
+    assert_array_equal(known.labelsets, [[0, 1], [1, 0]])
+    assert_array_equal(known.counts, [2, 3.5])
+
+
+def test_rows_are_walked_over_in_blocks():
+    random = np.random.default_rng(0)
+    labelsets = np.unique(random.integers(0, 2, size=(3000, 14)), axis=0).astype(np.int8)
+    counts = random.integers(1, 9, size=len(labelsets))
+    proba = random.random((1000, 14))
+    known = LabelsetPosterior(labelsets, counts)
+    blocks = list(known.blocks(proba))
+    assert len(blocks) > 2
+    assert [block.rows.start for block in blocks[1:]] == [block.rows.stop for block in blocks[:-1]]
+    together = np.vstack([block.most_probable(0.5) for block in blocks])
+    for row in (0, 500, 999):
+        (alone,) = known.blocks(proba[row : row + 1])
+        assert_array_equal(alone.most_probable(0.5)[0], together[row])
+
+
+def test_probabilities_of_zero_and_one_stay_finite():
+    known = KnownLabelsets.of([[1, 0], [0, 1]])
+    (block,) = known.posterior_blocks(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    found = block.probabilities(1.0, 1.0)
+    assert_allclose(found.sum(axis=0), 1)
+    assert_allclose(found[:, 0], 0.5)
+
+
+def test_another_number_of_labels():
+    with pytest.raises(ValueError, match="Y_proba has 3 labels, the known labelsets have 2"):
+        list(KnownLabelsets.of([[1, 0]]).posterior_blocks(np.full((1, 3), 0.5)))

@@ -17,8 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc import metrics
-from xdcc.base.folds import stratified_folds
-from xdcc.base.out_of_fold import OutOfFold
+from xdcc.base.folds import OutOfFold, stratified_folds
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.calibration import calibrate, margins_of

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import yaml
 
-from xdcc.data import load_arff, make_multilabel, pinned
-from xdcc.data.content_digest import content_digest
+from xdcc.data import load_arff, make_multilabel, published
+from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def write_benchmark(tmp_path, monkeypatch):
         xml.write_text(f"<labels>{labels}</labels>")
         for part in parts:
             content = load_arff(folder / f"{part}.arff", xml)
-            monkeypatch.setitem(pinned.CONTENT, f"{part}.arff", content_digest(content))
+            monkeypatch.setitem(published.CONTENT, f"{part}.arff", content_digest(content))
         return folder.parent
 
     return write

@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.explain.test_label_dependencies import plain_gains
 from xdcc import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
+from xdcc.automatic.members import JointLabelset
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision.calibration import margins_of

@@ -15,12 +15,12 @@ from xdcc.automatic.members import mixed_margins
 from xdcc.automatic.search import TrainingData, search
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
-from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.cuts import Floats
-from xdcc.decision.ensemble import DecidingEnsemble
+from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure
 
 

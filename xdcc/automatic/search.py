@@ -2,8 +2,8 @@
 
 Each candidate gives probabilities out of fold. They are calibrated, all decision rules are tried on
 them, and so it is with the mixture of the least log-loss. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.joint`) learns from the best of these probabilities how labels depend; it has
-a log-loss, too, that of whole labelsets. What is best by the measure is kept; but
+(:mod:`xdcc.automatic.members`) learns from the best of these probabilities how labels depend; it
+has a log-loss, too, that of whole labelsets. What is best by the measure is kept; but
 measures are noisy where the log-loss is not, so the model of the least log-loss is only passed over
 for a better score by more than the standard error of the difference. The score of the choice is
 corrected for having chosen among all models and all rules: the choice is repeated on rows drawn
@@ -21,12 +21,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from xdcc.automatic.candidates import Candidate, chain_pays
-from xdcc.automatic.joint import try_joint
-from xdcc.automatic.members import Member, log_loss, mixture_shares
+from xdcc.automatic.members import Member, log_loss, mixture_shares, try_joint
 from xdcc.base.fit_data import PACKAGE
-from xdcc.decision.calibration import margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.rule_choice import RuleTrial, Standing, compare, try_rules
 from xdcc.decision.rules import MeasureLike, Rule
 

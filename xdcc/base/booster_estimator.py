@@ -15,7 +15,7 @@ from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_nativ
 from xdcc.base.documentation import fill_in
 from xdcc.base.domains import Choice
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.sparse_zeros import SPARSE_ZEROS, SparseZeros
+from xdcc.base.features import SPARSE_ZEROS, SparseZeros
 
 
 class BoosterEstimator(MultiLabelEstimator):
@@ -110,7 +110,7 @@ class BoosterEstimator(MultiLabelEstimator):
     def _native_booster_params(self) -> dict[str, Any]:
         """Check all booster parameters and return them by XGBoost's names.
 
-        With the data :func:`~xdcc.base.booster_settings.settle_on_data` makes them what
+        With the data :func:`~xdcc.base.booster_parameters.settle_on_data` makes them what
         `xgboost.train` takes.
         """
         signature = inspect.signature(type(self).__init__).parameters

@@ -4,7 +4,8 @@
 occur in it, in the order of the type. They are kept on the estimator as ``categories_``, and a
 column becomes positions in them, NaN where it is missing. At prediction columns are recoded by
 value, whatever order or other values their own type has; a value that did not occur in ``fit``
-is missing. :func:`feature_types` tells XGBoost which columns hold codes.
+is missing. :func:`feature_types` tells XGBoost which columns hold codes; :func:`category_values`
+tells the Cython kernels which values a discrete feature has.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -183,3 +185,45 @@ def _codes(column: pd.Series, categories: NDArray[Any]) -> NDArray[np.float32]:
     # pandas' code of a missing value is -1 too: it takes the last element.
     codes = np.append(positions, -1)[column.cat.codes.to_numpy()]
     return np.where(codes < 0, np.nan, codes).astype(np.float32)
+
+
+def category_values(
+    X: Any, categorical: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Find the values of the discrete features.
+
+    Parameters
+    ----------
+    X : float32 array or CSC matrix of shape (n_samples, n_features)
+        Checked features; what a sparse X does not store is 0.
+    categorical : bool array of shape (n_features,)
+        Which features are discrete.
+
+    Returns
+    -------
+    values : float32 array
+        Distinct values of each discrete feature, sorted, one feature after the other.
+    start : int32 array of shape (n_features + 1,)
+        Feature f has the values from ``start[f]`` to ``start[f + 1]``; none if it is a number.
+
+    Examples
+    --------
+    >>> X = np.array([[0.5, 3], [1.5, 7], [2.5, 3]], dtype=np.float32)
+    >>> category_values(X, np.array([False, True]))
+    (array([3., 7.], dtype=float32), array([0, 0, 2], dtype=int32))
+    """
+    values = [np.empty(0, np.float32)]
+    sizes = np.zeros(len(categorical) + 1, np.int32)
+    for feature in np.flatnonzero(categorical).tolist():
+        column = _column(X, feature)
+        values.append(np.unique(column[~np.isnan(column)]))
+        sizes[feature + 1] = len(values[-1])
+    return np.concatenate(values), np.cumsum(sizes, dtype=np.int32)
+
+
+def _column(X: Any, feature: int) -> NDArray[np.float32]:
+    if not sparse.issparse(X):
+        return np.asarray(X[:, feature])
+    stored = X.data[X.indptr[feature] : X.indptr[feature + 1]]
+    # A value that is not stored somewhere is 0, which is enough to find the distinct values.
+    return stored if len(stored) == X.shape[0] else np.append(stored, np.float32(0))

@@ -1,9 +1,10 @@
 """``MultiLabelEstimator``: what every classifier of the package has in common.
 
-A subclass declares the domains of its parameters in `_domains` and writes three methods: ``fit``,
-which begins with :meth:`~MultiLabelEstimator._begin_fit`, and on checked features ``_proba`` (and
-``_labels``, unless a label is predicted where its probability is at least 0.5). Everything else
-happens here: checks, the form of predictions, ``score``, tags, documentation of what fit sets.
+A subclass declares its parameters as fields (:func:`declares_parameters` makes the constructor of
+them) and their domains in `_domains`, and writes three methods: ``fit``, which begins with
+:meth:`~MultiLabelEstimator._begin_fit`, and on checked features ``_proba`` (and ``_labels``, unless
+a label is predicted where its probability is at least 0.5). Everything else happens here: checks,
+the form of predictions, ``score``, tags, documentation of what fit sets.
 
 Predictions have the form of the Y in ``fit`` (``labels.py``). For a matrix they are
 `(n_samples, n_labels)`. For one dimension they follow scikit-learn's binary classifiers to the
@@ -13,8 +14,9 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from xdcc.base import forks  # noqa: F401 (imported for what it does)
 from xdcc.base.documentation import ENTRIES, fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
@@ -33,9 +34,45 @@ from xdcc.base.fit_data import (
     check_fit_data,
     check_labels_as_in_fit,
 )
-from xdcc.base.known_entries import matching_share
+from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels
-from xdcc.base.whole_fits import whole_or_nothing
+from xdcc.base.process import whole_or_nothing
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def declares_parameters[T](cls: type[T]) -> type[T]:
+    """Make a constructor that stores its arguments, one for each field of a class, as a decorator.
+
+    Fields are the attributes that are declared with a type and a default in the class or in a
+    class above it that has this decorator; what ``fit`` learns is declared where it is set. The
+    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``, and its
+    signature is what scikit-learn reads the parameters from.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of scikit-learn's `BaseEstimator`.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> @declares_parameters
+    ... class Trees(BaseEstimator):
+    ...     n_estimators: int = 100
+    >>> @declares_parameters
+    ... class Forest(Trees):
+    ...     bootstrap: bool = True
+    >>> Forest(n_estimators=10).get_params()
+    {'bootstrap': True, 'n_estimators': 10}
+    """
+    # Estimators are equal only to themselves, and scikit-learn knows how to print them.
+    return dataclass(kw_only=True, eq=False, repr=False)(cls)
+
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to measure on while training; the last pair is the one that decides."""
@@ -158,7 +195,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return (self._proba(X) >= 0.5).astype(np.int64)
 
     def _sparse_zeros(self) -> str | None:
-        """Tell what an entry that a sparse X does not store means, see `sparse_zeros.py`."""
+        """Tell what an entry that a sparse X does not store means, see `features.py`."""
         return None
 
     def _check_params(self) -> None:

@@ -1,6 +1,15 @@
-"""The check of X: what every estimator takes as features, and the form in which it gets them."""
+"""The check of X: what every estimator takes as features, and the form in which it gets them.
 
-from typing import Any
+Beside it stand two questions about a sparse X. Do its arrays fit together
+(:func:`check_sparse_structure`)? SciPy believes what it is given, and so do XGBoost and the
+kernels: an index beyond the last column would be read beyond the end of an array. And what does X
+mean where it stores nothing (:func:`settle_sparse_zeros`)? XGBoost takes it for a missing value,
+scikit-learn for a zero. Who fits on one form of X and predicts on the other would get something
+else than expected without a word. So it is a parameter of the estimators on XGBoost,
+`sparse_zeros`, and this is the one place that reads it.
+"""
+
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +18,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from xdcc.base.categories import encode_categories
-from xdcc.base.sparse_structure import check_sparse_structure
-from xdcc.base.sparse_zeros import settle_sparse_zeros
 
 type Features = NDArray[np.float32] | sparse.csr_matrix
 
@@ -34,7 +41,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
     float32 array or CSR matrix of shape (n_samples, n_features)
         Categories as their positions in `categories_`. A sparse matrix comes back with sorted
         indices and without duplicates, or as an array if its zeros are to be zeros
-        (:mod:`xdcc.base.sparse_zeros`).
+        (:mod:`xdcc.base.features`).
 
     Raises
     ------
@@ -71,3 +78,132 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
             checked = checked.copy()
             checked.sum_duplicates()
     return settle_sparse_zeros(estimator, checked, reset=reset)
+
+
+def check_sparse_structure(name: str, matrix: Any) -> None:
+    """Stop if a sparse matrix points outside itself.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the matrix.
+    matrix : sparse matrix or array, or anything else
+        Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are
+        checked by SciPy when they are converted.
+
+    Raises
+    ------
+    ValueError
+        If row pointers do not ascend from 0 to the number of entries, or an index is outside the
+        matrix; the message says which.
+
+    Examples
+    --------
+    >>> matrix = sparse.csr_matrix(np.eye(2))
+    >>> matrix.indices[1] = 7
+    >>> check_sparse_structure("X", matrix)
+    Traceback (most recent call last):
+    ValueError: X is a broken sparse matrix: entry 1 has the column 7, outside 0 to 1.
+    """
+    if not sparse.issparse(matrix) or matrix.ndim != 2:
+        return
+    n_rows, n_columns = matrix.shape
+    if matrix.format == "coo":
+        _check_indices(name, "row", matrix.row, n_rows)
+        _check_indices(name, "column", matrix.col, n_columns)
+    elif matrix.format in ("csr", "csc"):
+        major, minor = ("row", "column") if matrix.format == "csr" else ("column", "row")
+        n_major, n_minor = (n_rows, n_columns) if major == "row" else (n_columns, n_rows)
+        _check_pointers(name, major, matrix.indptr, n_major, matrix.indices, matrix.data)
+        _check_indices(name, minor, matrix.indices[: matrix.indptr[-1]], n_minor)
+
+
+def _check_pointers(
+    name: str, axis: str, indptr: Any, n_major: int, indices: Any, data: Any
+) -> None:
+    broken = f"{name} is a broken sparse matrix: "
+    if len(indptr) != n_major + 1:
+        raise ValueError(f"{broken}indptr has {len(indptr)} entries for {n_major} {axis}s.")
+    descents = np.flatnonzero(indptr[1:] < indptr[:-1])
+    if indptr[0] != 0 or len(descents):
+        at = int(descents[0]) if len(descents) else 0
+        raise ValueError(
+            f"{broken}indptr goes from {indptr[at]} to {indptr[at + 1]} in {axis} {at}; it has to "
+            "begin with 0 and not to descend."
+        )
+    n_entries = min(len(indices), len(data))
+    if indptr[-1] > n_entries:
+        at = int(np.argmax(indptr > n_entries)) - 1
+        raise ValueError(
+            f"{broken}{axis} {at} ends at entry {indptr[at + 1]}, but there are {n_entries}."
+        )
+
+
+def _check_indices(name: str, axis: str, indices: Any, size: int) -> None:
+    if not len(indices) or (indices.min() >= 0 and indices.max() < size):
+        return
+    at = int(np.argmax((indices < 0) | (indices >= size)))
+    raise ValueError(
+        f"{name} is a broken sparse matrix: entry {at} has the {axis} {indices[at]}, outside 0 to "
+        f"{size - 1}."
+    )
+
+
+SparseZeros = Literal["missing", "zero"]
+
+SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
+"""The two meanings of an entry that a sparse X does not store."""
+
+
+def settle_sparse_zeros(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Give X the form in which its zeros mean what they are to mean.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        Its method `_sparse_zeros` tells what an entry that is not stored means; None leaves that
+        to its method of learning. With `reset` the attribute `sparse_X_` is set: whether there
+        was a sparse X whose entries that are not stored are missing.
+    X : float32 array or sparse matrix of shape (n_samples, n_features)
+        Checked features.
+    reset : bool
+        Whether this is the X of fit.
+
+    Returns
+    -------
+    float32 array or sparse matrix of shape (n_samples, n_features)
+        With ``"zero"`` a sparse X becomes an array, which takes 4 bytes for every entry, stored or
+        not.
+
+    Raises
+    ------
+    ValueError
+        With ``"missing"``, if X is sparse and was dense in fit, or the reverse.
+
+    Examples
+    --------
+    >>> from xdcc import BinaryRelevance
+    >>> X = sparse.csr_matrix([[0, 2], [3, 0]])
+    >>> settle_sparse_zeros(BinaryRelevance(sparse_zeros="zero"), X, reset=True)
+    array([[0, 2],
+           [3, 0]])
+    >>> estimator = BinaryRelevance()
+    >>> settle_sparse_zeros(estimator, X, reset=True) is X, estimator.sparse_X_
+    (True, True)
+    """
+    meaning = estimator._sparse_zeros()
+    if meaning is None:
+        return X
+    if meaning == "zero" and sparse.issparse(X):
+        X = X.toarray(order="C")
+    if reset:
+        estimator.sparse_X_ = sparse.issparse(X)
+    elif estimator.sparse_X_ != sparse.issparse(X):
+        found, before = ("sparse", "dense") if sparse.issparse(X) else ("dense", "sparse")
+        raise ValueError(
+            f"X is {found}, but in fit it was {before}. With sparse_zeros='missing' an entry that "
+            "a sparse X does not store is a missing value, where a dense X would have a zero, and "
+            "trees tell the two apart. Fit with sparse_zeros='zero' if both mean a zero, or give X "
+            "the form that it had in fit."
+        )
+    return X

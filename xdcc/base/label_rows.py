@@ -1,17 +1,23 @@
-"""``LabelRows``: a label matrix in whatever form, read as numbers, some rows at a time.
+"""Label matrices in whatever form, read as numbers, some rows at a time.
 
 Labels come as arrays, lists, DataFrames with any types of columns, or sparse matrices. Whoever
 checks or compares them walks over :func:`row_blocks` and takes :meth:`LabelRows.block`, so that
 no form needs a copy of the whole matrix, dense or of another type.
+
+The input of a measure is two of them, and weights. :func:`known_blocks` turns true and predicted
+labels into boolean masks, one block of rows after the other, or says what is wrong with them and
+where; :func:`known_score_blocks` does it for labels and scores. Samples that cannot count (no
+known label, or weight 0) are taken out, so that a measure needs no rule of its own for them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 _BLOCK_ENTRIES = 2**18
@@ -201,3 +207,248 @@ def _number(value: Any) -> float:
     if value is None or value is pd.NA:
         return np.nan
     return float(value) if isinstance(value, Real) else np.inf
+
+
+type Labels = ArrayLike | sparse.sparray | sparse.spmatrix
+type Weights = ArrayLike | None
+type Floats = NDArray[np.float64]
+type Bools = NDArray[np.bool_]
+
+_HOLDS = {
+    "Y_true": "the numbers 0 and 1",
+    "Y_pred": "the numbers 0 and 1",
+    "Y_score": "finite numbers",
+}
+"""What an input consists of, for messages."""
+
+
+@dataclass(frozen=True)
+class KnownEntries:
+    """What can be compared in a block of rows, for the samples that count.
+
+    Attributes
+    ----------
+    truth, predicted : bool arrays, shape (n_counted, n_labels)
+        Both False where the truth is unknown.
+    known : bool array, shape (n_counted, n_labels)
+        At least one True per row.
+    weight : float64 array, shape (n_counted,)
+        Positive.
+
+    Examples
+    --------
+    >>> (entries,) = known_blocks([[1, np.nan]], [[1, 1]])
+    >>> entries.known, entries.predicted
+    (array([[ True, False]]), array([[ True, False]]))
+    """
+
+    truth: Bools
+    predicted: Bools
+    known: Bools
+    weight: Floats
+
+
+@dataclass(frozen=True)
+class KnownScores:
+    """What can be ranked in a block of rows, for the samples that count.
+
+    Attributes
+    ----------
+    truth, known, weight
+        As of `KnownEntries`.
+    score : float64 array, shape (n_counted, n_labels)
+        Finite; without meaning where the truth is unknown.
+
+    Examples
+    --------
+    >>> (scores,) = known_score_blocks([[1, np.nan]], [[0.9, 0.2]])
+    >>> scores.known, scores.score
+    (array([[ True, False]]), array([[0.9, 0.2]]))
+    """
+
+    truth: Bools
+    score: Floats
+    known: Bools
+    weight: Floats
+
+
+def known_blocks(
+    Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
+) -> Iterator[KnownEntries]:
+    """Check labels and weights and take out what is unknown, block by block.
+
+    Parameters
+    ----------
+    Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
+        0, 1, or NaN where the label is unknown.
+    Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
+        0 or 1. If both are DataFrames, columns are matched by name.
+    sample_weight : array-like, shape (n_samples,), optional
+        Finite, not negative; None counts every sample once.
+
+    Yields
+    ------
+    KnownEntries
+        Of the samples with a known label and a positive weight; blocks without any are left out.
+
+    Raises
+    ------
+    ValueError
+        If an input is not a matrix of numbers, is empty or holds another value; if the shapes or
+        the names of columns differ; if a weight is bad; if no entry is left. A value is found when
+        its block is read.
+
+    Examples
+    --------
+    >>> for entries in known_blocks([[1, np.nan], [np.nan, np.nan]], [[1, 1], [0, 0]]):
+    ...     print(entries.truth, entries.known, entries.weight)
+    [[ True False]] [[ True False]] [1.]
+    """
+
+    def labels(predicted: NDArray[Any], rows: slice, source: LabelRows) -> Bools:
+        is_predicted = predicted == 1
+        _check(is_predicted | (predicted == 0), rows, source, "Y_pred", "0 or 1")
+        return is_predicted
+
+    for truth, predicted, known, weight in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
+        yield KnownEntries(truth, predicted & known, known, weight)
+
+
+def known_score_blocks(
+    Y_true: Labels, Y_score: Labels, sample_weight: Weights = None
+) -> Iterator[KnownScores]:
+    """Check labels, scores and weights and take out what is unknown, block by block.
+
+    Parameters
+    ----------
+    Y_true, sample_weight
+        As in `known_blocks`.
+    Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
+        Finite numbers, higher where a label is more likely. If both are DataFrames, columns are
+        matched by name.
+
+    Yields
+    ------
+    KnownScores
+        Of the samples with a known label and a positive weight; blocks without any are left out.
+
+    Raises
+    ------
+    ValueError
+        As in `known_blocks`.
+
+    Examples
+    --------
+    >>> for scores in known_score_blocks([[1, 0], [0, 1]], [[2.5, 1], [0, 3]], [1, 0]):
+    ...     print(scores.score, scores.weight)
+    [[2.5 1. ]] [1.]
+    """
+
+    def scores(score: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+        _check(np.isfinite(score), rows, source, "Y_score", "finite")
+        return score.astype(np.float64)
+
+    for block in _blocks(Y_true, Y_score, "Y_score", scores, sample_weight):
+        yield KnownScores(*block)
+
+
+def _blocks[Values: (Bools, Floats)](
+    Y_true: Labels,
+    Y_other: Labels,
+    name: str,
+    checked: Callable[[NDArray[Any], slice, LabelRows], Values],
+    sample_weight: Weights,
+) -> Iterator[tuple[Bools, Values, Bools, Floats]]:
+    """Read truth, predictions of some kind, what is known, and weights of samples that count."""
+    truth_rows = _label_rows(Y_true, "Y_true")
+    if isinstance(Y_true, pd.DataFrame):
+        Y_other = labels_in_order(Y_other, Y_true.columns, name)
+    other_rows = _label_rows(Y_other, name)
+    n_samples, n_labels = truth_rows.shape
+    if other_rows.shape != (n_samples, n_labels):
+        raise ValueError(
+            f"Y_true and {name} must have the same shape (n_samples, n_labels), "
+            f"got {truth_rows.shape} and {other_rows.shape}"
+        )
+    weight = _checked_weight(sample_weight, n_samples)
+
+    nothing_counts = True
+    for rows in row_blocks((n_samples, n_labels)):
+        truth = truth_rows.block(rows)
+        is_true, unknown = truth == 1, np.isnan(truth)
+        _check(
+            is_true | (truth == 0) | unknown, rows, truth_rows, "Y_true", "0, 1 or NaN (unknown)"
+        )
+        other = checked(other_rows.block(rows), rows, other_rows)
+
+        counts = ~unknown.all(axis=1) & (weight[rows] > 0)
+        if counts.any():
+            nothing_counts = False
+            yield is_true[counts], other[counts], ~unknown[counts], weight[rows][counts]
+    if nothing_counts:
+        raise ValueError("Y_true has no known label in a sample of positive weight")
+
+
+def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
+    """Share of the samples with all known labels predicted rightly.
+
+    This is the estimators' ``score`` and :func:`xdcc.metrics.subset_accuracy`. Parameters and
+    errors are as in :func:`known_blocks`.
+
+    Returns
+    -------
+    float
+        From 0 to 1, of the samples that count.
+
+    Examples
+    --------
+    >>> matching_share([[1, np.nan], [0, 1]], [[1, 0], [0, 0]])
+    0.5
+    """
+    matching = total = 0.0
+    for entries in known_blocks(Y_true, Y_pred, sample_weight):
+        is_match = (entries.truth == entries.predicted).all(axis=1)
+        # Both added up in the same way, so that a mean of ones is 1 exactly.
+        matching += (entries.weight * is_match).sum()
+        total += entries.weight.sum()
+    return float(matching / total)
+
+
+def _label_rows(Y: Any, name: str) -> LabelRows:
+    try:
+        labels = LabelRows(Y)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a matrix of {_HOLDS[name]}: {error}") from error
+    if len(labels.shape) != 2 or 0 in labels.shape:
+        raise ValueError(
+            f"{name} must have at least one sample and one label, shape (n_samples, n_labels), "
+            f"got shape {labels.shape}"
+        )
+    return labels
+
+
+def _check(valid: Bools, rows: slice, labels: LabelRows, name: str, allowed: str) -> None:
+    if valid.all():
+        return
+    row, label = np.argwhere(~valid)[0]
+    row += rows.start
+    entry = labels.entry(row, label)
+    if not isinstance(entry, Real):
+        raise ValueError(
+            f"{name} must be a matrix of {_HOLDS[name]}, but {name}[{row}, {label}] is {entry!r}"
+        )
+    raise ValueError(f"{name}[{row}, {label}] is {float(entry):g}, must be {allowed}")
+
+
+def _checked_weight(sample_weight: Weights, n_samples: int) -> Floats:
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have one weight per sample, shape ({n_samples},), "
+            f"got {weight.shape}"
+        )
+    if not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError("sample_weight must be finite and not negative")
+    return weight

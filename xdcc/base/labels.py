@@ -1,6 +1,7 @@
-"""The check of Y: a matrix of labels, or one binary target.
+"""Labels: the check of Y, how frequent labels are, and what a classifier says of them.
 
-Two forms are told apart by their dimensions, and estimators answer in the form that they got:
+Y is a matrix of labels, or one binary target. The two forms are told apart by their dimensions,
+and estimators answer in the form that they got:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
   unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names.
@@ -9,6 +10,11 @@ Two forms are told apart by their dimensions, and estimators answer in the form 
 
 XGBoost stores labels and gradients as dense float32 arrays, so Y is made one here, whatever it
 was, by blocks of rows (``label_rows.py``): besides that array no copy of the whole Y is made.
+
+The other way round, :func:`label_scores` reads one score for each row and label from any
+classifier. scikit-learn's answer in several forms. Their probabilities come as one array
+``(n_samples, n_labels)``, as a list with an array ``(n_samples, n_classes)`` for each label, or for
+a single label as ``(n_samples, n_classes)``; some have a decision function only.
 """
 
 from collections.abc import Sequence
@@ -17,9 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from xgboost import collective
 
+from xdcc.base.features import check_sparse_structure
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
-from xdcc.base.sparse_structure import check_sparse_structure
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
@@ -236,3 +243,123 @@ def _zeros_and_ones(labels: LabelRows, names: NDArray[np.object_]) -> Labels:
             )
         checked[rows] = numbers
     return checked
+
+
+def label_frequency(
+    Y: NDArray[np.floating],
+    sample_weight: NDArray[np.floating] | None = None,
+    *,
+    where: NDArray[np.bool_] | bool = True,
+    empty: float,
+) -> NDArray[np.float64]:
+    """Average each label over its known entries.
+
+    Workers that train together (:mod:`xgboost.collective`) all get the average over the rows of
+    all of them; each has to call this function.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+    sample_weight : float array of shape (n_samples,), optional
+        Weights of the rows.
+    where : bool array of shape (n_samples, n_labels), default=True
+        Entries that count, if they are known.
+    empty : float
+        Value for a label of which no entry counts.
+
+    Returns
+    -------
+    float64 array of shape (n_labels,)
+        Weighted share of ones.
+
+    Examples
+    --------
+    >>> label_frequency(np.array([[1, 0], [0, np.nan], [1, np.nan]]), empty=0.5)
+    array([0.66666667, 0.        ])
+    >>> label_frequency(np.array([[np.nan]]), empty=0.5)
+    array([0.5])
+    """
+    sums = np.zeros((2, Y.shape[1]))
+    for rows in row_blocks(Y.shape):
+        part = Y[rows]
+        counts = ~np.isnan(part) & (where if isinstance(where, bool) else where[rows])
+        weight = counts.astype(np.float64)
+        if sample_weight is not None:
+            weight *= sample_weight[rows, np.newaxis]
+        sums += weight.sum(axis=0), (weight * np.nan_to_num(part)).sum(axis=0)
+    total, positive = collective.allreduce(sums, collective.Op.SUM)
+    return np.divide(positive, total, out=np.full(len(total), float(empty)), where=total > 0)
+
+
+type Floats = NDArray[np.float64]
+
+
+def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
+    """Probabilities of the labels, or without them the values of the decision function.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted classifier with `predict_proba` or `decision_function`, for labels 0 and 1 or a
+        binary target.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        What the estimator takes.
+    n_labels : int
+        How many labels it was trained for.
+
+    Returns
+    -------
+    float array of shape (n_samples, n_labels)
+        Higher where a label, or the second class, is more likely. A label that was 0 in all of
+        the training rows of a scikit-learn classifier has the probability 0.
+
+    Raises
+    ------
+    AttributeError
+        If the estimator has neither method.
+    ValueError
+        If what it returns has another number of labels.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier(random_state=0).fit([[0], [1]], [[0, 1], [1, 1]])
+    >>> [proba.shape for proba in tree.predict_proba([[0], [1]])]
+    [(2, 2), (2, 1)]
+    >>> label_scores(tree, [[0], [1]], n_labels=2)
+    array([[0., 1.],
+           [1., 1.]])
+    """
+    if hasattr(estimator, "predict_proba"):
+        answer, classes = estimator.predict_proba(X), getattr(estimator, "classes_", ())
+        if isinstance(answer, list):
+            pairs = zip(answer, classes, strict=True)
+            scores = np.column_stack([_of_positive(proba, known) for proba, known in pairs])
+        elif n_labels == 1 and np.shape(answer)[1] == np.size(classes):
+            scores = _of_positive(answer, np.ravel(classes))[:, np.newaxis]
+        else:
+            scores = np.asarray(answer, dtype=np.float64)
+    elif hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        if scores.ndim == 1:
+            scores = scores[:, np.newaxis]
+    else:
+        raise AttributeError(
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function, one of "
+            "which is needed for scores of labels."
+        )
+    if scores.ndim != 2 or scores.shape[1] != n_labels:
+        raise ValueError(
+            f"{type(estimator).__name__} gives scores of the shape {scores.shape}; expected "
+            f"(n_samples, {n_labels}), one for each label."
+        )
+    return scores
+
+
+def _of_positive(proba: Any, classes: Any) -> Floats:
+    """Take the second class; where training rows had one class only it may be the class 1."""
+    values = np.asarray(proba, dtype=np.float64)
+    if len(classes) == 2:
+        return values[:, 1]
+    return values[:, 0] if classes[0] == 1 else np.zeros(len(values))

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.domains import Anything
-from xdcc.base.features import Features
+from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import FitData
-from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.fixed_chain import (
     MISSING,
     ORDER_ENTRIES,

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 
 from xdcc.base.domains import Choice, Number, Switch
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.fixed_chain import MISSING, fit_chain, with_stand_in
 from xdcc.baselines.label_model import EstimatorModel
 from xdcc.baselines.learner import LearnerClassifier, seeded

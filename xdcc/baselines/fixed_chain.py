@@ -14,7 +14,7 @@ from sklearn import config_context, multioutput
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, check_domain
 from xdcc.base.features import Features
-from xdcc.base.label_frequency import label_frequency
+from xdcc.base.labels import label_frequency
 from xdcc.baselines.label_model import LabelModel
 
 Order = Literal["random", "frequent", "rare"]

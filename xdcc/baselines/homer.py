@@ -19,9 +19,9 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.base.domains import Number
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.label_model import EstimatorModel, LabelModel
 from xdcc.baselines.learner import LearnerClassifier
 

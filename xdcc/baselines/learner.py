@@ -20,9 +20,8 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.base.domains import Anything, Seed
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.base.parameters import declares_parameters
 
 
 def seeded(estimator: Any, random: np.random.RandomState) -> Any:

@@ -10,11 +10,11 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.base.domains import Number
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.base.known_entries import matching_share
-from xdcc.base.parameters import declares_parameters
+from xdcc.base.label_rows import matching_share
 from xdcc.baselines.label_powerset import PowersetModel
 from xdcc.baselines.learner import LearnerClassifier
 

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils import Tags, get_tags
 
 from xdcc.base.booster_estimator import BoosterEstimator
-from xdcc.base.booster_settings import settle_on_data
+from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.domains import Anything, Number
+from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
-from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.baselines.label_model import EstimatorModel, LabelModel, XGBModel
 from xdcc.baselines.learner import seeded
 

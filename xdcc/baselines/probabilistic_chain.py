@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.base.domains import Anything
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.parameters import declares_parameters
 from xdcc.baselines.chain_inference import (
     LabelsetSearch,
     beam_search,

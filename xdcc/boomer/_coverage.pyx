@@ -6,8 +6,7 @@ from libcpp.vector cimport vector
 
 from xdcc.boomer.conditions cimport covers
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
 from xdcc.kernels.threads cimport threads_worth
 
 RELATIONS = ("<=", ">", "=", "!=")

@@ -32,10 +32,9 @@ from xdcc.base.domains import (
     Verbosity,
     check_domain,
 )
-from xdcc.base.estimator import EvalSet, MultiLabelEstimator
+from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.base.parameters import declares_parameters
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (

@@ -17,18 +17,16 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_estimator import BoosterEstimator
-from xdcc.base.booster_settings import settle_on_data
+from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
 from xdcc.base.domains import Anything, Choice, Either, Number, Verbosity
 from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features
+from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import FitData
-from xdcc.base.out_of_fold import OutOfFold
+from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
-from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
-from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
-from xdcc.boosting.nameless import nameless
+from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
 from xdcc.boosting.out_of_fold import train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
 

@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.boosting.documentation import documented_twin
 from xdcc.boosting.reference import (
     Floats,
     ReferenceTree,
     SplitMethod,
+    documented_twin,
     grow_tree,
     label_weights_and_gains,
 )

@@ -24,7 +24,7 @@ import numpy as np
 import xgboost as xgb
 
 from xdcc.base.fit_data import FitData
-from xdcc.boosting.log_loss import LogLoss
+from xdcc.boosting.out_of_fold import LogLoss
 
 AUTO = "auto"
 """The value of `sketch_size` and `labels_per_tree` that asks for a choice."""

@@ -15,15 +15,14 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.base.booster_estimator import BoosterEstimator
-from xdcc.base.booster_settings import settle_on_data
+from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
 from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features
+from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import PACKAGE
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
-from xdcc.base.sparse_zeros import SparseZeros
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.sketch_choice import choose_sketch
 from xdcc.chain.loop import (

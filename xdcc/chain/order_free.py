@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Threads, check_domain
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.base.parameters import declares_parameters
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
@@ -38,13 +38,12 @@ from xdcc.chain.order_free_inference import (
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
-from xdcc.decision.calibration import margins_of
+from xdcc.decision.calibration import calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
+from xdcc.decision.deciders import ClassifierWrapper
 from xdcc.decision.f1_maximiser import SizedMarginals
-from xdcc.decision.label_calibration import calibrate_labels
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
-from xdcc.decision.wrapper import ClassifierWrapper
 
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 

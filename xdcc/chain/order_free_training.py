@@ -27,9 +27,9 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
-from xdcc.base.late_interrupt import late_interrupt
+from xdcc.base.process import late_interrupt
 from xdcc.boosting.classifier import OBJECTIVE
-from xdcc.boosting.log_loss import LogLoss
+from xdcc.boosting.out_of_fold import LogLoss
 
 type Margins = NDArray[np.float32]
 

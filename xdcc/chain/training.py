@@ -34,8 +34,8 @@ from xgboost import collective
 from xgboost.core import _LIB, _check_call
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_frequency import label_frequency
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.labels import label_frequency
 from xdcc.chain.loop import ChainRun, ChainState
 from xdcc.chain.propagation import PropagationRule, end_truth
 from xdcc.decision.measures import MEASURES

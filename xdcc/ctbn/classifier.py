@@ -6,7 +6,7 @@ of a labelset, marginals, samples. Only its most probable labelset is searched f
 (``annealing.py``), or by trying all if there are few labels.
 """
 
-from xdcc.base.parameters import declares_parameters
+from xdcc.base.estimator import declares_parameters
 from xdcc.ctbn.estimator import BaseCTBN, Inference
 
 

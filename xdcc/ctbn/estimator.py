@@ -25,10 +25,9 @@ from xdcc.base.domains import (
     Verbosity,
     check_domain,
 )
-from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
-from xdcc.base.parameters import declares_parameters
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth

@@ -30,12 +30,10 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import FitData, check_labels_as_in_fit
+from xdcc.base.features import Features, SparseZeros, check_features
+from xdcc.base.fit_data import FitData, check_labels_as_in_fit, check_weight
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels
-from xdcc.base.sparse_zeros import SparseZeros
-from xdcc.base.weights import check_weight
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
 

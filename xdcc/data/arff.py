@@ -4,10 +4,12 @@ Both projects keep features and labels as attributes of one ARFF file. Mulan nam
 an XML beside it; MEKA says in the relation's name how many of the first or last attributes are
 labels (``-C 6`` the first six, ``-C -6`` the last six). `load_arff` reads either:
 
-1. `arff_text` cuts the file into lines, words and cells; `arff_header` reads the declarations.
-2. `mulan_xml`, MEKA's option or the caller says which attributes are the labels.
-3. `arff_rows` and `arff_values` turn the rows into numbers; `load_arff` sorts the columns into
-   features and labels.
+1. `arff_text` cuts the file into lines, words and cells, and reads the declarations.
+2. Mulan's XML, MEKA's option or the caller says which attributes are the labels.
+   `read_label_names` collects the ``name`` of each ``<label>``, in the document's order; in a
+   hierarchy of labels the inner labels count as the others do. The parser is expat from the
+   standard library, used directly because it knows the line and column of every element.
+3. `arff_rows` turns the rows into numbers; `load_arff` sorts the columns into features and labels.
 
 The reader is our own because none of the existing ones does the work. scipy.io.arff has no sparse
 rows, and pandas reads no ARFF. liac-arff (2.5.0, of 2020; scikit-learn keeps a private copy)
@@ -19,17 +21,87 @@ a line, but no file and no column.
 
 import re
 from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.data.arff_header import Header, read_header
-from xdcc.data.arff_rows import read_dense, read_sparse
-from xdcc.data.arff_text import ArffError, read_lines
-from xdcc.data.arff_values import AttributeReader
+from xdcc.data.arff_rows import AttributeReader, read_dense, read_sparse
+from xdcc.data.arff_text import ArffError, Header, read_header, read_lines
 from xdcc.data.dataset import Features, Labels, MultiLabelDataset, as_labels
-from xdcc.data.mulan_xml import read_label_names
+
+
+class LabelName(NamedTuple):
+    """A label's name and the place where the XML has it (line and column counted from 1)."""
+
+    name: str
+    line: int
+    column: int
+
+
+def read_label_names(path: Path) -> list[LabelName]:
+    """Read the names of the labels.
+
+    Parameters
+    ----------
+    path : Path
+        A Mulan XML: ``<labels>`` with nested ``<label name="...">``.
+
+    Returns
+    -------
+    list of LabelName
+        At least one, without duplicates.
+
+    Raises
+    ------
+    ArffError
+        For malformed XML, another root element, a label without or with a repeated name, and a
+        file without labels.
+
+    Examples
+    --------
+    >>> _ = Path("colours.xml").write_text('<labels><label name="red"></label></labels>')
+    >>> read_label_names(Path("colours.xml"))
+    [LabelName(name='red', line=1, column=9)]
+    """
+    names: dict[str, LabelName] = {}
+    parser = expat.ParserCreate(namespace_separator=" ")
+    root_seen = False
+
+    def here(problem: str) -> ArffError:
+        return ArffError(problem, path, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
+    def start_element(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal root_seen
+        element = tag.rpartition(" ")[2]
+        if not root_seen and element != "labels":
+            raise here(f"expected the root element <labels> of a Mulan label file, not <{element}>")
+        root_seen = True
+        if element != "label":
+            return
+        name = attributes.get("name")
+        if name is None:
+            raise here("a <label> without the attribute 'name'")
+        if name in names:
+            raise here(f"the label {name!r} is already named in line {names[name].line}")
+        names[name] = LabelName(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+
+    parser.StartElementHandler = start_element
+    try:
+        parser.Parse(path.read_bytes(), True)
+    except expat.ExpatError as error:
+        problem = f"malformed XML: {expat.ErrorString(error.code)}"
+        raise ArffError(problem, path, error.lineno, error.offset + 1) from error
+    except ArffError:
+        raise
+    except (LookupError, ValueError, Warning) as error:  # as codecs fail, and expat's use of them
+        raise here(f"the XML declares an encoding that cannot be read: {error}") from error
+    if not names:
+        raise ArffError("the XML names no label", path, 1, 1)
+    return list(names.values())
+
 
 # Of a number with more digits the first nine are too many labels as well.
 _MEKA_OPTION = re.compile(r"(?:^|[\s:])-C\s+(-?)0*([0-9]{1,9})")

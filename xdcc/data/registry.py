@@ -24,11 +24,11 @@ from typing import Literal
 
 import pooch
 
-from xdcc.data import pinned, published
+from xdcc.data import published
 from xdcc.data.arff import load_arff
-from xdcc.data.content_digest import content_digest
 from xdcc.data.dataset import MultiLabelDataset, concatenate
 from xdcc.data.embedded import load_digits_properties
+from xdcc.data.published import content_digest
 
 type Split = Literal["train", "test"] | None
 
@@ -138,7 +138,7 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     dataset = concatenate(*parts.values()) if len(parts) > 1 else next(iter(parts.values()))
     _check_dimensions(dataset, info, split, folder)
     for file, part in parts.items():
-        _check_content(content_digest(part), pinned.CONTENT[file], folder / file)
+        _check_content(content_digest(part), published.CONTENT[file], folder / file)
     return dataset
 
 

@@ -1,21 +1,20 @@
 """From probabilities to labels: thresholds, known labelsets, the F1-optimal labelset.
 
-Functions on arrays choose thresholds, by label density (``density.py``) or by a measure on
-validation data (``threshold_search.py``); :class:`ThresholdClassifier` puts them on any
-classifier, :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of
-rules. :class:`KnownLabelsets` predicts labelsets of the training data,
+Functions on arrays choose thresholds, by label density or by a measure on validation data
+(``thresholds.py``); :class:`ThresholdClassifier` puts them on any classifier,
+:class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
+:class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
 choice among many is worth. :class:`LabelCosts` is a measure for who knows what an error costs.
 """
 
 from xdcc.decision.bbc_cv import bbc_cv
 from xdcc.decision.cuts import apply_thresholds
-from xdcc.decision.density import pcut, per_label_pcut
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.threshold_classifier import ThresholdClassifier
-from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
 from xdcc.decision.tuned_decision import TunedDecisionClassifierCV
 
 __all__ = [

@@ -1,22 +1,28 @@
-"""Platt scaling: probabilities from margins that are right in the mean.
+"""Calibration: probabilities from margins that are right in the mean, for every label.
 
-A margin z becomes the probability sigmoid(a z + b), with a at least 0 and b such that the log-loss
-of rows that the model has not seen is least. Two numbers for all labels can hardly overfit; a label
-gets two of its own if that is better by more than chance on folds that these were not fitted to.
-Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and 1 / (N- + 2) for one that is
-not, so that perfect margins stay finite. Source: Platt: "Probabilistic Outputs for Support Vector
-Machines" (Advances in Large Margin Classifiers, 1999). The minimum is found by SciPy's
-trust-region Newton method, which needs few passes over the rows.
+Platt scaling: a margin z becomes the probability sigmoid(a z + b), with a at least 0 and b such
+that the log-loss of rows that the model has not seen is least. Two numbers for all labels can
+hardly overfit; a label gets two of its own if that is better by more than chance on folds that
+these were not fitted to. Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and
+1 / (N- + 2) for one that is not, so that perfect margins stay finite. Source: Platt: "Probabilistic
+Outputs for Support Vector Machines" (Advances in Large Margin Classifiers, 1999). The minimum is
+found by SciPy's trust-region Newton method, which needs few passes over the rows.
+
+Of labels that are the same in all training rows nothing can be learned but that
+(`ConstantLabels`); `LabelCalibration` takes both together.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-type Floats = NDArray[np.float64]
+from xdcc.base.labels import Labels
+from xdcc.decision.cuts import Floats
+
 type Bools = NDArray[np.bool_]
 
 _SMALLEST = 1e-6
@@ -205,3 +211,177 @@ def _is_better(proba: Floats, than: Floats, y: NDArray[np.floating], weight: Flo
     share = weight / weight.sum()
     mean = share @ gain
     return bool(mean > np.sqrt((share**2) @ (gain - mean) ** 2))
+
+
+class ConstantLabels(NamedTuple):
+    """Which labels have one value only, where they are known.
+
+    Attributes
+    ----------
+    value : float64 array of shape (n_labels,)
+        Their value, NaN for the other labels.
+    proba : float64 array of shape (n_labels,)
+        Probability that such a label is 1 in a new row, NaN for the other labels. It is that of
+        Laplace's rule of succession, as no number of rows makes it certain that the next one is no
+        different.
+
+    Examples
+    --------
+    >>> constant = ConstantLabels.of(np.array([[0, 1], [0, 0]], np.float32), None)
+    >>> constant.value, constant.proba
+    (array([ 0., nan]), array([0.25,  nan]))
+    """
+
+    value: Floats
+    proba: Floats
+
+    @classmethod
+    def of(cls, Y: Labels, weight: NDArray[np.floating] | None) -> Self:
+        """Find them.
+
+        Parameters
+        ----------
+        Y : float32 array of shape (n_samples, n_labels)
+            0, 1, or NaN where a label is unknown.
+        weight : float array of shape (n_samples,) or None
+            Weights of the rows; those of weight 0 do not count.
+
+        Returns
+        -------
+        ConstantLabels
+        """
+        known = ~np.isnan(Y)
+        if weight is not None:
+            known &= weight[:, np.newaxis] > 0
+        n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
+        is_constant = (n_present == 0) | (n_present == n_known)
+        value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
+        return cls(value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan))
+
+    @property
+    def varied(self) -> NDArray[np.bool_]:
+        """Which labels have both values, (n_labels,)."""
+        return np.isnan(self.value)
+
+    def in_proba(self, proba: Floats) -> Floats:
+        """Put their probabilities in place of others.
+
+        Parameters
+        ----------
+        proba : float64 array of shape (n_samples, n_labels)
+            Probabilities.
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_labels)
+            A new one.
+        """
+        return np.where(self.varied, proba, self.proba)
+
+    def in_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Put their values in place of what was predicted.
+
+        Parameters
+        ----------
+        labels : int array of shape (n_samples, n_labels)
+            Predictions. They are changed.
+
+        Returns
+        -------
+        int array of shape (n_samples, n_labels)
+            The same.
+        """
+        labels[:, ~self.varied] = self.value[~self.varied].astype(np.int64)
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCalibration:
+    """What makes probabilities of margins, for each label.
+
+    Attributes
+    ----------
+    slope, intercept : float64 arrays of shape (n_labels,)
+        Of Platt scaling; 1 and 0 for a label that is not calibrated.
+    constant : ConstantLabels
+        Labels that have one value only.
+    """
+
+    slope: Floats
+    intercept: Floats
+    constant: ConstantLabels
+
+    @classmethod
+    def without_scaling(cls, Y: Labels, weight: NDArray[np.floating] | None) -> Self:
+        """Find the constant labels, and leave margins as they are.
+
+        Parameters
+        ----------
+        Y : float32 array of shape (n_samples, n_labels)
+            0, 1, or NaN where a label is unknown.
+        weight : float array of shape (n_samples,) or None
+            Weights of the rows.
+
+        Returns
+        -------
+        LabelCalibration
+        """
+        n_labels = Y.shape[1]
+        return cls(np.ones(n_labels), np.zeros(n_labels), ConstantLabels.of(Y, weight))
+
+    def margins(self, margins: Floats) -> Floats:
+        """Compute calibrated log-odds from margins, both `(n_samples, n_labels)`."""
+        return self.slope * margins + self.intercept
+
+    def proba(self, margins: Floats) -> Floats:
+        """Compute probabilities from margins, both `(n_samples, n_labels)`."""
+        return self.constant.in_proba(expit(self.margins(margins)))
+
+
+class CalibratedLabels(NamedTuple):
+    """A calibration for new rows, and probabilities of the rows that it was fitted to.
+
+    Attributes
+    ----------
+    calibration : LabelCalibration
+        Fitted to all rows.
+    proba : float64 array of shape (n_samples, n_labels)
+        Each row's by a calibration that was fitted without its fold.
+    """
+
+    calibration: LabelCalibration
+    proba: Floats
+
+
+def calibrate_labels(
+    margins: Floats,
+    Y: Labels,
+    weight: NDArray[np.floating] | None,
+    folds: NDArray[np.intp],
+) -> CalibratedLabels:
+    """Calibrate out-of-fold margins of the labels that are not constant.
+
+    Parameters
+    ----------
+    margins : float64 array of shape (n_samples, n_labels)
+        Of models that have not seen the row.
+    Y : float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN where a label is unknown.
+    weight : float array of shape (n_samples,) or None
+        Weights of the rows.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+
+    Returns
+    -------
+    CalibratedLabels
+    """
+    found = LabelCalibration.without_scaling(Y, weight)
+    varied = found.constant.varied
+    proba = np.empty(margins.shape)
+    if varied.any():
+        row_weight = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
+        fitted = calibrate(margins[:, varied], Y[:, varied], row_weight, folds)
+        proba[:, varied] = fitted.proba
+        found.slope[varied], found.intercept[varied] = fitted.scaling
+    return CalibratedLabels(found, found.constant.in_proba(proba))

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from xdcc.decision.cuts import Floats
-from xdcc.decision.measures import Measure
-from xdcc.decision.validation_data import ValidationData, validation_data
+from xdcc.decision.measures import Measure, ValidationData, validation_data
 
 
 def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:

@@ -1,22 +1,97 @@
-"""The measures that rules can be chosen for by name, as functions of three counts.
+"""Measures for decisions: by name, on checked validation data, and on rows drawn again.
 
-Each is a mean over groups of entries: the samples, the labels, or all entries as one group. In a
+Each that has a name is a function of three counts, a mean over groups of entries: the samples, the
+labels, or all entries as one group. In a
 group it depends only on how many entries are true, how many are predicted, and how many are both,
 so the search can follow it while entries become predicted one by one. Zero-division conventions
 are the defaults of :mod:`xdcc.metrics`.
+
+`ValidationData` are true labels and probabilities of the rows that count. `scores_on_draws` scores
+several predictions of the same rows, on all of them and on rows drawn again. A named measure is a
+function of sums over rows, so its value on many draws at once is a product of matrices: how often
+each row was drawn, times what each row adds. A callable sees the drawn rows themselves, one draw
+after the other.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from xdcc.base.domains import check_domain
-from xdcc.decision.cuts import Floats
-from xdcc.decision.validation_data import ValidationData
+from xdcc.base.fit_data import check_weight
+from xdcc.base.labels import check_labels
+from xdcc.decision.cuts import Floats, check_proba
+
+
+@dataclass(frozen=True)
+class ValidationData:
+    """Rows with a known label and a positive weight.
+
+    Attributes
+    ----------
+    truth, known : bool arrays of shape (n_counted, n_labels)
+        What is true, False where unknown; and what is known.
+    proba : float64 array of shape (n_counted, n_labels)
+        Probabilities.
+    weight : float64 array of shape (n_counted,)
+        Positive.
+    """
+
+    truth: NDArray[np.bool_]
+    known: NDArray[np.bool_]
+    proba: Floats
+    weight: Floats
+
+
+def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> ValidationData:
+    """Check true labels, probabilities and weights, and leave out rows that cannot count.
+
+    Parameters
+    ----------
+    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+    Y_proba : array-like of shape (n_samples, n_labels)
+        Probabilities.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    ValidationData
+        At least one row.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, the shapes differ, or no entry is known.
+
+    Examples
+    --------
+    >>> data = validation_data([[1, np.nan], [np.nan, np.nan]], [[0.7, 0.4], [0.1, 0.2]], None)
+    >>> data.truth, data.known, data.proba
+    (array([[ True, False]]), array([[ True, False]]), array([[0.7, 0.4]]))
+    """
+    proba = check_proba(Y_proba)
+    Y = check_labels(Y_true).Y
+    if Y.shape != proba.shape:
+        raise ValueError(
+            "Y_true and Y_proba must have the same shape (n_samples, n_labels), "
+            f"got {Y.shape} and {proba.shape}."
+        )
+    checked = check_weight(sample_weight, len(Y))
+    weight = np.ones(len(Y)) if checked is None else checked.astype(np.float64)
+    known = ~np.isnan(Y)
+    counts = known.any(axis=1) & (weight > 0)
+    if not counts.any():
+        raise ValueError("Y_true has no known label in a row of positive weight.")
+    return ValidationData(Y[counts] == 1, known[counts], proba[counts], weight[counts])
 
 
 @dataclass(frozen=True)
@@ -182,3 +257,150 @@ def measure_named(measure: str | Measure) -> Measure:
     found = _AT_RECALL.fullmatch(measure)
     assert found
     return Measure(None, partial(_precision_at, least=float(found.group(1))))
+
+
+type RowCounts = Floats
+"""How often each row was drawn, (n_draws, n_samples)."""
+
+
+def scores_on_draws(
+    measure: str | Measure | Callable[..., float],
+    data: ValidationData,
+    predictions: Sequence[NDArray[np.int8]],
+    *,
+    weighted: bool,
+) -> Callable[[RowCounts], Floats]:
+    """Make a function that scores predictions on draws of rows.
+
+    Parameters
+    ----------
+    measure : str, Measure or callable
+        A name (see :class:`~xdcc.decision.measures.MeasureName`) or a measure of three counts, or
+        ``measure(Y_true, Y_pred)``, with `sample_weight` if `weighted`.
+    data : ValidationData
+        What is true, what is known, and weights.
+    predictions : sequence of int8 arrays of shape (n_samples, n_labels)
+        Zeros and ones.
+    weighted : bool
+        Whether a callable is told the weights.
+
+    Returns
+    -------
+    callable
+        From counts of rows, `(n_draws, n_samples)`, to scores, `(n_draws, n_predictions)`; NaN
+        for a draw without a known label.
+    """
+    if not callable(measure):
+        named = measure_named(measure)
+        axes: dict[int | None, Any] = {1: _of_samples, 0: _of_labels, None: _of_all}
+        return axes[named.axis](named, data, predictions)
+
+    truth = np.where(data.known, data.truth, np.nan)
+    number_of = checked_measure(measure)
+
+    def of_callable(counts: RowCounts) -> Floats:
+        scores = np.full((len(counts), len(predictions)), np.nan)
+        for draw, count in enumerate(counts):
+            rows = np.repeat(np.arange(len(count)), count.astype(np.intp))
+            if not len(rows):
+                continue
+            options = {"sample_weight": data.weight[rows]} if weighted else {}
+            for i, labels in enumerate(predictions):
+                scores[draw, i] = number_of(truth[rows], labels[rows].astype(np.int64), **options)
+        return scores
+
+    return of_callable
+
+
+def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
+    """Make a callable stop if what it returns is no number.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes true and predicted labels.
+
+    Returns
+    -------
+    callable
+        Returns a finite float or raises: TypeError for what is no number, ValueError for
+        infinity and NaN.
+    """
+
+    def checked(*arguments: Any, **options: Any) -> float:
+        value = measure(*arguments, **options)
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise TypeError(
+                f"The measure returned {value!r}, which is no number; a measure takes true and "
+                "predicted labels and returns a number, more being better."
+            )
+        if not np.isfinite(float(value)):
+            raise ValueError(f"The measure returned {float(value)}; it has to be finite.")
+        return float(value)
+
+    return checked
+
+
+def _of_samples(
+    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+) -> Callable[[RowCounts], Floats]:
+    true = data.truth.sum(axis=1, dtype=np.float64)
+    values = np.empty((len(true), len(predictions)))
+    for i, labels in enumerate(predictions):
+        predicted = (labels & data.known).sum(axis=1, dtype=np.float64)
+        both = (labels & data.truth).sum(axis=1, dtype=np.float64)
+        values[:, i] = measure.value(true, predicted, both)
+
+    def scores(counts: RowCounts) -> Floats:
+        weight = counts * data.weight
+        return _mean(weight @ values, weight.sum(axis=1, keepdims=True))
+
+    return scores
+
+
+def _of_all(
+    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+) -> Callable[[RowCounts], Floats]:
+    sizes, of_rows = measure.sizes(data), measure.row_sizes(data)
+    sizes_true = sizes * data.truth
+    true = sizes_true.sum(axis=1)
+    predicted = np.column_stack([np.vecdot(labels, sizes) for labels in predictions])
+    both = np.column_stack([np.vecdot(labels, sizes_true) for labels in predictions])
+
+    def scores(counts: RowCounts) -> Floats:
+        weight = counts * data.weight
+        total = weight @ of_rows[:, np.newaxis]
+        parts = (weight @ true[:, np.newaxis], weight @ predicted, weight @ both)
+        shares = [_mean(part, total) for part in parts]
+        return np.where(total > 0, measure.value(*map(np.nan_to_num, shares)), np.nan)
+
+    return scores
+
+
+def _of_labels(
+    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+) -> Callable[[RowCounts], Floats]:
+    known, true = (sparse.csr_array(part.T, dtype=np.float64) for part in (data.known, data.truth))
+    predicted = [
+        sparse.csr_array((labels & data.known).T, dtype=np.float64) for labels in predictions
+    ]
+    both = [sparse.csr_array((labels & data.truth).T, dtype=np.float64) for labels in predictions]
+
+    def scores(counts: RowCounts) -> Floats:
+        weight = np.ascontiguousarray((counts * data.weight).T)
+        of_label = known @ weight > 0
+        n_true = true @ weight
+        found = np.empty((len(counts), len(predictions)))
+        for i, parts in enumerate(zip(predicted, both, strict=True)):
+            values = measure.value(n_true, *(part @ weight for part in parts))
+            total = of_label.sum(axis=0, dtype=np.float64)
+            found[:, i] = _mean((values * of_label).sum(axis=0), total)
+        return found
+
+    return scores
+
+
+def _mean(total: Floats, size: Floats) -> Floats:
+    """Divide; NaN where nothing counts."""
+    size = np.broadcast_to(size, total.shape)
+    return np.divide(total, size, out=np.full(total.shape, np.nan), where=size > 0)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.cuts import Floats
-from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
 from xdcc.decision.label_costs import LabelCosts
+from xdcc.decision.measures import checked_measure, scores_on_draws, validation_data
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
@@ -27,7 +27,6 @@ from xdcc.decision.rules import (
     learn_rules,
     predict_with_all,
 )
-from xdcc.decision.validation_data import validation_data
 
 _N_BOOTSTRAPS = 200
 _N_BOOTSTRAPS_OF_CALLABLE = 20

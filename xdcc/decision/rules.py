@@ -14,13 +14,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.base.known_entries import Weights
+from xdcc.base.label_rows import Weights
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.labelset_posterior import PosteriorBlock
-from xdcc.decision.labelsets import KnownLabelsets
+from xdcc.decision.labelsets import KnownLabelsets, PosteriorBlock
 from xdcc.decision.measures import Measure, beta_of
-from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
+from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label
 
 type MeasureLike = str | Measure | Callable[..., float]
 

@@ -2,7 +2,7 @@
 
 ``fit`` gets probabilities for rows that the classifier was not trained on (by cross-validation
 or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. How its
-answers become an array of probabilities stands in ``probabilities.py``.
+answers become an array of probabilities stands in ``out_of_fold.py``.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,15 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
-from xdcc.base.estimator import EvalSet
+from xdcc.base.estimator import EvalSet, declares_parameters
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
-from xdcc.base.label_frequency import label_frequency
-from xdcc.base.labels import Labels
-from xdcc.base.parameters import declares_parameters
+from xdcc.base.labels import Labels, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
-from xdcc.decision.density import pcut, per_label_pcut
+from xdcc.decision.deciders import ClassifierWrapper
 from xdcc.decision.measures import MeasureName
-from xdcc.decision.out_of_fold import cross_fit, fit_on
-from xdcc.decision.probabilities import proba_of
-from xdcc.decision.threshold_search import best_threshold, best_thresholds_per_label
-from xdcc.decision.wrapper import ClassifierWrapper
+from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_of
+from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
 

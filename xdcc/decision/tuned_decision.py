@@ -15,18 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
-from xdcc.base.parameters import declares_parameters
 from xdcc.base.pyplot import require_pyplot
-from xdcc.decision.calibration import margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.ensemble import DecidingEnsemble
-from xdcc.decision.label_calibration import LabelCalibration, calibrate_labels
+from xdcc.decision.deciders import ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES
-from xdcc.decision.wrapper import ClassifierWrapper
 
 
 @declares_parameters

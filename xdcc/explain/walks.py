@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
+from xdcc.automatic.members import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
 from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features, check_features

@@ -1,7 +1,7 @@
 """What the Cython kernels share; the `.pxd` files are ``cimport``ed.
 
-``random`` is the generator of random numbers. ``matrix`` holds X while a kernel reads it, ``rows``
-makes sparse rows dense one at a time, ``categories`` numbers discrete values. ``threads`` decides
-how many threads run, ``arrays`` makes NumPy arrays of C++ vectors. ``reference`` is the random
-numbers' twin.
+``random`` is the generator of random numbers. ``matrix`` holds X while a kernel reads it,
+and makes sparse rows dense one at a time; ``categories`` numbers discrete values. ``threads``
+decides how many threads run, ``arrays`` makes NumPy arrays of C++ vectors and searches in sorted
+ones. ``reference`` is the random numbers' twin.
 """

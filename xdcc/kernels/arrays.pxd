@@ -1,4 +1,4 @@
-"""NumPy arrays in and out of kernels: pointers into given ones, new ones of C++ vectors."""
+"""Arrays in kernels: pointers into NumPy's, new ones of C++ vectors, search in sorted values."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
@@ -9,6 +9,10 @@ ctypedef fused element:
     int64_t
     float
     double
+
+ctypedef fused Sorted:
+    int32_t
+    float
 
 
 cdef inline object as_array(const element* values, size_t size):
@@ -34,3 +38,17 @@ cdef inline object as_array(const element* values, size_t size):
 cdef inline const element* elements(const element[::1] values) noexcept:
     """Point at the elements of an array, which has to stay alive; NULL if there is none."""
     return &values[0] if values.shape[0] else NULL
+
+
+cdef inline int64_t first_at_least(
+    const Sorted* values, int64_t begin, int64_t end, Sorted wanted
+) noexcept nogil:
+    """Position of the first of ``values[begin:end]`` that is not less than `wanted`, or `end`."""
+    cdef int64_t middle
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[middle] < wanted:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin

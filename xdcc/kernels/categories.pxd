@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from xdcc.kernels.search cimport first_at_least
+from xdcc.kernels.arrays cimport first_at_least
 
 
 cdef struct Categories:

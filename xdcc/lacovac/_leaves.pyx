@@ -23,7 +23,7 @@ from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport as_array, elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport load_row, unload_row
 from xdcc.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
 
 

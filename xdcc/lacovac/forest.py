@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
+from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.parameters import declares_parameters
 from xdcc.lacovac import _leaves
 from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.categories import category_values
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
-from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.lacovac import _growing, _leaves
 from xdcc.lacovac._growing import KINDS

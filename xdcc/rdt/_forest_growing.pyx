@@ -21,7 +21,7 @@ from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.random cimport draw_below, draw_uniform
-from xdcc.kernels.search cimport first_at_least
+from xdcc.kernels.arrays cimport first_at_least
 from xdcc.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,

@@ -14,7 +14,7 @@ from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.rows cimport load_row, unload_row
+from xdcc.kernels.matrix cimport load_row, unload_row
 from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.categories import category_values
 from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features
-from xdcc.base.kernel_features import category_values
 from xdcc.base.labels import Labels
 from xdcc.rdt import _forest_growing, _forest_reading
 

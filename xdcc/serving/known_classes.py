@@ -18,8 +18,7 @@ from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.joint import JointLabelset
-from xdcc.automatic.members import Member
+from xdcc.automatic.members import JointLabelset, Member
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
@@ -49,9 +48,8 @@ from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
-from xdcc.decision.constant_labels import ConstantLabels
-from xdcc.decision.ensemble import DecidingEnsemble
-from xdcc.decision.label_calibration import LabelCalibration
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.rules import (
     CommonThreshold,
     F1Maximiser,

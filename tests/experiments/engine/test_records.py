@@ -13,7 +13,7 @@ from experiments.engine.evaluation import Evaluation, Inner
 from experiments.engine.records import RecordStore, make_record, record_line
 from experiments.engine.storage import StorageError, remove_leftovers
 from experiments.engine.task import Task, execute
-from xdcc.data.content_digest import content_digest
+from xdcc.data.published import content_digest
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from experiments.engine.records import PACK, RecordStore, record_line
 from tests.fuzz import ROOT
 from tests.fuzz.target import Target, mutated_bytes, mutated_data
 from xdcc.data import load_arff
+from xdcc.data.arff import read_label_names
 from xdcc.data.arff_text import ArffError
-from xdcc.data.mulan_xml import read_label_names
 
 DENSE = b"""% a comment
 @relation 'colours: -C 2'

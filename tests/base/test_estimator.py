@@ -5,8 +5,7 @@ import inspect
 import pytest
 from sklearn.base import clone
 
-from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.parameters import declares_parameters
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 
 
 @declares_parameters

@@ -9,9 +9,13 @@ from sklearn.metrics import fbeta_score
 
 from xdcc import metrics
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
-from xdcc.decision.drawn_scores import checked_measure, scores_on_draws
-from xdcc.decision.measures import MEASURES, measure_named
-from xdcc.decision.validation_data import validation_data
+from xdcc.decision.measures import (
+    MEASURES,
+    checked_measure,
+    measure_named,
+    scores_on_draws,
+    validation_data,
+)
 
 
 def drawn(seed):

@@ -1,4 +1,9 @@
-"""Sparse and wide label matrices: read as dense ones are, without a dense copy of another type."""
+"""Labels: sparse and wide matrices, frequencies, and the scores that classifiers give.
+
+Sparse and wide label matrices are read as dense ones are, without a dense copy of another type.
+Frequencies are those by hand. Scores come from every form in which scikit-learn's classifiers give
+them.
+"""
 
 import tracemalloc
 from collections.abc import Callable
@@ -10,12 +15,23 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain as ScikitChain
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from xgboost import collective
 
 from xdcc import metrics
 from xdcc.base import label_rows
 from xdcc.base.fit_data import check_fit_data
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.labels import check_labels
+from xdcc.base.labels import check_labels, label_frequency, label_scores
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier
@@ -275,3 +291,107 @@ def test_unknown_entries_of_sparse_labels(estimator: BaseEstimator, form: Any) -
     found = clone(estimator).fit(X, form(sparse.csr_matrix(Y))).predict_proba(X)
     np.testing.assert_array_equal(found, clone(estimator).fit(X, Y).predict_proba(X))
     assert (found != clone(estimator).fit(X, np.nan_to_num(Y)).predict_proba(X)).any()
+
+
+FEW = np.array([[1, 0, NAN], [1, NAN, NAN], [0, 1, NAN], [0, 0, NAN]])
+
+
+def test_unknown_entries_do_not_count() -> None:
+    np.testing.assert_allclose(label_frequency(FEW, empty=0.5), [1 / 2, 1 / 3, 0.5])
+
+
+def test_weights() -> None:
+    weight = np.array([3.0, 1.0, 0.0, 4.0])
+    np.testing.assert_allclose(label_frequency(FEW, weight, empty=0), [4 / 8, 0, 0])
+
+
+def test_only_some_entries_count() -> None:
+    where = np.array([[True, False, True], [False, True, True], [True, True, True], [False] * 3])
+    np.testing.assert_allclose(label_frequency(FEW, where=where, empty=0.25), [1 / 2, 1, 0.25])
+
+
+def test_workers_that_train_together_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = np.array([3.0, 1.0, 0.5, 4.0])
+    sent = []
+    monkeypatch.setattr(collective, "allreduce", lambda sums, op: sent.append(sums) or sums)
+    label_frequency(FEW[:1], weight[:1], empty=0)
+    monkeypatch.setattr(collective, "allreduce", lambda sums, op: sums + sent[0])
+    together = label_frequency(FEW[1:], weight[1:], empty=0.25)
+    monkeypatch.undo()
+    np.testing.assert_allclose(together, label_frequency(FEW, weight, empty=0.25))
+    np.testing.assert_allclose(together, [4 / 8.5, 0.5 / 7.5, 0.25])
+
+
+_RANDOM = np.random.default_rng(0)
+SCORED_X = _RANDOM.normal(size=(60, 3))
+SCORED_Y = (SCORED_X + 0.3 * _RANDOM.normal(size=SCORED_X.shape) > 0).astype(int)
+LOGISTIC = LogisticRegression()
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MultiOutputClassifier(LOGISTIC),
+        make_pipeline(
+            StandardScaler(with_mean=False, with_std=False), OneVsRestClassifier(LOGISTIC)
+        ),
+    ],
+    ids=["list of arrays", "one array"],
+)
+def test_binary_relevance_is_one_logistic_regression_per_label(estimator, n_labels):
+    fitted = estimator.fit(SCORED_X, SCORED_Y[:, :n_labels])
+    expected = [
+        LOGISTIC.fit(SCORED_X, SCORED_Y[:, j]).predict_proba(SCORED_X)[:, 1]
+        for j in range(n_labels)
+    ]
+    np.testing.assert_allclose(label_scores(fitted, SCORED_X, n_labels), np.transpose(expected))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionTreeClassifier(max_depth=3),
+        ScikitChain(LOGISTIC),
+        MLPClassifier((2,), max_iter=500, tol=0.1, random_state=0),
+    ],
+)
+def test_a_score_of_half_divides_what_is_predicted(estimator):
+    fitted = estimator.fit(SCORED_X, SCORED_Y)
+    scores = label_scores(fitted, SCORED_X, 3)
+    assert scores.shape == SCORED_Y.shape
+    clear = scores != 0.5
+    np.testing.assert_array_equal((scores > 0.5)[clear], (fitted.predict(SCORED_X) == 1)[clear])
+
+
+@pytest.mark.parametrize("estimator", [OneVsRestClassifier(LinearSVC()), RidgeClassifier()])
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_decision_function(estimator, n_labels):
+    labels = SCORED_Y[:, 0] if n_labels == 1 else SCORED_Y
+    fitted = estimator.fit(SCORED_X, labels)
+    scores = label_scores(fitted, SCORED_X, n_labels)
+    assert scores.shape == (60, n_labels)
+    np.testing.assert_array_equal(scores > 0, fitted.predict(SCORED_X).reshape(scores.shape))
+
+
+@pytest.mark.parametrize(("labels", "of_one"), [([0, 0, 1], 1 / 3), ([0, 0, 0], 0), ([1, 1, 1], 1)])
+def test_a_single_label_with_one_class_or_two(labels, of_one):
+    fitted = DummyClassifier(strategy="prior").fit(SCORED_X[:3], labels)
+    np.testing.assert_allclose(label_scores(fitted, SCORED_X, 1), np.full((60, 1), of_one))
+    both = DummyClassifier(strategy="prior").fit(SCORED_X[:3], np.column_stack([labels, [0, 1, 0]]))
+    np.testing.assert_allclose(label_scores(both, SCORED_X, 2), [[of_one, 1 / 3]] * 60)
+
+
+def test_a_classifier_without_scores_is_refused():
+    class Stubborn:
+        def predict(self, X):
+            return np.zeros((len(X), 3))
+
+    with pytest.raises(AttributeError, match="Stubborn has neither predict_proba nor decision"):
+        label_scores(Stubborn(), SCORED_X, 3)
+
+
+def test_another_number_of_labels_is_refused():
+    fitted = DecisionTreeClassifier().fit(SCORED_X, SCORED_Y)
+    with pytest.raises(ValueError, match=r"shape \(60, 3\); expected \(n_samples, 4\)"):
+        label_scores(fitted, SCORED_X, 4)

@@ -1,10 +1,20 @@
-"""X as kernels hold it: what they refuse, and that dense and sparse rows read the same."""
+"""What kernels share: X as they hold it, random numbers, threads, and one dialect of sources.
+
+X: what they refuse, and that dense and sparse rows read the same. The twin of the random numbers
+stands against numbers of the generator's author.
+"""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
+import xdcc
 from xdcc.kernels.matrix import HeldMatrix
+from xdcc.kernels.reference import Random
+from xdcc.kernels.threads import n_threads
 from xdcc.rdt import RandomDecisionTreeClassifier
 
 X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
@@ -54,3 +64,44 @@ def test_indices_of_any_size(index):
     expected = model.predict_proba(dense)
     np.testing.assert_array_equal(model.predict_proba(thin), expected)
     np.testing.assert_array_equal(again.predict_proba(thin), expected)
+
+
+def test_bits():
+    random = Random(1234567)
+    assert [random.draw() for _ in range(5)] == [
+        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+        16408922859458223821,
+    ]  # fmt: skip
+
+
+def test_numbers_follow_from_the_bits():
+    assert Random(1234567).uniform() == pytest.approx(6457827717110365317 / 2**64)
+    assert Random(1234567).below(10) == 3
+
+
+def test_a_given_number():
+    assert n_threads(3) == 3
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1])
+@pytest.mark.parametrize("offered", [1, 2])
+def test_as_many_as_openmp_offers(n_jobs, offered):
+    with threadpool_limits(offered, user_api="openmp"):
+        assert n_threads(n_jobs) == offered
+
+
+SOURCES = Path(__file__).parents[2] / "xdcc"
+
+KERNELS = sorted([*SOURCES.rglob("*.pyx"), *SOURCES.rglob("*.pxd")])
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCES)))
+def test_source(path):
+    """The first line says what the file is; compiler directives stand in meson.build."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith('"""')
+    assert [line for line in lines if line.startswith("include ")] == []
+
+
+def test_sources_that_nobody_can_cimport_are_not_installed():
+    assert list(Path(xdcc.__file__).parent.rglob("*.pyx")) == []
