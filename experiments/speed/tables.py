@@ -6,10 +6,10 @@ from operator import attrgetter
 from statistics import mean, stdev
 from typing import Any
 
-from experiments.speed.histogram_work import CONVENTION
+from experiments.speed.limits import CONVENTION
 from experiments.speed.requirements import Verdict
+from experiments.speed.results import Best, Cell, Ratio, Summary, geometric_mean
 from experiments.speed.suites import SUITES
-from experiments.speed.summary import Best, Cell, Ratio, Summary, geometric_mean
 
 _MIB = 1 << 20
 
