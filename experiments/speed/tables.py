@@ -16,6 +16,7 @@ _MIB = 1 << 20
 _CHAINS = {
     "xdcc_short": "short chain",
     "xdcc_full": "full chain",
+    "xdcc_sketched": "full chain, sketched",
     "classifier_chain": "classifier chain",
     "xdcc_auto": "auto chain",
     "binary_relevance": "booster per label",
@@ -23,6 +24,7 @@ _CHAINS = {
 _PAIRS_OF_CHAINS = (
     ("xdcc_short", "classifier_chain"),
     ("xdcc_full", "classifier_chain"),
+    ("xdcc_sketched", "classifier_chain"),
     ("xdcc_auto", "binary_relevance"),
 )
 """Chains of ours, and what they are compared with."""

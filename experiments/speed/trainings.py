@@ -109,8 +109,9 @@ def chain_length(candidate: str, Y: Labels) -> int:
 def make_chain(job: Job, length: int) -> Any:
     """Return the estimator of a job; XDCC is the paper's, cut to a number of rounds.
 
-    `xdcc_auto` ends by itself. All are as they come but for the settings that they share with the
-    boosters of the other suites.
+    `xdcc_sketched` has trees that are searched on one random direction; `xdcc_auto` is the chain
+    that the package has as it comes, on sketched trees, and ends by itself. All are as they come
+    but for the settings that they share with the boosters of the other suites.
     """
     common = xgboost_parameters(Setting())
     del common["tree_method"]
@@ -121,6 +122,8 @@ def make_chain(job: Job, length: int) -> Any:
         return DynamicChainClassifier(sketch_size="auto", split_method="sumGain", **common)
     if job.candidate == "classifier_chain":
         return ClassifierChain(estimator=xgb.XGBClassifier(tree_method="hist", **common))
+    if job.candidate == "xdcc_sketched":
+        common |= {"sketch_size": 1, "split_method": "sumGain"}
     return DynamicChainClassifier(chain_length=length, propagate="in_sample", **common)
 
 
