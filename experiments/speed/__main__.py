@@ -20,15 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from experiments.speed.candidates import require_packages
-from experiments.speed.goals import Goal
-from experiments.speed.job import Job
-from experiments.speed.kernel import find_compiler
-from experiments.speed.machine import describe_machine, installed_versions
-from experiments.speed.measurement import measure
-from experiments.speed.results import Results
-from experiments.speed.run import run
-from experiments.speed.suites import CANDIDATES, SUITES, plan
-from experiments.speed.summary import Summary
+from experiments.speed.limits import find_compiler
+from experiments.speed.quality import Goal
+from experiments.speed.results import Results, Summary, describe_machine, installed_versions
+from experiments.speed.run import measure, run
+from experiments.speed.suites import CANDIDATES, SUITES, Job, plan
 from experiments.speed.tables import roofline_table
 
 DEFAULT_TIME_LIMIT = 900.0

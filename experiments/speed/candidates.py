@@ -1,16 +1,28 @@
-"""The candidates of the comparison of boosters, all with the same setting.
+"""The candidates of the comparison of boosters, and the settings that they are given.
 
 A candidate builds its library's matrix from arrays, can bin it ahead of the training, trains and
 predicts. Where a library cannot be given exactly the common settings, its class says what it gets.
+
+In the comparisons of time to quality each candidate takes its best of a grid of settings, so nobody
+is ahead because of a setting that others were not given. The grid is Cartesian: learning rates .1
+and .3, at most 64 or 256 bins, all columns or half of them per tree (CatBoost: per split). Features
+with at most 64 values need no choice of bins. What a file stores sparse is given both dense and as
+CSR, whose absent entries are missing values.
+
+Variants of ours have something that the plain case lacks: what it costs is compared. All of them
+get the same data, each feature in a few levels, so that it can also be a category.
 """
 
+import atexit
 import importlib.util
 import os
+import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -18,20 +30,110 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 from experiments.speed.data import Features, Labels, synthetic_shape
-from experiments.speed.job import Job
-from experiments.speed.setting import Setting
 from experiments.speed.stopwatch import Clock
-from experiments.speed.suites import GROUPS, PARAMETERS
-from experiments.speed.variants import (
-    build_variant,
-    levels,
-    overlapping_groups,
-    rising_and_falling,
-)
+from experiments.speed.suites import GROUPS, PARAMETERS, Job
 from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
+
+_FEW_BINS = 64
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What may differ between trainings of one candidate."""
+
+    learning_rate: float = 0.3
+    max_bin: int = 256
+    columns: float = 1.0  # share that a tree sees
+    csr: bool = False  # features as a CSR matrix
+
+
+LIKE_FOR_LIKE = Setting(learning_rate=0.1)
+"""The setting of the comparison in which nobody chooses."""
+
+
+def storages(setting: Setting, sparse: bool) -> list[Setting]:
+    """Return a setting for each form in which the features can be given."""
+    return [setting, replace(setting, csr=True)] if sparse else [setting]
+
+
+def grid(X: NDArray[np.float32], sparse: bool) -> list[Setting]:
+    """Return the settings that a candidate chooses from, `LIKE_FOR_LIKE` first.
+
+    They depend on the rows to train on, and on whether the data set's file is sparse.
+    """
+    many_values = any(len(np.unique(x)) > _FEW_BINS for x in X.T)
+    return [
+        setting
+        for rate in (0.1, 0.3)
+        for max_bin in ((256, _FEW_BINS) if many_values else (256,))
+        for columns in (1.0, 0.5)
+        for setting in storages(Setting(rate, max_bin, columns), sparse)
+    ]
+
+
+_PAGES = 4
+_LEVELS = 32
+
+
+def levels(X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return each value's place among 32 equal steps from a feature's least to its largest."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return np.minimum((X - low) / (high - low) * _LEVELS, _LEVELS - 1).astype(np.float32).round()
+
+
+def overlapping_groups(n_features: int) -> str:
+    """Return the first and the last two thirds of the features, as XGBoost reads constraints."""
+    features = list(range(n_features))
+    return str([features[: -(-2 * n_features // 3)], features[n_features // 3 :]])
+
+
+def rising_and_falling(n_features: int) -> str:
+    """Return a constraint for each feature, 1 and -1 in turns, as XGBoost reads them."""
+    return str(tuple((-1) ** k for k in range(n_features)))
+
+
+def build_variant(
+    name: str, X: NDArray[np.float32], Y: Labels, parameters: dict[str, Any]
+) -> xgb.DMatrix:
+    """Return the matrix of a variant, for a booster with these parameters."""
+    X = levels(X)
+    threads = parameters["nthread"]
+    if name == "external_memory":
+        return xgb.ExtMemQuantileDMatrix(
+            _Pages(X, Y), max_bin=parameters["max_bin"], nthread=threads
+        )
+    if name.startswith("categories"):
+        types = ["c"] * X.shape[1]
+        return xgb.DMatrix(X, Y, feature_types=types, enable_categorical=True, nthread=threads)
+    return xgb.DMatrix(X, Y, nthread=threads)
+
+
+class _Pages(xgb.DataIter):
+    """Hands rows out page by page; the matrix reads its cache's folder as long as it is there."""
+
+    def __init__(self, X: NDArray[np.float32], Y: Labels) -> None:
+        self._pages = list(zip(np.array_split(X, _PAGES), np.array_split(Y, _PAGES), strict=True))
+        self._next = 0
+        folder = mkdtemp()
+        atexit.register(shutil.rmtree, folder)
+        super().__init__(cache_prefix=f"{folder}/page")
+
+    def next(self, input_data: Callable[..., Any]) -> bool:
+        """Hand out the next page; return False after the last."""
+        if self._next == len(self._pages):
+            return False
+        X, Y = self._pages[self._next]
+        input_data(data=X, label=Y)
+        self._next += 1
+        return True
+
+    def reset(self) -> None:
+        """Begin again."""
+        self._next = 0
+
 
 DEPTH = 6
 REG_LAMBDA = 1.0

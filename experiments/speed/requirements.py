@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
+from experiments.speed.results import Cell, Ratio, Summary, geometric_mean
 from experiments.speed.suites import SUITES, members
-from experiments.speed.summary import Cell, Ratio, Summary, geometric_mean
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,29 @@
-"""`Results`: the file that measurements are kept in, written after each of them.
+"""The file that measurements are kept in, what made them, and how they are read.
 
-A run that was interrupted goes on where it was: what is in the file is not measured again. All of
-a file comes from one machine, the same builds and the same settings.
+`Results` writes the file after each measurement, so that a run that was interrupted goes on where
+it was: what is in the file is not measured again. All of a file comes from one machine, the same
+builds and the same settings, which `describe_machine` and `installed_versions` say. `Summary` reads
+measurements: the best of the repeats, their spread, ratios and their means.
 """
 
+import hashlib
 import json
-from dataclasses import asdict
+import math
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
+import xgboost
+
+from experiments.engine.records import versions
 from experiments.engine.storage import atomic
-from experiments.speed.job import Job
+from experiments.speed.suites import Job
+from xdcc.base.plugin import plugin_version
 
 _FORMAT = 1
 
@@ -118,3 +130,158 @@ class Results:
         text = f'{head},\n "measurements": [\n{lines}\n]}}\n'
         with atomic(self.file) as file:
             file.write(text.encode())
+
+
+_PACKAGES = ("xdcc", "xgboost", "lightgbm", "catboost", "scikit-learn", "numpy", "scipy")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return the processor's model and caches, the cores, the memory and the operating system.
+
+    Raises
+    ------
+    OSError
+        If this is no Linux, where these stand in /proc.
+    """
+    cpu_info = Path("/proc/cpuinfo")
+    if not cpu_info.exists():
+        raise OSError("the benchmark needs Linux: it reads /proc")
+    fields = dict(line.split(":", 1) for line in cpu_info.read_text().splitlines() if ":" in line)
+    fields = {name.strip(): value.strip() for name, value in fields.items()}
+    flags = fields.get("flags", "").split()
+    return {
+        "processor": fields.get("model name", platform.machine()),
+        "vector instructions": [name for name in ("avx2", "avx512f") if name in flags],
+        "caches": _caches(Path("/sys/devices/system/cpu/cpu0/cache")),
+        "cores": os.cpu_count(),
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
+        "system": platform.platform(),
+    }
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python, the installed packages and the plugin.
+
+    `library` is a digest of the compiled XGBoost, which tells one build from another.
+    """
+    installed = {name: number for name, number in versions(_PACKAGES).items() if number}
+    return installed | {"plugin": plugin_version() or "none", "library": library_digest()}
+
+
+def library_digest() -> str:
+    """Return the beginning of the SHA-256 digest of the compiled XGBoost."""
+    library = Path(xgboost.build_info()["libxgboost"])
+    return hashlib.sha256(library.read_bytes()).hexdigest()[:16]
+
+
+def _caches(folder: Path) -> dict[str, str]:
+    """Return the size of each of a core's caches."""
+    caches = {}
+    for index in sorted(folder.glob("index*")):
+        level, kind, size = (
+            (index / name).read_text().strip() for name in ("level", "type", "size")
+        )
+        caches[f"L{level} {kind.lower()}"] = size
+    return caches
+
+
+type Bound = Literal["", "at least", "at most"]
+
+
+class Cell(NamedTuple):
+    """What the repeats of a measurement have in common."""
+
+    suite: str
+    phase: str
+    data: str
+    threads: int
+    candidate: str
+
+
+@dataclass(frozen=True)
+class Best:
+    """The least of the repeats."""
+
+    value: float
+    spread: float  # the largest divided by the least, less 1
+    repeats: int
+    at_least: bool = False  # ended at the time limit, which is the value
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A quotient of two measurements, or a bound of it where one was ended at the time limit."""
+
+    value: float
+    bound: Bound = ""
+
+
+class Summary:
+    """Looks measurements up: the records of `Results`."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self._records: dict[Cell, list[Mapping[str, Any]]] = defaultdict(list)
+        for record in records:
+            job = record["job"]
+            self._records[Cell(*(job[field] for field in Cell._fields))].append(record)
+
+    def cells(self, suite: str) -> list[Cell]:
+        """Return the cells of a suite, in the order in which they were measured."""
+        return [cell for cell in self._records if cell.suite == suite]
+
+    def records(self, cell: Cell) -> list[Mapping[str, Any]]:
+        """Return all that is known of a cell."""
+        return self._records.get(cell, [])
+
+    def results(self, cell: Cell) -> list[Mapping[str, Any]]:
+        """Return what the repeats measured that came to their end."""
+        return [r["result"] for r in self.records(cell) if r["outcome"] == "measured"]
+
+    def best(self, cell: Cell, measure: str = "cpu_seconds") -> Best | None:
+        """Return the least of the repeats, None if there is no measurement.
+
+        If none came to its end but one was ended at the time limit, its CPU seconds are at least
+        that.
+        """
+        values = [result[measure] for result in self.results(cell)]
+        if values:
+            spread = max(values) / min(values) - 1 if min(values) > 0 else math.nan
+            return Best(min(values), spread, len(values))
+        limits = [r["time_limit"] for r in self.records(cell) if r["outcome"] == "longer than"]
+        if limits and measure == "cpu_seconds":
+            return Best(max(limits), math.nan, 0, at_least=True)
+        return None
+
+    def tests(self, cell: Cell) -> dict[int, float]:
+        """Return the test log-loss at the end, by the seed of the held-out rows."""
+        measured = (r for r in self.records(cell) if r["outcome"] == "measured")
+        return {record["job"]["seed"]: record["result"]["test"] for record in measured}
+
+    def ratio(self, over: Cell, under: Cell | None, measure: str = "cpu_seconds") -> Ratio | None:
+        """Return how many times as much one measurement is as another, None if that is unknown.
+
+        Without another it is the measurement itself. Of test log-losses the means are divided,
+        over the seeds that both have.
+        """
+        if measure == "test":
+            above = self.tests(over)
+            below = dict.fromkeys(above, 1.0) if under is None else self.tests(under)
+            seeds = above.keys() & below.keys()
+            sums = [sum(losses[seed] for seed in seeds) for losses in (above, below)]
+            return Ratio(sums[0] / sums[1]) if seeds else None
+        numerator = self.best(over, measure)
+        denominator = Best(1.0, 0.0, 1) if under is None else self.best(under, measure)
+        if numerator is None or denominator is None:
+            return None
+        if numerator.at_least and denominator.at_least:
+            return None
+        bound: Bound = (
+            "at least" if numerator.at_least else "at most" if denominator.at_least else ""
+        )
+        return Ratio(numerator.value / denominator.value, bound)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """Return the geometric mean of positive numbers, of which there is at least one."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(sum(logarithms) / len(logarithms))

@@ -1,15 +1,47 @@
-"""The suites of `suites.yaml`, and the jobs that they are made of."""
+"""The suites of `suites.yaml`, and the jobs that they are made of.
+
+A `Job` is one thing to measure, as it travels to a child process and into the results; `plan` lists
+those of some suites.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
-from experiments.speed.data import check_name, synthetic_shape
-from experiments.speed.job import Job, Phase, Storage
+from experiments.speed.data import Storage, check_name, synthetic_shape
 from xdcc.base.booster_parameters import SPLIT_METHODS
+
+type Phase = Literal["end to end", "rounds", "chain", "to quality", "to the end"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One candidate on one data set.
+
+    The phase says what the clock covers: from arrays to the trained model; the boosting rounds on
+    data that are binned already; the training of a whole chain; rounds until held-out rows are
+    predicted well enough, or best.
+
+    The storage of the features is a C-contiguous float32 array; a float32 CSR matrix, whose absent
+    entries are missing values; CSR where the data set's file is sparse and dense where not; for
+    the last two see `experiments.speed.data`.
+
+    In a chain the rounds are those of each of its boosters. A training that is watched on held-out
+    rows has as many as it needs.
+    """
+
+    suite: str
+    data: str
+    candidate: str
+    phase: Phase
+    storage: Storage
+    threads: int
+    rounds: int
+    seed: int
+
 
 _FILE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 

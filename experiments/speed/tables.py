@@ -6,16 +6,17 @@ from operator import attrgetter
 from statistics import mean, stdev
 from typing import Any
 
-from experiments.speed.histogram_work import CONVENTION
+from experiments.speed.limits import CONVENTION
 from experiments.speed.requirements import Verdict
+from experiments.speed.results import Best, Cell, Ratio, Summary, geometric_mean
 from experiments.speed.suites import SUITES
-from experiments.speed.summary import Best, Cell, Ratio, Summary, geometric_mean
 
 _MIB = 1 << 20
 
 _CHAINS = {
     "xdcc_short": "short chain",
     "xdcc_full": "full chain",
+    "xdcc_sketched": "full chain, sketched",
     "classifier_chain": "classifier chain",
     "xdcc_auto": "auto chain",
     "binary_relevance": "booster per label",
@@ -23,6 +24,7 @@ _CHAINS = {
 _PAIRS_OF_CHAINS = (
     ("xdcc_short", "classifier_chain"),
     ("xdcc_full", "classifier_chain"),
+    ("xdcc_sketched", "classifier_chain"),
     ("xdcc_auto", "binary_relevance"),
 )
 """Chains of ours, and what they are compared with."""

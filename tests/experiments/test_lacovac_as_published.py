@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments.datasets.whole_files import ROW_ORDER, whole_file_order
+from experiments.datasets.published import ROW_ORDER, whole_file_order
 from experiments.engine.configuration import find_configuration, load_configuration
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.registry import Split, dataset, method

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments import ROOT
-from experiments.datasets.frequent_labels import N_LABELS
+from experiments.datasets.published import N_LABELS
 from experiments.engine import registry
 from experiments.engine.configuration import Entry
 from experiments.engine.evaluation import Evaluation

@@ -1,10 +1,34 @@
-// One pass over all rows and labels: what a round of boosting with a sketch cannot do without.
+// What the machine could do: the peak of building histograms, and one pass over rows and labels.
 //
-// Compiled and called by one_pass.py, which times it.
+// Compiled and called by limits.py, which times them.
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+// Add rows of a float matrix to the bins of a histogram in double precision: for every entry a row
+// of `width` numbers, entry after entry. This is what a histogram of all labels' gradients needs,
+// with nothing else around it.
+extern "C" void AddToHistogram(float const* __restrict rows, std::uint32_t const* __restrict row_of,
+                               std::uint32_t const* __restrict bin_of, std::size_t n_entries,
+                               std::size_t width, double* __restrict histogram) {
+  for (std::size_t e = 0; e < n_entries; ++e) {
+    float const* row = rows + row_of[e] * width;
+    double* bin = histogram + bin_of[e] * width;
+    for (std::size_t k = 0; k < width; ++k) {
+      bin[k] += row[k];
+    }
+  }
+}
+
+// Read memory in order; whole numbers, whose sum the compiler may reorder.
+extern "C" std::uint64_t ReadAll(std::uint64_t const* values, std::size_t n) {
+  std::uint64_t sum{0};
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += values[i];
+  }
+  return sum;
+}
 
 namespace {
 // exp(x): 2 to a whole number, by its bits, times 2 to a fraction, by a polynomial (Taylor).
@@ -21,7 +45,8 @@ inline float Exp(float x) {
 }
 }  // namespace
 
-// Add the last tree's leaf values to the margins (of probabilities that are not certain), derive the
+// One pass over all rows and labels, what a round of boosting with a sketch cannot do without: add
+// the last tree's leaf values to the margins (of probabilities that are not certain), derive the
 // gradients of the logistic loss, and project those of each row.
 extern "C" void PassOverLabels(std::size_t n_rows, std::size_t n_labels,
                                std::uint32_t const* __restrict leaf_of,
