@@ -236,8 +236,7 @@ def _finished(store: RecordStore, console: Console) -> dict[str, tuple[Configura
 
 
 def _notebooks(options: argparse.Namespace, console: Console) -> None:
-    from experiments.report.execute import NOTEBOOKS, execute_in_place, experiments_of
-    from experiments.report.notebook import Experiment
+    from experiments.report.notebook import NOTEBOOKS, Experiment, execute_in_place, experiments_of
 
     for file in sorted(NOTEBOOKS.glob("*.ipynb")):
         try:

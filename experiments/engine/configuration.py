@@ -23,7 +23,7 @@ from experiments import PAPERS, STUDIES
 from experiments.engine import registry
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.measures import MEASURES
-from experiments.engine.names import suggestion
+from experiments.engine.registry import suggestion
 
 FOLDERS = (PAPERS, STUDIES)
 """Folders whose folders hold the configurations that come with the package."""

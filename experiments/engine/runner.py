@@ -218,7 +218,7 @@ class Runner:
 def _server() -> ForkServerContext:
     """Start what forks workers. Ctrl-C does not get through to them: the run ends them itself."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["experiments.engine.preload", "experiments.engine.worker"])
+    context.set_forkserver_preload(["experiments.engine.worker"])
     resource_tracker.ensure_running()  # which unblocks the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
     try:

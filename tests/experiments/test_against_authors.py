@@ -5,7 +5,7 @@ import pytest
 from experiments.engine.configuration import find_configuration, load_configuration
 from experiments.engine.plan import groups
 from experiments.engine.task import execute
-from experiments.report.published import published_scores
+from experiments.report.tables import published_scores
 
 CONFIG = load_configuration(find_configuration("xdcc-2020-authors-full"))
 MEASURES = ("subset_accuracy", "example_f1")

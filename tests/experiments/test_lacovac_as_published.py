@@ -9,8 +9,8 @@ from experiments.datasets.published import ROW_ORDER, whole_file_order
 from experiments.engine.configuration import find_configuration, load_configuration
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.registry import Split, dataset, method
-from experiments.method_parts.lacovac_paper import pcut_with_ties
-from experiments.method_parts.scores import log_loss_of
+from experiments.method_parts import log_loss_of
+from experiments.methods.as_published import pcut_with_ties
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.method_parts.base_learners import base_learner
+from experiments.method_parts import base_learner
 from xdcc.data import make_multilabel
 
 TRAIN = make_multilabel(20, n_labels=3, random_state=0)

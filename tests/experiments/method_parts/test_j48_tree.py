@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from experiments.method_parts.j48_tree import J48TreeClassifier, pessimistic_errors
+from experiments.method_parts import J48TreeClassifier, pessimistic_errors
 
 
 def test_errors_of_the_book() -> None:

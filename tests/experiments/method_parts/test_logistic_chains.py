@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from experiments.method_parts.logistic_chains import LogisticChains, cll_loss_of_own_labels
+from experiments.methods.label_networks import LogisticChains, cll_loss_of_own_labels
 from xdcc.data import make_multilabel
 
 DATA = make_multilabel(200, n_features=5, n_labels=4, noise=0.2, random_state=0)

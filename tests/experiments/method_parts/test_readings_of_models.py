@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.engine import registry
 from experiments.engine.registry import Split
-from experiments.method_parts.ctbn_growth import GrowingMixture
+from experiments.methods.label_networks import GrowingMixture
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.data import load_dataset, make_multilabel
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.engine.registry import Split
-from experiments.method_parts.scores import (
+from experiments.method_parts import (
     calibration_error,
     labelset_log_loss,
     log_loss,

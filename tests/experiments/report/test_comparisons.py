@@ -10,13 +10,14 @@ from scipy import stats
 from experiments.report.comparisons import (
     Comparison,
     by_ranks,
+    critical_difference,
     holm,
     intervals,
     of_rows,
     over_data_sets,
     over_folds,
+    ranks,
 )
-from experiments.report.rank_statistics import critical_difference, ranks
 
 NAMES = ("this", "other")
 BY_RANK = pd.DataFrame({"a": [1.0] * 12, "b": [2.0] * 12, "c": [3.0] * 12, "d": [4.0] * 12})

@@ -14,8 +14,7 @@ from experiments.engine.records import RecordStore
 from experiments.engine.results import load_finished
 from experiments.engine.runner import Runner
 from experiments.report import notebook
-from experiments.report.execute import NOTEBOOKS, execute, experiments_of
-from experiments.report.notebook import Experiment
+from experiments.report.notebook import NOTEBOOKS, Experiment, execute, experiments_of
 
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 

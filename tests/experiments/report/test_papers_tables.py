@@ -12,8 +12,7 @@ from experiments.engine.records import RecordStore
 from experiments.engine.results import Results, load_results
 from experiments.engine.runner import Runner
 from experiments.engine.task import pack_counts, unpack_counts
-from experiments.report.bootstrap import SEED, bbc_cv_table
-from experiments.report.fold_tests import fold_tests
+from experiments.report.significance import SEED, bbc_cv_table, fold_tests
 from experiments.report.tables import statistics_table
 from xdcc.decision.bbc_cv import bbc_cv
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from experiments import PAPERS
-from experiments.report.rank_statistics import (
+from experiments.report.comparisons import (
     critical_difference,
     friedman_test,
     nemenyi_test,

@@ -18,8 +18,15 @@ from experiments.engine.runner import Runner
 from experiments.report.document import write_report
 from experiments.report.figures import FIGURES
 from experiments.report.plots import curves, quality_and_time, stage_values
-from experiments.report.published import published_ranks, published_scores, read_published
-from experiments.report.tables import average_ranks, ranked_over, ranks_table, scores_table
+from experiments.report.tables import (
+    average_ranks,
+    published_ranks,
+    published_scores,
+    ranked_over,
+    ranks_table,
+    read_published,
+    scores_table,
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,8 @@
-"""Dynamic chains in experiments: their readings, the times of their rounds, and their order."""
+"""Dynamic chains of multi-label boosters (XDCC): as published, and this project's default.
+
+As published, labels are propagated in sample; the default has out-of-fold propagation and an end
+label. Readings are the cumulated and the standard prediction, whose stages are the rounds.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.engine.registry import Labels, Reading, Split
+from experiments.engine.registry import Labels, Method, Reading, Split
+from experiments.method_parts import BOOSTER_GRID, OF_PROBABILITIES, log_loss, probability_readings
+from xdcc.base.booster_parameters import SPLIT_METHODS
 from xdcc.chain import DynamicChainClassifier
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.data import MultiLabelDataset
@@ -67,3 +73,35 @@ def rounds_of_a_row(chain: DynamicChainClassifier, split: Split, Y: Any) -> floa
     """Return the mean number of rounds that a row goes through, with that in which it ends."""
     propagated = (chain.chain_order(split.X).labels != NO_LABEL).sum(axis=1)
     return float(np.minimum(propagated + 1, chain.n_rounds_).mean())
+
+
+METHODS = {
+    "xdcc": Method(
+        title="dynamic chain of multi-label boosters, as published",
+        reference="Bohlender, Loza Mencía, Kulessa, Extreme Gradient Boosted Multi-label Trees for "
+        "Dynamic Classifier Chains, Discovery Science 2020",
+        build=build_chain,
+        params={
+            "chain_length": MAX_ROUNDS,
+            "propagate": "in_sample",
+            "candidates": "all",
+            "cumulation": "authors",
+        },
+        grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
+        readings=chain_readings(),
+        fit=fit_chain,
+        scores={"log_loss": log_loss},
+        details=positives_per_round,
+    ),
+    "xdcc_out_of_fold": Method(
+        title="dynamic chain of multi-label boosters, trained on out-of-fold predictions",
+        reference="this project; after Bohlender, Loza Mencía, Kulessa, 2020",
+        build=build_chain,
+        params={"chain_length": MAX_ROUNDS, "propagate": "cross_val", "cv": 3, "end_label": True},
+        grid=BOOSTER_GRID | {"split_method": list(SPLIT_METHODS)},
+        readings=chain_readings() | probability_readings(),
+        fit=fit_chain,
+        scores=OF_PROBABILITIES | {"rounds": rounds, "rounds_of_a_row": rounds_of_a_row},
+        details=positives_per_round,
+    ),
+}

@@ -1,7 +1,8 @@
-"""Decision rules one by one, on the out-of-fold probabilities of one training, and their promises.
+"""One booster, calibrated on folds, whose probabilities every decision rule reads.
 
-A reading learns a kind of rule, judges it and predicts with it, so that its time is all that the
-rule costs. It leaves the promised score in `model.promises`, for the score that compares it.
+A reading learns a kind of rule on the out-of-fold probabilities, judges it and predicts with it, so
+that its time is all that the rule costs. It leaves the promised score in `model.promises`, for the
+score that compares it.
 """
 
 from collections.abc import Callable
@@ -10,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.engine.registry import Labels, Reading, Split
+from experiments.engine.registry import Labels, Method, Reading, Split
+from experiments.method_parts import OF_PROBABILITIES, log_loss_given_one
 from xdcc import metrics
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.data import MultiLabelDataset
+from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.decision.rules import RULE_NAMES, learn_rules, predict_with_all
 
@@ -71,3 +76,34 @@ def _in_sample(model: Any, split: Split, measure: str) -> tuple[Any, float]:
     rules = learn_rules(KINDS, Y, proba, None, measure)
     scores = [getattr(metrics, measure)(Y, labels) for labels in predict_with_all(rules, proba)]
     return rules[int(np.argmax(scores))], max(scores)
+
+
+def _build(
+    train: MultiLabelDataset, seed: int, calibrate: bool, n_estimators: int
+) -> TunedDecisionClassifierCV:
+    # The first classifier of the order-free chain.
+    booster = MultiLabelXGBClassifier(
+        n_estimators=n_estimators, learning_rate=0.05, subsample=0.7, sketch_size=1, max_bin=64,
+        labels_per_tree=(train.n_labels + 1) // 2, random_state=seed, n_jobs=1,
+    )  # fmt: skip
+    return TunedDecisionClassifierCV(
+        booster, rules=["label_wise"], calibrate=calibrate, random_state=seed
+    )
+
+
+READINGS = rule_readings()
+
+
+METHODS = {
+    "decision_rules": Method(
+        title="one booster, calibrated on folds, with each decision rule",
+        reference="this project: xdcc.decision.TunedDecisionClassifierCV",
+        build=_build,
+        params={"n_estimators": 1000, "calibrate": True},
+        readings=READINGS,
+        scores=OF_PROBABILITIES
+        | {"log_loss_given_one": log_loss_given_one}
+        | {f"promise_gap@{name}": partial(promise_gap, reading=name) for name in READINGS}
+        | {f"promise_error@{name}": partial(promise_error, reading=name) for name in READINGS},
+    ),
+}

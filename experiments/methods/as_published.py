@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from experiments.engine.registry import Labels, Split
-from experiments.method_parts.scores import log_loss_of
+from experiments.engine.registry import Labels, Method, Split, predicted_labels
+from experiments.method_parts import J48TreeClassifier, log_loss_of, nominal_features, pcut_reading
 from xdcc.baselines import HOMER, LPBR, BinaryRelevance, ClassifierChain, LabelPowerset
+from xdcc.data import MultiLabelDataset
 from xdcc.decision import apply_thresholds
+from xdcc.lacovac import LaCovaCClassifier
 
 PEERS: dict[str, Any] = {
     "br": BinaryRelevance,
@@ -101,3 +103,30 @@ def pcut_with_ties(model: AsPublished, split: Split) -> Labels:
     descending = np.sort(Y_proba, axis=None)[::-1]
     last = max(round(np.mean(split.train.Y) * descending.size), 1) - 1
     return apply_thresholds(Y_proba, float(descending[last]))
+
+
+def _build(train: MultiLabelDataset, seed: int, kind: str, cut: bool, certain: bool, pruned: bool,
+           smooth: Any, **params: Any) -> AsPublished:  # fmt: skip
+    if kind == "tree":
+        model: Any = LaCovaCClassifier(n_jobs=1, **params)
+        if not cut:
+            model.set_params(categorical_features=nominal_features(train))
+    elif kind not in PEERS:
+        raise ValueError(f"kind is {kind!r}; expected one of {', '.join([*PEERS, 'tree'])}")
+    else:
+        order = {"order": np.arange(train.n_labels)} if kind == "cc" else {}  # as in MEKA
+        tree = J48TreeClassifier() if pruned else J48TreeClassifier(confidence=None, laplace=True)
+        model = PEERS[kind](estimator=tree, random_state=seed, **order)
+    return AsPublished(model, cut=cut, certain=certain, smooth=smooth)
+
+
+METHODS = {
+    "lacovac_paper": Method(
+        title="trees, chains and powersets as in the LaCovaC paper",
+        reference="Al-Otaibi, Kull, Flach, ECAI 2016",
+        build=_build,
+        params={"kind": "br", "cut": True, "certain": False, "pruned": False, "smooth": None},
+        readings={"labels": predicted_labels, "pcut": pcut_reading, "ties": pcut_with_ties},
+        scores={"log_loss": smoothed_log_loss},
+    ),
+}
