@@ -9,7 +9,8 @@
 Three kinds of small file say what there is to compare, and nothing else has to change when one is
 added:
 
-- `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method each (`METHOD`);
+- `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method (`METHOD`) or a family
+  of them (`METHODS`);
 - `papers/*/*.yaml` and `studies/*/*.yaml` say what is compared on what, how it is tuned, measured
   and reported; a folder for each paper and each question of ours holds its records and its report.
 

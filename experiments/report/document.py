@@ -194,11 +194,7 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
     if section.kind == "fold_tests":
         return [fold_tests(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
-        return [
-            part
-            for measure in section.measures
-            for part in significance(results, section, measure, file)
-        ]
+        return significance(results, section, file)
     return [save(draw_section(results, section), file, section.title)]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from experiments.engine.configuration import Configuration, Section
@@ -37,44 +37,52 @@ from experiments.report.tables import (
 from xdcc.decision.bbc_cv import bbc_cv
 
 
-def significance(results: Results, section: Section, measure: str, file: Path) -> list[str]:
-    """Return a sentence with the tests, and the diagram where the methods differ.
+def significance(results: Results, section: Section, file: Path) -> list[str]:
+    """Return a sentence with the tests of each measure, and the diagrams where methods differ.
 
-    Its file is `file` with the measure's name and an ending.
+    They are panels of one figure, whose file is `file` with an ending.
     """
-    scores = section_scores(results, section, measure).dropna()
-    title = MEASURES[measure].title
-    if len(scores) < 2 or scores.shape[1] < 3:
-        return [
-            f"{title}: Friedman's test needs three methods on two data sets; "
-            f"there are {scores.shape[1]} on {len(scores)}."
-        ]
-    ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
-    test = friedman_test(ranked)
-    sentence = (
-        f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) gives "
-        f"χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "
-    )
-    if test.p_value >= LEVEL:
-        return [f"{sentence}do not differ significantly at {LEVEL}, so no pair is compared."]
-    with style():
-        figure = _diagram(ranked.mean().to_dict(), len(scores), title)
-    caption = f"critical differences in {title}"
-    return [
-        f"{sentence}differ at {LEVEL}.",
-        save(figure, file.with_name(f"{file.name}-{measure}"), caption),
-    ]
+    parts = []
+    ranked = {}
+    for measure in section.measures:
+        scores = section_scores(results, section, measure).dropna()
+        title = MEASURES[measure].title
+        if len(scores) < 2 or scores.shape[1] < 3:
+            parts.append(
+                f"{title}: Friedman's test needs three methods on two data sets; "
+                f"there are {scores.shape[1]} on {len(scores)}."
+            )
+            continue
+        of_measure = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
+        test = friedman_test(of_measure)
+        sentence = (
+            f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) "
+            f"gives χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "
+        )
+        if test.p_value < LEVEL:
+            ranked[title] = of_measure
+            parts.append(f"{sentence}differ at {LEVEL}.")
+        else:
+            parts.append(
+                f"{sentence}do not differ significantly at {LEVEL}, so no pair is compared."
+            )
+    if ranked:
+        with style():
+            height = 1.2 + 0.24 * max(table.shape[1] for table in ranked.values())
+            figure, axes = panels(len(ranked), 1, height, 7.5)
+            for ax, (title, table) in zip(axes.flat, ranked.items(), strict=True):
+                _diagram(ax, table.mean().to_dict(), len(table), title)
+        parts.append(save(figure, file, f"critical differences in {', '.join(ranked)}"))
+    return parts
 
 
-def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
+def _diagram(ax: Axes, average: dict[str, float], n_data_sets: int, title: str) -> None:
     """Draw a row per method, the best on top, with half the critical difference to each side.
 
     Nemenyi's test tells two methods apart where their bars do not overlap.
     """
     lines = sorted(average, key=lambda line: average[line])
     length = critical_difference(len(lines), n_data_sets, LEVEL)
-    figure, axes = panels(1, 1, 1.2 + 0.24 * len(lines), 7.5)
-    ax = axes[0, 0]
     ax.axvspan(average[lines[0]] - length / 2, average[lines[0]] + length / 2, color="0.93")
     for row, line in enumerate(lines):
         apart = average[line] - average[lines[0]] > length
@@ -89,7 +97,6 @@ def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
     ax.set_xticks(np.arange(1, len(lines) + 1))
     ax.set_xlabel(f"average rank in {title} over {n_data_sets} data sets (1 is best)")
     ax.grid(visible=False, axis="y")
-    return figure
 
 
 def fold_tests(results: Results, section: Section, measure: str) -> str:

@@ -15,7 +15,7 @@ from experiments.engine.registry import UnknownNameError
 
 @pytest.mark.parametrize("name", configuration_files())
 def test_every_configuration_is_valid(name):
-    config = load_configuration(find_configuration(name))
+    config = load_configuration(name)
     assert config.name == name
     assert config.report
 
