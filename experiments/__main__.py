@@ -18,9 +18,8 @@ from experiments.engine.configuration import (
     load_configuration,
 )
 from experiments.engine.progress import Display
-from experiments.engine.records import RecordStore, open_store
+from experiments.engine.records import RecordStore, StorageError, open_store
 from experiments.engine.runner import RunInterruptedError, Runner
-from experiments.engine.storage import StorageError
 from experiments.engine.task import check_loads
 
 if TYPE_CHECKING:

@@ -20,8 +20,14 @@ from multiprocessing.process import BaseProcess
 
 from experiments import ROOT
 from experiments.engine.plan import Group
-from experiments.engine.records import Record, RecordStore, failure_of, make_record
-from experiments.engine.storage import StorageError, only_writer
+from experiments.engine.records import (
+    Record,
+    RecordStore,
+    StorageError,
+    failure_of,
+    make_record,
+    only_writer,
+)
 from experiments.engine.task import Task
 from experiments.engine.worker import CANNOT_WRITE, DONE, work
 

@@ -14,8 +14,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from experiments.engine import registry
-from experiments.engine.records import RecordStore
-from experiments.engine.storage import StorageError
+from experiments.engine.records import RecordStore, StorageError
 from experiments.engine.task import Task, execute
 
 # The server that workers are forked from imports this module: they need not import methods again.

@@ -12,8 +12,15 @@ import pytest
 
 from experiments.engine import records, registry
 from experiments.engine.evaluation import Evaluation, Inner
-from experiments.engine.records import RecordStore, make_record, read_pack, record_line
-from experiments.engine.storage import StorageError, only_writer, remove_leftovers
+from experiments.engine.records import (
+    RecordStore,
+    StorageError,
+    make_record,
+    only_writer,
+    read_pack,
+    record_line,
+    remove_leftovers,
+)
 from experiments.engine.task import Task, execute
 from xdcc.data.content_digest import content_digest
 
