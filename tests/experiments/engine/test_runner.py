@@ -1,4 +1,4 @@
-"""Runs: what is missing is done, whatever ends in between, and what a run shows."""
+"""Runs: they go on after interruptions and failures, lose nothing, and show how far they are."""
 
 import io
 import json
