@@ -9,7 +9,8 @@
 Three kinds of small file say what there is to compare, and nothing else has to change when one is
 added:
 
-- `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method each (`METHOD`);
+- `datasets/*.py` register data sets (`DATASETS`), `methods/*.py` one method (`METHOD`) or a family
+  of them (`METHODS`);
 - `papers/*/*.yaml` and `studies/*/*.yaml` say what is compared on what, how it is tuned, measured
   and reported; a folder for each paper and each question of ours holds its records and its report.
 
@@ -19,11 +20,13 @@ process of its own, `results` reads the records, and `report` makes tables, sent
 them. Records are loose files while a run goes on; `pack` makes one compressed file per study of
 them, to be kept.
 
-`python -m` puts the working directory, with the package's sources without their compiled modules,
-before what is installed; the installed package has to win.
+The search path of `python -m` begins with the working directory, whose folder `xdcc` has sources
+without their compiled modules. The installed package has to win: it is imported here, before any
+other module asks for it.
 """
 
 import sys
+from importlib.util import module_from_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,4 +39,20 @@ STUDIES = ROOT / "experiments" / "studies"
 RESULTS = ROOT / "experiments" / "results"
 """Folder of the loose records, in its folder `records`, and of reports."""
 
-sys.path[:] = [*(entry for entry in sys.path if entry not in ("", str(ROOT))), str(ROOT)]
+
+def _import_installed_package() -> None:
+    """Import `xdcc` as `import` does, but for this folder."""
+    elsewhere = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
+    for finder in sys.meta_path:  # an editable install has one of its own
+        spec = finder.find_spec("xdcc", elsewhere)
+        if spec is not None and spec.loader is not None:
+            sys.modules["xdcc"] = module_from_spec(spec)
+            spec.loader.exec_module(sys.modules["xdcc"])
+            return
+    raise ModuleNotFoundError(
+        "xdcc is not installed here: pip install ./third_party/xgboost '.[experiments]'"
+    )
+
+
+if "xdcc" not in sys.modules:
+    _import_installed_package()

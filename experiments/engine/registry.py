@@ -2,13 +2,15 @@
 
 Every module in `experiments/methods` holds a `METHOD`, whose name is the module's, or a dictionary
 `METHODS` of several that are alike, every module in `experiments/datasets` a dictionary
-`DATASETS`. `methods()` and `datasets()` import them all.
+`DATASETS`. `methods()` and `datasets()` import them all. Who asks for a name that is not known is
+told the nearest ones.
 """
 
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
 from types import ModuleType
@@ -17,8 +19,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.engine.names import suggestion
 from xdcc.data import MultiLabelDataset
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that names the nearest of the known names, or all if none is near.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    known : iterable of str
+        What there is.
+    """
+    names = sorted(known)
+    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    near += [other for other in names if name and name in other and other not in near]
+    if near:
+        return f"Did you mean {' or '.join(near[:3])}?"
+    return f"There are: {', '.join(names)}."
+
 
 type Params = dict[str, Any]
 type Labels = NDArray[np.integer]

@@ -20,8 +20,14 @@ from multiprocessing.process import BaseProcess
 
 from experiments import ROOT
 from experiments.engine.plan import Group
-from experiments.engine.records import Record, RecordStore, failure_of, make_record
-from experiments.engine.storage import StorageError, only_writer
+from experiments.engine.records import (
+    Record,
+    RecordStore,
+    StorageError,
+    failure_of,
+    make_record,
+    only_writer,
+)
 from experiments.engine.task import Task
 from experiments.engine.worker import CANNOT_WRITE, DONE, work
 
@@ -218,7 +224,7 @@ class Runner:
 def _server() -> ForkServerContext:
     """Start what forks workers. Ctrl-C does not get through to them: the run ends them itself."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["experiments.engine.preload", "experiments.engine.worker"])
+    context.set_forkserver_preload(["experiments.engine.worker"])
     resource_tracker.ensure_running()  # which unblocks the signal when it starts
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited
     try:

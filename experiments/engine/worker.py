@@ -13,9 +13,13 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from experiments.engine.records import RecordStore
-from experiments.engine.storage import StorageError
+from experiments.engine import registry
+from experiments.engine.records import RecordStore, StorageError
 from experiments.engine.task import Task, execute
+
+# The server that workers are forked from imports this module: they need not import methods again.
+registry.methods()
+registry.datasets()
 
 DONE = 0
 CANNOT_WRITE = 74

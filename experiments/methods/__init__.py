@@ -1,1 +1,1 @@
-"""Methods: each module holds one `METHOD`, an `experiments.engine.registry.Method`."""
+"""Methods: a module holds one, `METHOD`, or a family, `METHODS` (`experiments.engine.registry`)."""

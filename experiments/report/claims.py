@@ -21,8 +21,8 @@ from experiments.report.comparisons import (
     of_rows,
     over_data_sets,
     over_folds,
+    ranks,
 )
-from experiments.report.rank_statistics import ranks
 from experiments.report.tables import count_datasets, markdown_table
 
 OF_ROWS = ("subset_accuracy", "subset_loss")

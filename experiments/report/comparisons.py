@@ -1,10 +1,11 @@
 """Whether a method is better than another one: counts, effect with its interval, and a test.
 
 Over data sets Wilcoxon's signed-rank test compares two methods, Friedman's and Nemenyi's their
-average ranks; over the folds of one data set a t-test whose variance is corrected for training
-parts that overlap. Where there is one test part, Fisher's exact test compares how many rows are
-right: predictions are not kept, so that rows cannot be paired (McNemar), which makes it cautious.
-Where many are compared, p-values are those after Holm's correction.
+average ranks (Friedman's asks whether all methods are alike; if not, Nemenyi's says which pairs
+differ); over the folds of one data set a t-test whose variance is corrected for training parts that
+overlap. Where there is one test part, Fisher's exact test compares how many rows are right:
+predictions are not kept, so that rows cannot be paired (McNemar), which makes it cautious. Where
+many are compared, p-values are those after Holm's correction.
 
 J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
 Learning Research 7, 2006. C. Nadeau, Y. Bengio: Inference for the generalization error. Machine
@@ -13,13 +14,12 @@ Learning 52, 2003.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-
-from experiments.report.rank_statistics import critical_difference, friedman_test, nemenyi_test
 
 LEVEL = 0.05
 """Significance level; intervals hold the truth with what is left of 1."""
@@ -186,3 +186,50 @@ def intervals(scores: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     own = scores.sub(scores.mean(axis=1), axis=0)
     error = own.std(ddof=1) * np.sqrt(n_columns / (n_columns - 1) / n_rows)
     return middle, error * float(stats.t.ppf(1 - LEVEL / 2, n_rows - 1))
+
+
+class Friedman(NamedTuple):
+    """Result of Friedman's test."""
+
+    statistic: float  # chi-squared, corrected for ties
+    p_value: float
+
+
+def ranks(scores: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
+    """Rank the methods (columns) on each data set (rows): 1 is best, ties share their mean rank.
+
+    Raises
+    ------
+    ValueError
+        If a score is missing.
+    """
+    if scores.isna().any(axis=None):
+        data, method = scores.isna().stack().idxmax()
+        raise ValueError(f"The score of {method} on {data} is missing; ranks need all of them.")
+    return scores.rank(axis=1, ascending=not higher_is_better, method="average")
+
+
+def friedman_test(scores: pd.DataFrame) -> Friedman:
+    """Test whether methods are alike, at least three, by scores or ranks on data sets (rows)."""
+    result = stats.friedmanchisquare(*(scores[method] for method in scores))
+    return Friedman(float(result.statistic), float(result.pvalue))
+
+
+def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -> float:
+    """Compute how far average ranks must be apart for Nemenyi's test to call methods different.
+
+    It is q sqrt(k (k + 1) / 6 N), where q is the quantile of the studentised range divided by the
+    square root of 2 (section 3.2.2 of the paper).
+    """
+    quantile = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(quantile * np.sqrt(n_methods * (n_methods + 1) / (6 * n_data_sets)))
+
+
+def nemenyi_test(ranked: pd.DataFrame) -> pd.DataFrame:
+    """Return the p-values of all pairs of methods, ranked by :func:`ranks`."""
+    n_data_sets, n_methods = ranked.shape
+    mean = ranked.mean().to_numpy()
+    scale = np.sqrt(n_methods * (n_methods + 1) / (12 * n_data_sets))
+    apart = np.abs(np.subtract.outer(mean, mean)) / scale
+    p_values = stats.studentized_range.sf(apart, n_methods, np.inf)
+    return pd.DataFrame(p_values, ranked.columns, ranked.columns)

@@ -16,14 +16,11 @@ from experiments.engine.configuration import Configuration, Section, find_config
 from experiments.engine.measures import MEASURES
 from experiments.engine.records import RecordStore
 from experiments.engine.results import Results, load_results
-from experiments.report.bootstrap import bbc_cv_table
 from experiments.report.claims import Verdict, judge
 from experiments.report.figures import FIGURES
-from experiments.report.fold_tests import fold_tests
 from experiments.report.overview import Finished, overview
-from experiments.report.plots import curves, pareto, style
-from experiments.report.save import save
-from experiments.report.significance import significance
+from experiments.report.plots import curves, pareto, save, style
+from experiments.report.significance import bbc_cv_table, fold_tests, significance
 from experiments.report.tables import (
     BETTER,
     WORSE,
@@ -197,11 +194,7 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
     if section.kind == "fold_tests":
         return [fold_tests(results, section, m) for m in section.measures]
     if section.kind == "critical_difference":
-        return [
-            part
-            for measure in section.measures
-            for part in significance(results, section, measure, file)
-        ]
+        return significance(results, section, file)
     return [save(draw_section(results, section), file, section.title)]
 
 

@@ -17,8 +17,7 @@ from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.claims import Verdict
 from experiments.report.comparisons import holm, intervals, over_data_sets
-from experiments.report.plots import quality_and_time, style
-from experiments.report.save import save
+from experiments.report.plots import quality_and_time, save, style
 from experiments.report.tables import markdown_table
 from xdcc.data.registry import DATASETS
 

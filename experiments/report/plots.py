@@ -1,13 +1,11 @@
-"""How all figures of the report look, and the two that every experiment may have."""
+"""How all figures of the report look and are written, and the two that any experiment may have."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import matplotlib
-
-matplotlib.use("Agg")  # only files are written: no display is needed
-
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -22,6 +20,9 @@ from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.comparisons import holm, intervals, over_data_sets
 from experiments.report.tables import section_datasets, section_scores
+
+matplotlib.use("Agg")  # only files are written: no display is needed
+
 
 MARKERS = "os^Dv*PX<>"
 
@@ -241,3 +242,15 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
     if measure not in stages[0]:
         return record["result"]["details"][measure]
     return [stage[measure] for stage in stages]
+
+
+def save(figure: Figure, file: Path, title: str) -> str:
+    """Write a figure as SVG, its letters as shapes, and close it; return Markdown that shows it.
+
+    The file is one of the report's folder `figures`, without an ending.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):
+        figure.savefig(file.with_name(f"{file.name}.svg"), metadata={"Date": None})
+    plt.close(figure)
+    return f"![{title}](figures/{file.name}.svg)"

@@ -1,58 +1,88 @@
-"""A section on significance: Friedman's test, Nemenyi's, and what both say as a diagram."""
+"""Sections on significance: critical differences, tests over folds, and BBC-CV.
+
+Critical differences: Friedman's test, Nemenyi's, and what both say as a diagram.
+
+Tests over folds: a method beside each other one on every data set, by a paired t-test. Folds share
+training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it stands here
+because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects for that.
+
+BBC-CV: what is best of all combinations of a method, judged without bias.
+"""
 
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
+import pandas as pd
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
-from experiments.engine.configuration import Section
+from experiments.engine.configuration import Configuration, Section
 from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
-from experiments.report.comparisons import LEVEL
-from experiments.report.plots import GREY, panels, style
-from experiments.report.rank_statistics import critical_difference, friedman_test, ranks
-from experiments.report.save import save
-from experiments.report.tables import section_scores
+from experiments.engine.task import unpack_counts
+from experiments.report.comparisons import (
+    LEVEL,
+    critical_difference,
+    friedman_test,
+    over_folds,
+    ranks,
+)
+from experiments.report.plots import GREY, panels, save, style
+from experiments.report.tables import (
+    markdown_table,
+    published_scores,
+    section_datasets,
+    section_scores,
+)
+from xdcc.decision.bbc_cv import bbc_cv
 
 
-def significance(results: Results, section: Section, measure: str, file: Path) -> list[str]:
-    """Return a sentence with the tests, and the diagram where the methods differ.
+def significance(results: Results, section: Section, file: Path) -> list[str]:
+    """Return a sentence with the tests of each measure, and the diagrams where methods differ.
 
-    Its file is `file` with the measure's name and an ending.
+    They are panels of one figure, whose file is `file` with an ending.
     """
-    scores = section_scores(results, section, measure).dropna()
-    title = MEASURES[measure].title
-    if len(scores) < 2 or scores.shape[1] < 3:
-        return [
-            f"{title}: Friedman's test needs three methods on two data sets; "
-            f"there are {scores.shape[1]} on {len(scores)}."
-        ]
-    ranked = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
-    test = friedman_test(ranked)
-    sentence = (
-        f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) gives "
-        f"χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "
-    )
-    if test.p_value >= LEVEL:
-        return [f"{sentence}do not differ significantly at {LEVEL}, so no pair is compared."]
-    with style():
-        figure = _diagram(ranked.mean().to_dict(), len(scores), title)
-    caption = f"critical differences in {title}"
-    return [
-        f"{sentence}differ at {LEVEL}.",
-        save(figure, file.with_name(f"{file.name}-{measure}"), caption),
-    ]
+    parts = []
+    ranked = {}
+    for measure in section.measures:
+        scores = section_scores(results, section, measure).dropna()
+        title = MEASURES[measure].title
+        if len(scores) < 2 or scores.shape[1] < 3:
+            parts.append(
+                f"{title}: Friedman's test needs three methods on two data sets; "
+                f"there are {scores.shape[1]} on {len(scores)}."
+            )
+            continue
+        of_measure = ranks(scores, higher_is_better=MEASURES[measure].higher_is_better)
+        test = friedman_test(of_measure)
+        sentence = (
+            f"{title}: Friedman's test over {len(scores)} data sets ({', '.join(scores.index)}) "
+            f"gives χ² = {test.statistic:.2f}, p = {test.p_value:.2g}: the methods "
+        )
+        if test.p_value < LEVEL:
+            ranked[title] = of_measure
+            parts.append(f"{sentence}differ at {LEVEL}.")
+        else:
+            parts.append(
+                f"{sentence}do not differ significantly at {LEVEL}, so no pair is compared."
+            )
+    if ranked:
+        with style():
+            height = 1.2 + 0.24 * max(table.shape[1] for table in ranked.values())
+            figure, axes = panels(len(ranked), 1, height, 7.5)
+            for ax, (title, table) in zip(axes.flat, ranked.items(), strict=True):
+                _diagram(ax, table.mean().to_dict(), len(table), title)
+        parts.append(save(figure, file, f"critical differences in {', '.join(ranked)}"))
+    return parts
 
 
-def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
+def _diagram(ax: Axes, average: dict[str, float], n_data_sets: int, title: str) -> None:
     """Draw a row per method, the best on top, with half the critical difference to each side.
 
     Nemenyi's test tells two methods apart where their bars do not overlap.
     """
     lines = sorted(average, key=lambda line: average[line])
     length = critical_difference(len(lines), n_data_sets, LEVEL)
-    figure, axes = panels(1, 1, 1.2 + 0.24 * len(lines), 7.5)
-    ax = axes[0, 0]
     ax.axvspan(average[lines[0]] - length / 2, average[lines[0]] + length / 2, color="0.93")
     for row, line in enumerate(lines):
         apart = average[line] - average[lines[0]] > length
@@ -67,4 +97,91 @@ def _diagram(average: dict[str, float], n_data_sets: int, title: str) -> Figure:
     ax.set_xticks(np.arange(1, len(lines) + 1))
     ax.set_xlabel(f"average rank in {title} over {n_data_sets} data sets (1 is best)")
     ax.grid(visible=False, axis="y")
-    return figure
+
+
+def fold_tests(results: Results, section: Section, measure: str) -> str:
+    """Return a table that compares the first line of a section with each of the others.
+
+    A row for each says on how many data sets the first is better (a win), as good as the test can
+    tell (a tie), and worse (a loss); and which the wins and losses are.
+    """
+    lines = section.lines or list(results.table["line"].unique())
+    datasets = section_datasets(results, section)
+    rows = []
+    for other in lines[1:]:
+        found = {name: _better(results.table, name, lines[0], other, measure) for name in datasets}
+        wins, ties, losses = ([n for n in datasets if found[n] == kind] for kind in (1, 0, -1))
+        cells = ["/".join(map(str, map(len, (wins, ties, losses)))), ", ".join(wins) or "-"]
+        rows.append([other, *cells, ", ".join(losses) or "-"])
+    head = [f"{lines[0]}: {MEASURES[measure].title}", "win/tie/loss", "wins", "losses"]
+    return markdown_table(head, rows)
+
+
+def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: str) -> int | None:
+    """Return 1 where `one` is better, -1 where it is worse, 0 if the test cannot tell them apart.
+
+    None where one of them has no results of the data set.
+    """
+    if measure not in table:
+        return None
+    chosen = table[(table["data"] == dataset) & table["line"].isin([one, other])]
+    by_fold = chosen.pivot_table(index="fold", columns="line", values=measure).dropna()
+    if by_fold.shape[1] < 2 or len(by_fold) < 2:
+        return None
+    ahead = (by_fold[one] - by_fold[other]).round(12)  # equal but for their last bit
+    if not np.isfinite(ahead).all():
+        return None
+    if not MEASURES[measure].higher_is_better:
+        ahead = -ahead
+    return over_folds((one, other), dataset, ahead.to_numpy(), test_share=0.0).side
+
+
+SEED = 0
+"""Of the bootstrap samples."""
+
+
+def bbc_cv_table(config: Configuration, results: Results, section: Section) -> str:
+    """Return a row per data set and line: estimates in percent, intervals, and what was chosen.
+
+    The results are those of all combinations on the same folds, with `row_losses` and without
+    tuning; a line's `tuned_for` says which loss is chosen by. The section's measures are losses:
+    subset 0/1 loss or Hamming loss. A cell is `estimate, low to high (published)`: the mean over
+    the bootstrap samples, and where 95 % of them lie.
+    """
+    published = {}
+    if section.published is not None:
+        published = {m: published_scores(config, section.published, m) for m in section.measures}
+    rows = []
+    for dataset in section_datasets(results, section):
+        for line in section.lines or config.methods:
+            chosen = (results.table["data"] == dataset) & (results.table["line"] == line)
+            if not chosen.any():
+                continue
+            combinations, wrong = _wrong_labels(results, np.flatnonzero(chosen))
+            n_labels = results.records[np.flatnonzero(chosen)[0]]["result"]["n_labels"]
+            losses = {"subset_loss": (wrong > 0).astype(float), "hamming_loss": wrong / n_labels}
+            objective = losses[config.methods[line].tuned_for or section.measures[0]]
+            cells, best = [], 0
+            for measure in section.measures:
+                found = bbc_cv(objective, judged_by=losses[measure], random_state=SEED)
+                best = found.best
+                low, high = (100 * bound for bound in found.interval)
+                theirs = published.get(measure, {}).get((dataset, line))
+                paper = "" if theirs is None else f" ({100 * theirs:.2f})"
+                cells.append(f"{100 * found.estimate:.2f}, {low:.2f} to {high:.2f}{paper}")
+            rows.append([dataset, line, *cells, combinations[best]])
+    heads = [f"{MEASURES[measure].title}, %" for measure in section.measures]
+    return markdown_table(["data", "method", *heads, "chosen"], rows)
+
+
+def _wrong_labels(results: Results, places: NDArray[np.intp]) -> tuple[list[str], NDArray[np.int_]]:
+    """Return the combinations, and for each row of the data and each of them the wrong labels."""
+    table = results.table.iloc[places]
+    fixed = set.intersection(*(set(map(str, params.items())) for params in table["params"]))
+    columns: dict[str, list[NDArray[np.int_]]] = {}
+    for place, row in zip(places, table.itertuples(), strict=True):
+        varied = [f"{k} {v}" for k, v in row.params.items() if str((k, v)) not in fixed]
+        name = ", ".join([*varied, str(row.reading)])
+        record = results.records[place]["result"]["readings"][row.reading]
+        columns.setdefault(name, []).append(unpack_counts(record["wrong"]))
+    return list(columns), np.column_stack([np.concatenate(parts) for parts in columns.values()])

@@ -20,8 +20,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import xgboost
 
-from experiments.engine.records import versions
-from experiments.engine.storage import atomic
+from experiments.engine.records import atomic, versions
 from experiments.speed.suites import Job
 from xdcc.base.plugin import plugin_version
 

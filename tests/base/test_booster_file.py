@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
+from tests.fuzz.targets.booster_file import BOOSTERS
 
 from tests.fuzz.campaign import try_target
-from tests.fuzz.targets.booster_file import BOOSTERS
 from xdcc.base import booster_scan_reference
 from xdcc.base._booster_scan import scan
 from xdcc.base.booster_file import check_booster, read_booster

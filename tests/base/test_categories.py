@@ -179,7 +179,7 @@ def test_quantised_features_are_given_the_types(monkeypatch: pytest.MonkeyPatch)
     data = check_fit_data(BinaryRelevance(), TRAIN, Y_TRAIN)
     monkeypatch.setattr(training.xgb, "DMatrix", see)
     with pytest.raises(Seen, match=str(TYPES).replace("[", r"\[")):
-        quantised.QuantisedFeatures(data, max_bin=None, n_threads=1)
+        training.QuantisedFeatures(data, max_bin=None, n_threads=1)
 
 
 def test_no_types_without_categories() -> None:

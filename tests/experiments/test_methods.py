@@ -1,10 +1,19 @@
-"""Contracts that every file in `experiments/methods` and `experiments/datasets` keeps."""
+"""Contracts that every method and data set of the experiments keeps, and what single methods do.
+
+Boosters end at their best round; readings by every decision rule are those of the classifier
+itself; chains of logistic regressions have independent labels, the chain rule and the search for
+modes; mixtures of every size and trees that are walked again stand for scripts of old.
+"""
 
 import json
 from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from experiments import ROOT
 from experiments.datasets.published import N_LABELS
@@ -12,11 +21,19 @@ from experiments.engine import registry
 from experiments.engine.configuration import Entry
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.measures import MEASURES
-from experiments.engine.plan import draws
+from experiments.engine.plan import draws, measured
 from experiments.engine.registry import Split, dataset, datasets, method, methods
 from experiments.engine.task import Task, execute
-from xdcc.data import MultiLabelDataset
+from experiments.methods.label_networks import (
+    GrowingMixture,
+    LogisticChains,
+    cll_loss_of_own_labels,
+)
+from xdcc import metrics
+from xdcc.ctbn import CTBNMixtureClassifier
+from xdcc.data import MultiLabelDataset, load_dataset, make_multilabel
 from xdcc.data.registry import DATASETS
+from xdcc.decision import TunedDecisionClassifierCV
 
 MAX_LINES = 40
 
@@ -139,3 +156,141 @@ def test_unknown_names():
 def test_method_that_is_not_installed():
     peer = registry.Method("x", "y", build=Split, requires=("numpy", "no_such_module_x"))
     assert peer.missing() == ["no_such_module_x"]
+
+
+NAMES = ["sketched_best_round", "stock_best_round", "lightgbm_best_round"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ends_at_its_best_round_and_takes_constant_labels(name):
+    if registry.method(name).missing():
+        pytest.skip("LightGBM is not installed")
+    data = make_multilabel(300, n_labels=3, noise=0.3, random_state=0)
+    data.Y[:, 2] = 1
+    method = registry.method(name)
+    model = method.build(data, 0, **method.params)
+    method.fit(model, data)
+    proba = model.predict_proba(data.X)
+    assert proba.shape == data.Y.shape
+    assert (proba[:, 2] > 0.9).all()
+    models = getattr(model, "models_", {0: model}).values()
+    last = [getattr(m, "best_iteration_", getattr(m, "best_iteration", None)) for m in models]
+    assert min(last) >= 0
+    assert max(last) < 1000
+
+
+def test_groups_are_of_equal_size():
+    data = make_multilabel(50, n_labels=5, random_state=0)
+    method = registry.method("sketched_best_round")
+    for groups, size in ((1, 0), (2, 3), (4, 2), ("auto", None)):
+        model = method.build(data, 0, **method.params | {"groups": groups})
+        assert model.labels_per_tree == size
+
+
+def test_readings_and_promises_are_the_classifier_s():
+    data = make_multilabel(400, n_labels=4, random_state=0)
+    train, test = data[np.arange(250)], data[np.arange(250, 400)]
+    method, split = registry.method("decision_rules"), Split(train, test.X)
+    model = method.build(train, 0, n_estimators=20, calibrate=True).fit(train.X, train.Y)
+    read = {name: reading(model, split) for name, reading in method.readings.items()}
+    for measure in ("subset_accuracy", "example_f1"):
+        tuned = TunedDecisionClassifierCV(model.estimator, measure=measure, random_state=0)
+        tuned.fit(train.X, train.Y)
+        labels = tuned.predict(test.X)
+        np.testing.assert_array_equal(read[f"all, {measure}"], labels)
+        np.testing.assert_array_equal(read[f"all, not corrected, {measure}"], labels)
+        reached = getattr(metrics, measure)(test.Y, labels)
+        best = max(tuned.cv_results_["score"])
+        for kind, promised in (("all", tuned.best_score_), ("all, not corrected", best)):
+            gap = method.scores[f"promise_gap@{kind}, {measure}"](model, split, test.Y)
+            assert gap == pytest.approx(promised - reached)
+            error = method.scores[f"promise_error@{kind}, {measure}"](model, split, test.Y)
+            assert error == abs(gap)
+        sure, _ = model.promises[f"in sample, {measure}"]
+        assert sure > tuned.best_score_
+
+
+def test_a_score_of_one_reading_is_not_that_of_another():
+    scores = {"log_loss": 0.5, "promise_gap@a": 0.1, "promise_gap@b, c": 0.2}
+    record = {"result": {"readings": {"a": {}, "b, c": {}}, "scores": scores}, "run": {}}
+    assert measured(record, "a", "promise_gap") == 0.1
+    assert measured(record, "b, c", "promise_gap") == 0.2
+    assert measured(record, "a", "log_loss") == 0.5
+
+
+DATA = make_multilabel(200, n_features=5, n_labels=4, noise=0.2, random_state=0)
+LABELSETS = np.array(list(product((0, 1), repeat=4)))
+
+
+def log_probs(model, X):
+    """Log-probability of every labelset for each row."""
+    rows = np.repeat(np.arange(len(X)), len(LABELSETS))
+    return model.log_prob(X[rows], np.tile(LABELSETS, (len(X), 1))).reshape(len(X), -1)
+
+
+def test_independent_labels_are_those_of_scikit_learn():
+    model = LogisticChains(0, 1, random_state=0).fit(DATA.X, DATA.Y)
+    Y_proba = model.predict_proba(DATA.X)
+    for label in range(4):
+        twin = LogisticRegression(C=model.C_, tol=1e-10, max_iter=1000)
+        expected = twin.fit(DATA.X, DATA.Y[:, label]).predict_proba(DATA.X)[:, 1]
+        # its intercept is free, ours has a weak penalty
+        np.testing.assert_allclose(Y_proba[:, label], expected, atol=1e-3)
+    np.testing.assert_array_equal(model.predict(DATA.X), Y_proba > 0.5)
+    of_entries = np.log(np.where(DATA.Y == 1, Y_proba, 1 - Y_proba))
+    np.testing.assert_allclose(model.log_prob(DATA.X, DATA.Y), of_entries.sum(axis=1))
+
+
+def test_a_chain_is_a_distribution_and_a_wide_beam_finds_its_mode():
+    model = LogisticChains(1, 16, random_state=0).fit(DATA.X, DATA.Y)
+    every = log_probs(model, DATA.X)
+    np.testing.assert_allclose(np.exp(every).sum(axis=1), 1)
+    np.testing.assert_array_equal(model.predict(DATA.X), LABELSETS[every.argmax(axis=1)])
+
+
+def test_a_chain_of_width_one_decides_label_by_label():
+    model = LogisticChains(1, 1, random_state=0).fit(DATA.X, DATA.Y)
+    predicted = model.predict(DATA.X)
+    for place in range(4):
+        of_both = []
+        for value in (0, 1):
+            labels = predicted.copy()
+            labels[:, place] = value
+            of_both.append(model.log_prob(DATA.X, labels, before=predicted))
+        np.testing.assert_array_equal(predicted[:, place], of_both[1] > of_both[0])
+    split = SimpleNamespace(X=DATA.X)
+    own = -model.log_prob(DATA.X, DATA.Y, before=predicted).sum()
+    assert cll_loss_of_own_labels(model, split, DATA.Y) == pytest.approx(own)
+    wide = LogisticChains(1, 16, random_state=0).fit(DATA.X, DATA.Y)
+    given_the_truth = -model.log_prob(DATA.X, DATA.Y).sum()
+    assert cll_loss_of_own_labels(wide, split, DATA.Y) == pytest.approx(given_the_truth)
+
+
+def test_votes_of_chains_and_sparse_features():
+    dense = LogisticChains(5, 16, random_state=0).fit(DATA.X, DATA.Y)
+    alone = LogisticChains(1, 16, random_state=0).fit(DATA.X, DATA.Y)
+    assert (dense.predict(DATA.X) == alone.predict(DATA.X)).mean() > 0.8
+    X = sparse.csr_matrix(DATA.X)
+    same = LogisticChains(5, 16, random_state=0).fit(X, DATA.Y)
+    assert (same.predict(X) == dense.predict(DATA.X)).mean() > 0.97
+
+
+def test_a_growing_mixture_is_the_classifier_s_while_that_grows():
+    data = make_multilabel(300, n_features=4, n_labels=4, noise=0.2, random_state=1)
+    growing = GrowingMixture(3, random_state=0).fit(data.X, data.Y)
+    losses = growing.log_likelihoods(data.X, data.Y)
+    assert losses.shape == (3,)
+    assert losses[1] > losses[0]
+    assert growing.labels(data.X, 3).shape == data.Y.shape
+    # the classifier trains the mixture again on all rows, so they are only alike
+    model = CTBNMixtureClassifier(max_components=1, random_state=0).fit(data.X, data.Y)
+    assert (model.predict(data.X) == growing.labels(data.X, 1)).mean() > 0.9
+
+
+def test_trees_that_are_walked_again_decide_the_same():
+    train, test = load_dataset("digits", "train")[:200], load_dataset("digits", "test")[:50]
+    method = registry.method("rdt_walked")
+    model = method.build(train, 0, n_estimators=10, **method.params).fit(train.X, train.Y)
+    split = Split(train, test.X)
+    kept, walked = (np.asarray(read(model, split)) for read in method.readings.values())
+    np.testing.assert_array_equal(kept, walked)

@@ -13,7 +13,8 @@ chain (:mod:`xdcc.chain.order_free_training`) learns from them how labels depend
 the model's margins, so that it needs no other model: what it reads is one more decision rule, and
 its training on out-of-fold margins is all that it costs. A labelset is compared by the mean of both
 log-probabilities and a prior (:mod:`xdcc.chain.order_free_inference`). The equal weights are not
-chosen anew for each data set: out of fold that gained nothing on emotions, yeast, flags and medical.
+chosen anew for each data set: out of fold that gained nothing on emotions, yeast, flags and
+medical.
 """
 
 from collections.abc import Sequence

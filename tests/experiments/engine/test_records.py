@@ -1,17 +1,26 @@
-"""Records are whole or not there."""
+"""Records: named by their content, whole or missing; loose while a run goes on, then packed."""
 
 import errno
+import gzip
 import hashlib
 import json
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
 
-from experiments.engine import registry
+from experiments.engine import records, registry
 from experiments.engine.evaluation import Evaluation, Inner
-from experiments.engine.records import RecordStore, make_record, record_line
-from experiments.engine.storage import StorageError, remove_leftovers
+from experiments.engine.records import (
+    RecordStore,
+    StorageError,
+    make_record,
+    only_writer,
+    read_pack,
+    record_line,
+    remove_leftovers,
+)
 from experiments.engine.task import Task, execute
 from xdcc.data.published import content_digest
 
@@ -191,3 +200,280 @@ def test_leftovers_of_killed_processes_are_removed(store, task):
     assert list(store.read_all()), "a leftover is no record"
     assert remove_leftovers(store.folder) == 1
     assert store.read(task) is not None
+
+
+@pytest.fixture
+def tasks():
+    return [Task("digits-tiny", Evaluation(), 0, None, "br", {"max_depth": d}, 0) for d in range(6)]
+
+
+def write(store, tasks, value=1.0):
+    """Write a record for each task, which tells it from the others; return them."""
+    for task in tasks:
+        result = {"depth": task.params["max_depth"], "value": value / 3, "none": float("nan")}
+        store.write(task, make_record(task, result, None, {"warnings": ["ä\n\u2028"]}))
+    return contents(store, tasks)
+
+
+def contents(store, tasks):
+    """What a store opened now reads of each task; NaN is not equal to itself, its name is."""
+    again = RecordStore(store.folder, store._report_broken)
+    return [repr(again.read(task)) for task in tasks]
+
+
+def names(*tasks):
+    return {task.name for task in tasks}
+
+
+def test_packed_equals_loose(store, tasks, messages):
+    loose = write(store, tasks)
+    everything = [repr(record) for record in store.read_all()]
+    store.write(tasks[0], store.read(tasks[0]), {"Y": []})
+    file = store.pack_path("study")
+    assert store.pack({"study": names(*tasks)}) == {file: len(tasks)}
+    assert store.loose_names() == []
+    assert contents(store, tasks) == loose
+    assert [repr(store.read(task)) for task in tasks] == loose
+    assert [repr(record) for record in store.read_all()] == everything
+    assert store.arrays_path(tasks[0]).exists(), "predictions are not packed"
+    lines = gzip.decompress(file.read_bytes()).splitlines()
+    assert len(lines) == len(tasks)
+    assert messages == []
+
+
+def test_the_same_records_give_the_same_bytes(store, tasks, tmp_path):
+    write(store, tasks[:3])
+    other = RecordStore(tmp_path / "elsewhere")
+    for task in reversed(tasks[:3]):
+        other.write(task, store.read(task))
+    store.pack({"study": names(*tasks)})
+    other.pack({"study": names(tasks[1])})
+    other.pack({"study": names(*tasks)})
+    packed = store.pack_path("study").read_bytes()
+    assert packed == other.pack_path("study").read_bytes()
+    assert packed[3:8] == bytes(5), "neither a file's name nor a time is in gzip's header"
+
+
+def _written(path):
+    """Which file, and when it was written; reading it changes more than that."""
+    return path.stat().st_ino, path.stat().st_mtime_ns
+
+
+def test_nothing_new_leaves_the_file_alone(store, tasks):
+    write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    before = _written(store.pack_path("study"))
+    assert store.pack({"study": names(*tasks), "empty": set()}) == {}
+    assert store.pack({}) == {}, "what is packed stays, asked for or not"
+    assert _written(store.pack_path("study")) == before
+    assert not store.pack_path("empty").exists()
+
+
+def test_loose_record_counts_and_takes_the_place_of_the_packed_one(store, tasks):
+    write(store, tasks)
+    store.pack({"one": names(*tasks[:3]), "two": names(*tasks[2:])})
+    (new,) = write(store, [tasks[2]], value=2.0)
+    assert contents(store, [tasks[2]]) == [new]
+    store.pack({"one": names(*tasks)})
+    assert store.loose_names() == []
+    for study in ("one", "two"):
+        assert repr(1 / 3) not in read_pack(store.pack_path(study)).lines[tasks[2].name].decode()
+    assert contents(store, [tasks[2]]) == [new]
+
+
+def test_each_file_is_all_that_its_study_needs(store, tasks):
+    write(store, tasks)
+    store.pack({"one": names(*tasks[:3])})
+    store.pack({"one": names(*tasks[:3]), "two": names(*tasks[1:])})
+    assert read_pack(store.pack_path("one")).lines.keys() == names(*tasks[:3])
+    assert read_pack(store.pack_path("two")).lines.keys() == names(*tasks[1:])
+
+
+def test_what_is_not_asked_for_or_broken_stays_loose(store, tasks, messages):
+    write(store, tasks[:3])
+    store.path(tasks[1]).write_text("{")
+    store.pack({"study": names(tasks[0], tasks[1])})
+    assert set(store.loose_names()) == names(tasks[1], tasks[2])
+    assert [str(store.path(tasks[1])) in message for message in messages] == [True]
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.9, 0.999])
+def test_file_that_was_cut_off(store, tasks, messages, share):
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    whole = file.read_bytes()
+    cut = whole[: int(share * len(whole))]
+    file.write_bytes(cut)
+
+    left = contents(store, tasks)
+    found = [record for record in left if record != "None"]
+    assert found == [record for record in before if record in found]
+    (message,) = set(messages)
+    assert message == (
+        f"{file} is cut off after {len(found)} whole records; the rest counts as missing."
+    )
+
+    again = write(store, tasks, value=2.0)
+    store.pack({"study": names(*tasks)})
+    assert file.with_name(f"{file.name}.broken").read_bytes() == cut
+    assert contents(store, tasks) == again
+    assert store.loose_names() == []
+
+    file.write_bytes(cut)
+    write(store, tasks, value=3.0)
+    with pytest.raises(StorageError, match=r"cannot keep .* as .*\.broken: File exists"):
+        store.pack({"study": names(*tasks)})
+    assert len(store.loose_names()) == len(tasks)
+
+
+def test_cut_reaches_into_the_records(store, tasks, messages):
+    """Half of a file with more than a buffer of records has some of them."""
+    many = [Task("digits-tiny", Evaluation(), 0, None, "br", {"x": k}, 0) for k in range(300)]
+    record = make_record(many[0], None, None, {})
+    for task in many:
+        own = {"key": task.key(), "result": {"noise": os.urandom(200).hex()}}
+        store.write(task, record | own)
+    store.pack({"study": names(*many)})
+    file = store.pack_path("study")
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    pack = read_pack(file)
+    assert 100 < len(pack.lines) < 200
+    assert f"after {len(pack.lines)} whole records" in pack.fault
+
+
+@pytest.mark.parametrize("broken", [b"{\n", b"\n", b"[]\n", b'{"key": {"dataset"'])
+def test_broken_line(store, tasks, messages, broken):
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    file.write_bytes(gzip.compress(b"".join([*lines[:-1], broken])))
+    left = contents(store, tasks)
+    assert left.count("None") == 1
+    assert all(record in (was, "None") for was, record in zip(before, left, strict=True))
+    assert set(messages) == {
+        f"{file} holds no whole record in line 6; what was there counts as missing."
+    }
+
+
+def test_record_of_another_format(store, tasks, messages):
+    """It counts as missing, and stays in the file's second copy when that is written again."""
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    first, *rest = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    old = json.loads(first)
+    old["key"]["format"] = 0
+    del old["sha256"]
+    kept = gzip.compress(b"".join([records.record_line(old), *rest]))
+    file.write_bytes(kept)
+    left = contents(store, tasks)
+    assert left.count("None") == 1
+    assert all(record in (was, "None") for was, record in zip(before, left, strict=True))
+    assert set(messages) == {
+        f"{file} holds records of another format than 1 (1); they count as missing."
+    }
+    again = write(store, tasks, value=2.0)
+    store.pack({"study": names(*tasks)})
+    assert contents(store, tasks) == again
+    assert file.with_name(f"{file.name}.broken").read_bytes() == kept
+
+
+def test_edited_line(store, tasks, messages):
+    before = write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    lines[2] = lines[2].replace(b'"value": 0.33', b'"value": 0.44')
+    file.write_bytes(gzip.compress(b"".join(lines)))
+    left = contents(store, tasks)
+    assert left.count("None") == 1
+    assert sum(a == b for a, b in zip(left, before, strict=True)) == len(tasks) - 1
+    assert "holds no whole record in line 3" in messages[0]
+
+
+@pytest.mark.parametrize("dataset", ["../elsewhere", "..", "/tmp", "x" * 300, ""])
+def test_names_that_lead_out_of_the_folder(dataset):
+    record = {"key": {"dataset": dataset, "method": "br"}, "result": None}
+    assert records.parse_record(records.record_line(record)) is None
+
+
+def test_long_lines_are_not_taken_into_memory(store, tasks, messages, monkeypatch):
+    monkeypatch.setattr(records, "_LONGEST_LINE", 2**16)
+    write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    with file.open("ab") as end, gzip.open(end, "wb") as packed:
+        packed.write(bytes(2**24))
+    tracemalloc.start()
+    try:
+        assert "None" not in contents(store, tasks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**22
+    assert "holds no whole record in line 7" in messages[0]
+
+
+@pytest.mark.parametrize("place", [-8, 2, 200])
+def test_damaged_file(store, tasks, messages, place):
+    """Of a file that fails its checksum nothing counts: any number may be wrong."""
+    write(store, tasks)
+    store.pack({"study": names(*tasks)})
+    file = store.pack_path("study")
+    content = bytearray(file.read_bytes())
+    content[place] ^= 0xFF
+    file.write_bytes(content)
+    assert contents(store, tasks) == ["None"] * len(tasks)
+    (message,) = set(messages)
+    assert message.startswith(f"{file} is damaged (")
+    assert message.endswith("); all of its records count as missing.")
+
+
+@pytest.mark.parametrize(("call", "nth"), [("fsync", 1), ("replace", 2), ("fsync", 3)])
+def test_packing_that_fails_loses_nothing(store, tasks, monkeypatch, call, nth):
+    """At the first file, the second file, and with both written but none of the loose deleted."""
+    before = write(store, tasks)
+    studies = {"one": names(*tasks[:3]), "two": names(*tasks[2:])}
+    calls = []
+    right = getattr(os, call)
+
+    def fail(*args):
+        calls.append(args)
+        if len(calls) == nth:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return right(*args)
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(StorageError, match="No space left on device"):
+        store.pack(studies)
+    monkeypatch.undo()
+    assert set(store.loose_names()) == names(*tasks)
+    assert contents(store, tasks) == before
+    store.pack(studies)
+    assert store.loose_names() == []
+    assert contents(store, tasks) == before
+
+
+def test_open_store_sees_what_another_process_packs(store, tasks):
+    before = write(store, tasks[:2])
+    reader = RecordStore(store.folder)
+    assert reader.read(tasks[2]) is None
+    store.pack({"study": names(*tasks)})
+    assert [repr(reader.read(task)) for task in tasks[:2]] == before
+    after = write(store, tasks[2:4])
+    store.pack({"study": names(*tasks)})
+    assert [repr(reader.read(task)) for task in tasks[2:4]] == after
+
+
+def test_not_while_a_run_is_writing(store, tasks):
+    write(store, tasks)
+    with (
+        only_writer(store.folder),
+        pytest.raises(StorageError, match="another process is writing"),
+    ):
+        store.pack({"study": names(*tasks)})
+    assert len(store.loose_names()) == len(tasks)
+    store.pack({"study": names(*tasks)})
+    assert store.loose_names() == []

@@ -16,9 +16,8 @@ from experiments.engine.configuration import configuration_files, load_configura
 from experiments.engine.plan import records_of_studies
 from experiments.engine.records import PACK, open_store, read_pack
 from experiments.engine.results import load_finished
-from experiments.report.published import published_scores
-from experiments.report.rank_statistics import ranks
-from experiments.report.tables import section_scores
+from experiments.report.comparisons import ranks
+from experiments.report.tables import published_scores, section_scores
 
 SPEED = REPOSITORY / "experiments" / "speed" / "RESULTS.md"
 RESULTS_PAGE = REPOSITORY / "docs" / "results" / "index.md"
@@ -59,7 +58,7 @@ def table_after(text, heading):
 
 
 def test_kept_records_are_whole_and_asked_for():
-    asked = records_of_studies(map(load_configuration, configuration_files().values()))
+    asked = records_of_studies(map(load_configuration, configuration_files()))
     files = sorted([*PAPERS.glob(f"*/{PACK}"), *STUDIES.glob(f"*/{PACK}")])
     assert files
     for file in files:

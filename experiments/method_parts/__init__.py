@@ -1,1 +1,0 @@
-"""What the files of several methods share: base learners, readings, scores, chains."""

@@ -1,0 +1,109 @@
+"""One booster, calibrated on folds, whose probabilities every decision rule reads.
+
+A reading learns a kind of rule on the out-of-fold probabilities, judges it and predicts with it, so
+that its time is all that the rule costs. It leaves the promised score in `model.promises`, for the
+score that compares it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from experiments.engine.registry import Labels, Method, Reading, Split
+from experiments.method_parts import OF_PROBABILITIES, log_loss_given_one
+from xdcc import metrics
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.data import MultiLabelDataset
+from xdcc.decision import TunedDecisionClassifierCV
+from xdcc.decision.rule_choice import choose_rule
+from xdcc.decision.rules import RULE_NAMES, learn_rules, predict_with_all
+
+MEASURED = ("subset_accuracy", "example_f1")
+KINDS = [name for name in RULE_NAMES if name != "least_cost"]
+
+
+def rule_readings() -> dict[str, Reading]:
+    """Return readings named `<kind>, <measure>`.
+
+    Kinds are those of the library; `all`, the best of all kinds by its score out of fold, promised
+    as the library does, corrected for the choice; `all, not corrected`; and `in sample`, the best
+    of rules that are learned and judged on the rows that the model was trained on.
+    """
+    ways: dict[str, Callable[..., tuple[Any, float]]] = {
+        **{kind: partial(_honest, kinds=[kind]) for kind in KINDS},
+        "all": partial(_honest, kinds=KINDS),
+        "all, not corrected": partial(_honest, kinds=KINDS, corrected=False),
+        "in sample": _in_sample,
+    }
+    return {
+        f"{kind}, {measure}": partial(_read, way=way, measure=measure, name=f"{kind}, {measure}")
+        for measure in MEASURED
+        for kind, way in ways.items()
+    }
+
+
+def promise_gap(model: Any, split: Split, Y: Any, reading: str) -> float:
+    """Return by how much the promised score is above that of the test part."""
+    promised, labels = model.promises[reading]
+    return float(promised - getattr(metrics, reading.rpartition(", ")[2])(Y, labels))
+
+
+def promise_error(model: Any, split: Split, Y: Any, reading: str) -> float:
+    """Return how far the promised score is from that of the test part."""
+    return abs(promise_gap(model, split, Y, reading))
+
+
+def _read(model: Any, split: Split, way: Callable[..., Any], measure: str, name: str) -> Labels:
+    rule, promised = way(model, split, measure)
+    proba = model.predict_proba(split.X)
+    labels = model.calibration_.constant.in_labels(rule.predict(proba))
+    model.promises = getattr(model, "promises", {}) | {name: (promised, labels)}
+    return labels
+
+
+def _honest(
+    model: Any, split: Split, measure: str, kinds: list[str], corrected: bool = True
+) -> tuple[Any, float]:
+    Y = np.asarray(split.train.Y, dtype=np.float32)
+    choice = choose_rule(Y, model.oof_proba_, model.folds_, measure=measure, names=kinds)
+    return choice.rule, choice.score if corrected else max(choice.results["score"])
+
+
+def _in_sample(model: Any, split: Split, measure: str) -> tuple[Any, float]:
+    Y, proba = np.asarray(split.train.Y, dtype=np.float32), model.predict_proba(split.train.X)
+    rules = learn_rules(KINDS, Y, proba, None, measure)
+    scores = [getattr(metrics, measure)(Y, labels) for labels in predict_with_all(rules, proba)]
+    return rules[int(np.argmax(scores))], max(scores)
+
+
+def _build(
+    train: MultiLabelDataset, seed: int, calibrate: bool, n_estimators: int
+) -> TunedDecisionClassifierCV:
+    # The first classifier of the order-free chain.
+    booster = MultiLabelXGBClassifier(
+        n_estimators=n_estimators, learning_rate=0.05, subsample=0.7, sketch_size=1, max_bin=64,
+        labels_per_tree=(train.n_labels + 1) // 2, random_state=seed, n_jobs=1,
+    )  # fmt: skip
+    return TunedDecisionClassifierCV(
+        booster, rules=["label_wise"], calibrate=calibrate, random_state=seed
+    )
+
+
+READINGS = rule_readings()
+
+
+METHODS = {
+    "decision_rules": Method(
+        title="one booster, calibrated on folds, with each decision rule",
+        reference="this project: xdcc.decision.TunedDecisionClassifierCV",
+        build=_build,
+        params={"n_estimators": 1000, "calibrate": True},
+        readings=READINGS,
+        scores=OF_PROBABILITIES
+        | {"log_loss_given_one": log_loss_given_one}
+        | {f"promise_gap@{name}": partial(promise_gap, reading=name) for name in READINGS}
+        | {f"promise_error@{name}": partial(promise_error, reading=name) for name in READINGS},
+    ),
+}
