@@ -15,6 +15,7 @@ from experiments.engine.configuration import (
     ConfigurationError,
     configuration_files,
     experiment_names,
+    find_configuration,
     load_configuration,
 )
 from experiments.engine.progress import Display
@@ -121,9 +122,9 @@ def _positive(text: str) -> int:
 def _list(options: argparse.Namespace, console: Console) -> None:
     output = Console(soft_wrap=True, highlight=False)
     output.print("[bold]Configurations[/bold]")
-    for name in configuration_files():
+    for name, file in configuration_files().items():
         try:
-            title = escape(load_configuration(name).title)
+            title = escape(load_configuration(file).title)
         except ConfigurationError as error:
             title = f"[red]{escape(str(error))}[/red]"
         output.print(f"  {name:24} {title}")
@@ -137,7 +138,7 @@ def _list(options: argparse.Namespace, console: Console) -> None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> None:
-    configs = [load_configuration(name) for name in options.config]
+    configs = [load_configuration(find_configuration(name)) for name in options.config]
     for config in [_on_data_that_is_there(config, console) for config in configs]:
         _run_one(config, options, console)
 
@@ -211,7 +212,7 @@ def _report(options: argparse.Namespace, console: Console) -> None:
         kept = options.output is None and options.results == RESULTS
         files = write_reports(_finished(store, console), KEPT if kept else output)
     else:
-        named = [load_configuration(name) for name in options.config]
+        named = [load_configuration(find_configuration(name)) for name in options.config]
         configs = [_that_has_results(config, store) for config in named]
         default = configs[0].name if len(configs) == 1 else "REPORT"
         files = write_report(configs, store, output, options.name or default)
@@ -249,7 +250,7 @@ def _notebooks(options: argparse.Namespace, console: Console) -> None:
 
 def _pack(options: argparse.Namespace, console: Console) -> None:
     names = options.config or configuration_files()
-    configs = [load_configuration(name) for name in names]
+    configs = [load_configuration(find_configuration(name)) for name in names]
     store = _store(options, console)
     for file, number in store.pack(plan.records_of_studies(configs)).items():
         console.print(f"written: {file} ({number} records)", highlight=False)

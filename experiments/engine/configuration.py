@@ -5,7 +5,6 @@ names of data sets, methods, readings and measures, and whether the methods acce
 An error names the file, the key in it, and what is allowed there.
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -441,18 +440,9 @@ def configuration_name(file: Path) -> str:
 
 
 def configuration_files() -> dict[str, Path]:
-    """Return the configurations that come with the package: name → file.
-
-    A file with the key `quick` also holds the smaller one: `papers/xdcc-2020/figures.yaml` holds
-    `xdcc-2020-figures-quick`, too, which has the keys that stand there in place of the file's.
-    """
-    found = {}
-    for file in (file for folder in FOLDERS for file in folder.glob("*/*.yaml")):
-        name = configuration_name(file)
-        found[name] = file
-        if re.search(r"^quick:", file.read_text(encoding="utf-8"), re.MULTILINE):
-            found[name.removesuffix(SIZES[0]) + SIZES[1]] = file
-    return dict(sorted(found.items()))
+    """Return the configurations that come with the package: name → file."""
+    files = [file for folder in FOLDERS for file in folder.glob("*/*.yaml")]
+    return dict(sorted((configuration_name(file), file) for file in files))
 
 
 def experiment_names() -> list[str]:
@@ -483,42 +473,31 @@ def find_configuration(name: str) -> Path:
     return known[name]
 
 
-def load_configuration(which: str | Path) -> Configuration:
-    """Read and check a configuration, by its name or by its YAML file.
+def load_configuration(path: Path) -> Configuration:
+    """Read and check a YAML file.
 
     Raises
     ------
     ConfigurationError
         If it is no YAML, or anything in it is not allowed; all faults are listed.
-    UnknownNameError
-        If there is none; the message names the nearest.
     """
-    path = find_configuration(str(which))
-    name = configuration_name(path) if path == Path(which) else str(which)
-    content = _read_with_base(path, name)
+    content = _read_with_base(path)
     try:
-        return Configuration.model_validate({"name": name} | content)
+        return Configuration.model_validate({"name": configuration_name(path)} | content)
     except ValidationError as error:
         faults = [_describe(dict(fault)) for fault in error.errors()]
         raise ConfigurationError("\n".join(f"{path}: {fault}" for fault in faults)) from error
 
 
-def _read_with_base(path: Path, name: str) -> dict[str, Any]:
-    """Return what a configuration of a file holds, with what it has from others."""
+def _read_with_base(path: Path) -> dict[str, Any]:
     content = _read_yaml(path)
-    if path.resolve().parent.parent in FOLDERS:
-        smaller = content.pop(SIZES[1], {})
-        if not isinstance(smaller, dict):
-            raise ConfigurationError(f"{path}: quick: has to hold keys and values.")
-        content |= smaller if name != configuration_name(path) else {}
     if "extends" not in content:
         return content
-    base = str(content.pop("extends"))
     try:
-        file = find_configuration(base)
+        base = find_configuration(str(content.pop("extends")))
     except registry.UnknownNameError as error:
         raise ConfigurationError(f"{path}: extends: {error}") from error
-    return _read_with_base(file, configuration_name(file) if file == Path(base) else base) | content
+    return _read_with_base(base) | content
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from experiments.engine.configuration import (
     SIZES,
     Configuration,
     configuration_files,
+    find_configuration,
     load_configuration,
 )
 from experiments.engine.measures import LABEL_MEASURES, MEASURES
@@ -116,7 +117,7 @@ def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results
     sizes = [f"{name}-{size}" for size in SIZES]
     sizes = [size for size in sizes if size in configuration_files()] or sizes
     for size in sizes:
-        config = load_configuration(size)
+        config = load_configuration(find_configuration(size))
         results = load_results(config, store, to_first_missing=True)
         if not results.n_missing and not results.table.empty:
             return config, results

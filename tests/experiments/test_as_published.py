@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from experiments.datasets.published import ROW_ORDER, whole_file_order
-from experiments.engine.configuration import load_configuration
+from experiments.engine.configuration import find_configuration, load_configuration
 from experiments.engine.evaluation import Evaluation
 from experiments.engine.plan import groups
 from experiments.engine.registry import Split, dataset, method
@@ -21,7 +21,7 @@ from experiments.report.tables import published_scores
 from xdcc.data import load_dataset
 from xdcc.lacovac import LaCovaCClassifier
 
-METHODS = load_configuration("lacovac-2016-baselines-full").methods
+METHODS = load_configuration(find_configuration("lacovac-2016-baselines-full")).methods
 BLOCKS = Evaluation("k_fold", 10, "blocks")
 
 
@@ -114,7 +114,7 @@ def test_unknown_kind(kind):
         method("lacovac_paper").build(data, 0, **method("lacovac_paper").params | {"kind": kind})
 
 
-CONFIG = load_configuration("xdcc-2020-authors-full")
+CONFIG = load_configuration(find_configuration("xdcc-2020-authors-full"))
 MEASURES = ("subset_accuracy", "example_f1")
 
 

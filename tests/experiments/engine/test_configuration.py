@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from experiments import PAPERS, STUDIES
+from experiments import STUDIES
 from experiments.engine.configuration import (
     ConfigurationError,
     configuration_files,
@@ -15,7 +15,7 @@ from experiments.engine.registry import UnknownNameError
 
 @pytest.mark.parametrize("name", configuration_files())
 def test_every_configuration_is_valid(name):
-    config = load_configuration(name)
+    config = load_configuration(find_configuration(name))
     assert config.name == name
     assert config.report
 
@@ -193,12 +193,3 @@ def test_exceptions_of_a_data_set(write_config):
 def test_names_of_files_are_those_of_yaml(write_config):
     content = yaml.safe_load(write_config().read_text())
     assert "name" not in content
-
-
-def test_the_smaller_size_stands_in_the_file_of_the_larger() -> None:
-    file = PAPERS / "xdcc-2020" / "figures.yaml"
-    assert find_configuration("xdcc-2020-figures-quick") == file
-    larger, smaller = load_configuration(file), load_configuration("xdcc-2020-figures-quick")
-    assert (larger.name, smaller.name) == ("xdcc-2020-figures-full", "xdcc-2020-figures-quick")
-    assert set(smaller.datasets) < set(larger.datasets)
-    assert smaller.report == larger.report

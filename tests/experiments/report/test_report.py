@@ -10,7 +10,7 @@ import scipy.stats
 from matplotlib import pyplot as plt
 
 from experiments import PAPERS
-from experiments.engine.configuration import Section, load_configuration
+from experiments.engine.configuration import Section, find_configuration, load_configuration
 from experiments.engine.measures import measure_labels
 from experiments.engine.plan import groups, installed_groups
 from experiments.engine.records import RecordStore
@@ -38,13 +38,13 @@ from xdcc.decision.bbc_cv import bbc_cv
 @pytest.fixture(scope="module")
 def tiny_store(tmp_path_factory):
     store = RecordStore(tmp_path_factory.mktemp("results"))
-    Runner(store).run(groups(load_configuration("tiny-quick")))
+    Runner(store).run(groups(load_configuration(find_configuration("tiny-quick"))))
     return store
 
 
 @pytest.fixture
 def tiny():
-    return load_configuration("tiny-quick")
+    return load_configuration(find_configuration("tiny-quick"))
 
 
 def made_up(values, measure="example_f1"):
