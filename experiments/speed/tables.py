@@ -234,7 +234,9 @@ def chain_table(summary: Summary, suite: str) -> str:
             row.append(ratio_text(summary.ratio(chains[slower], chains[ours])))
         rows.append(row)
     head = ["data", *(text for name in _CHAINS.values() for text in (name, "CPU s"))]
-    return markdown_table([*head, "short: faster", "full: faster", "auto: faster"], rows)
+    return markdown_table(
+        [*head, "short: faster", "full: faster", "sketched: faster", "auto: faster"], rows
+    )
 
 
 def roofline(summary: Summary, suite: str) -> str:

@@ -1,7 +1,7 @@
 """`check_booster`: what XGBoost writes passes, and what would end the process does not.
 
 Random edits, on which the kernel is compared with its slow twin, are those of
-``tests/fuzz/targets/booster_file.py``.
+``tests/fuzz/targets/boosters.py``.
 """
 
 import json
@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost as xgb
-from tests.fuzz.targets.booster_file import BOOSTERS
 
 from tests.fuzz.campaign import try_target
+from tests.fuzz.targets.boosters import BOOSTERS
 from xdcc.base import booster_scan_reference
 from xdcc.base._booster_scan import scan
 from xdcc.base.booster_file import check_booster, read_booster
@@ -474,7 +474,7 @@ def test_every_truncation_is_refused(trained):
 
 
 def test_edits_are_refused_or_used_without_a_fault():
-    result = try_target("tests.fuzz.targets.booster_file", seed=0, seconds=60, inputs=400)
+    result = try_target("tests.fuzz.targets.boosters:booster_file", seed=0, seconds=60, inputs=400)
     assert result.findings == []
     assert result.tried > 100
     assert result.refused > 20

@@ -163,11 +163,11 @@ def test_html_representation_shows_booster_parameters() -> None:
     assert "max_leaves" in _classifier(max_leaves=7)._repr_html_()
 
 
-X, Y = make_multilabel_classification(
+X_EARLIER, Y_EARLIER = make_multilabel_classification(
     n_samples=120, n_features=5, n_classes=3, n_labels=2, random_state=0
 )
-FRAME = pd.DataFrame(X, columns=list("vwxyz"))
-LABELS = pd.DataFrame(Y, columns=["a", "b", "c"])
+FRAME = pd.DataFrame(X_EARLIER, columns=list("vwxyz"))
+LABELS = pd.DataFrame(Y_EARLIER, columns=["a", "b", "c"])
 
 
 def _goes_on(n_estimators: int = 4, **params: Any) -> MultiLabelXGBClassifier:
@@ -178,7 +178,7 @@ def _goes_on(n_estimators: int = 4, **params: Any) -> MultiLabelXGBClassifier:
 
 @pytest.mark.parametrize("kind", ["estimator", "booster", "file", "path"])
 def test_goes_on_where_the_other_stopped(kind: str, tmp_path: pathlib.Path) -> None:
-    first = _goes_on(4).fit(X, Y)
+    first = _goes_on(4).fit(X_EARLIER, Y_EARLIER)
     file = tmp_path / "booster.ubj"
     first.get_booster().save_model(file)
     start: Any = {
@@ -187,34 +187,40 @@ def test_goes_on_where_the_other_stopped(kind: str, tmp_path: pathlib.Path) -> N
         "file": str(file),
         "path": file,
     }[kind]
-    before = first.predict_proba(X)
-    found = _goes_on(3).fit(X, Y, xgb_model=start)
+    before = first.predict_proba(X_EARLIER)
+    found = _goes_on(3).fit(X_EARLIER, Y_EARLIER, xgb_model=start)
     assert found.booster_.num_boosted_rounds() == 7
     assert found.best_iteration_ == 6
     np.testing.assert_allclose(
-        found.predict_proba(X), _goes_on(7).fit(X, Y).predict_proba(X), atol=1e-6
+        found.predict_proba(X_EARLIER),
+        _goes_on(7).fit(X_EARLIER, Y_EARLIER).predict_proba(X_EARLIER),
+        atol=1e-6,
     )
-    np.testing.assert_array_equal(first.predict_proba(X), before)
+    np.testing.assert_array_equal(first.predict_proba(X_EARLIER), before)
     assert first.booster_.num_boosted_rounds() == 4
 
 
 def test_starts_from_the_iterations_that_predict() -> None:
     rng = np.random.default_rng(0)
-    noise = rng.integers(0, 2, size=Y.shape)
+    noise = rng.integers(0, 2, size=Y_EARLIER.shape)
     stopped = _goes_on(100, early_stopping_rounds=3, learning_rate=1.0)
-    stopped.fit(X[:80], noise[:80], eval_set=[(X[80:], noise[80:])])
+    stopped.fit(X_EARLIER[:80], noise[:80], eval_set=[(X_EARLIER[80:], noise[80:])])
     assert stopped.best_iteration_ + 1 < stopped.booster_.num_boosted_rounds()
-    found = _goes_on(1, learning_rate=0.0).fit(X, noise, xgb_model=stopped)
-    np.testing.assert_allclose(found.predict_proba(X), stopped.predict_proba(X), atol=1e-6)
+    found = _goes_on(1, learning_rate=0.0).fit(X_EARLIER, noise, xgb_model=stopped)
+    np.testing.assert_allclose(
+        found.predict_proba(X_EARLIER), stopped.predict_proba(X_EARLIER), atol=1e-6
+    )
 
 
 def test_early_stopping_counts_from_the_first_iteration() -> None:
-    first = _goes_on(5).fit(X[:80], Y[:80])
+    first = _goes_on(5).fit(X_EARLIER[:80], Y_EARLIER[:80])
     found = _goes_on(50, early_stopping_rounds=2, learning_rate=1.0)
-    found.fit(X[:80], Y[:80], eval_set=[(X[80:], Y[80:])], xgb_model=first)
+    found.fit(
+        X_EARLIER[:80], Y_EARLIER[:80], eval_set=[(X_EARLIER[80:], Y_EARLIER[80:])], xgb_model=first
+    )
     best = found.booster_[: found.best_iteration_ + 1]
     assert found.best_iteration_ >= 5
-    np.testing.assert_array_equal(found.predict_proba(X), best.inplace_predict(X))
+    np.testing.assert_array_equal(found.predict_proba(X_EARLIER), best.inplace_predict(X_EARLIER))
 
 
 def test_columns_of_labels_are_found_by_name() -> None:
@@ -239,14 +245,14 @@ def test_categories_and_classes_are_those_of_the_first_fit() -> None:
 
 
 def test_a_label_that_is_unknown_now_stays_as_it_was() -> None:
-    first = _goes_on().fit(X, Y)
-    labels = Y.astype(float)
+    first = _goes_on().fit(X_EARLIER, Y_EARLIER)
+    labels = Y_EARLIER.astype(float)
     labels[:, 1] = np.nan
-    found = _goes_on(3).fit(X, labels, xgb_model=first).predict_proba(X)
-    np.testing.assert_array_equal(found[:, 1], first.predict_proba(X)[:, 1])
-    assert (found[:, 0] != first.predict_proba(X)[:, 0]).any()
+    found = _goes_on(3).fit(X_EARLIER, labels, xgb_model=first).predict_proba(X_EARLIER)
+    np.testing.assert_array_equal(found[:, 1], first.predict_proba(X_EARLIER)[:, 1])
+    assert (found[:, 0] != first.predict_proba(X_EARLIER)[:, 0]).any()
     with pytest.raises(ValueError, match="Y has no known label"):
-        _goes_on().fit(X, np.full(Y.shape, np.nan), xgb_model=first)
+        _goes_on().fit(X_EARLIER, np.full(Y_EARLIER.shape, np.nan), xgb_model=first)
 
 
 @pytest.mark.parametrize("as_booster", [False, True])
@@ -272,32 +278,32 @@ def test_other_names_of_labels() -> None:
 
 
 def test_other_storage() -> None:
-    first = _goes_on().fit(X, Y)
+    first = _goes_on().fit(X_EARLIER, Y_EARLIER)
     with pytest.raises(ValueError, match="X is sparse, but in fit it was dense"):
-        _goes_on().fit(sparse.csr_matrix(X), Y, xgb_model=first)
+        _goes_on().fit(sparse.csr_matrix(X_EARLIER), Y_EARLIER, xgb_model=first)
 
 
 def test_a_booster_knows_no_categories() -> None:
     text = pd.DataFrame({"kind": pd.Categorical(list("pqr") * 40)})
-    first = _goes_on().fit(text, Y)
+    first = _goes_on().fit(text, Y_EARLIER)
     with pytest.raises(ValueError, match=r"X has categories, .* give the fitted estimator"):
-        _goes_on().fit(text, Y, xgb_model=first.get_booster())
+        _goes_on().fit(text, Y_EARLIER, xgb_model=first.get_booster())
 
 
 def test_no_model(tmp_path: pathlib.Path) -> None:
     with pytest.raises(NotFittedError):
-        _goes_on().fit(X, Y, xgb_model=_goes_on())
+        _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=_goes_on())
     with pytest.raises(TypeError, match=r"xgb_model is a dict; it has to be a fitted Multi"):
-        _goes_on().fit(X, Y, xgb_model={})  # type: ignore[arg-type]
+        _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model={})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"xgb_model='.*nothing\.ubj' is no booster's file"):
-        _goes_on().fit(X, Y, xgb_model=str(tmp_path / "nothing.ubj"))
+        _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=str(tmp_path / "nothing.ubj"))
     (tmp_path / "text.json").write_text("{}")
     with pytest.raises(ValueError, match=r"is no booster's file"):
-        _goes_on().fit(X, Y, xgb_model=tmp_path / "text.json")
+        _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=tmp_path / "text.json")
 
 
 def test_another_objective() -> None:
-    stock = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X, Y), 2)
-    for start in (stock, xgb.XGBClassifier(n_estimators=2).fit(X, Y)):
+    stock = xgb.train({"objective": "binary:logistic"}, xgb.DMatrix(X_EARLIER, Y_EARLIER), 2)
+    for start in (stock, xgb.XGBClassifier(n_estimators=2).fit(X_EARLIER, Y_EARLIER)):
         with pytest.raises((TypeError, ValueError), match=r"binary:logistic|XGBClassifier"):
-            _goes_on().fit(X, Y, xgb_model=start)
+            _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=start)

@@ -58,7 +58,7 @@ def table_after(text, heading):
 
 
 def test_kept_records_are_whole_and_asked_for():
-    asked = records_of_studies(map(load_configuration, configuration_files()))
+    asked = records_of_studies(map(load_configuration, configuration_files().values()))
     files = sorted([*PAPERS.glob(f"*/{PACK}"), *STUDIES.glob(f"*/{PACK}")])
     assert files
     for file in files:

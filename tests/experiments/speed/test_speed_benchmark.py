@@ -1161,8 +1161,8 @@ def test_the_whole_report(tmp_path):
     assert "| yeast | 0.500 (+0%) | 32.0 (once), 64.0× | 32.0 (once), 64.0× |" in text
     assert "| yeast | 0.125000 | 0.125000 | 0.125000 |" in text
     assert "| bibtex | rounds | ours | 3.50 (once) | 1.75 (once) | 2.00× |" in text
-    costs = " | ".join(f"{6 + (k > 0)} | {k + 1}.00 (once)" for k in range(5))
-    assert f"| flags | {costs} | 3.00× | 1.50× | 1.25× |" in text
+    costs = " | ".join(f"{6 + (k > 0)} | {k + 1}.00 (once)" for k in range(6))
+    assert f"| flags | {costs} | 4.00× | 2.00× | 1.33× | 1.20× |" in text
     assert "| bibtex | 2.000 | 1.000 | 0.500 | 4.00 | 40.0% | 10.0% |" in text
     assert "- synthetic-5000x100x30, one_output_per_tree: skipped, it would take long" in text
     assert "- synthetic-5000x100x1000, multi_output_tree: `max_cached_hist_node=32`" in text
