@@ -301,13 +301,12 @@ def log_loss_given_one(model: Any, split: Split, Y: Any) -> float:
     X, truth = split.X[:MOST_REVEALED], np.asarray(Y, dtype=np.float64)[:MOST_REVEALED]
     varied = np.flatnonzero(np.ptp(np.asarray(split.train.Y), axis=0))
     takes = "known" in inspect.signature(model.predict_proba).parameters
-    Y_proba = None if takes else model.predict_proba(X)
+    without = None if takes else model.predict_proba(X)
     found = []
     for label in varied:
-        if takes:
-            known = np.full(truth.shape, np.nan)
-            known[:, label] = truth[:, label]
-            Y_proba = model.predict_proba(X, known=known)
+        known = np.full(truth.shape, np.nan)
+        known[:, label] = truth[:, label]
+        Y_proba = model.predict_proba(X, known=known) if without is None else without
         others = np.arange(truth.shape[1]) != label
         found.append(log_loss_of(Y_proba[:, others], truth[:, others]))
     return float(np.mean(found))
