@@ -1,6 +1,6 @@
 """``DaskDynamicChainClassifier``: the chain of ``xdcc.chain``, trained on several workers.
 
-Every worker checks and keeps its own rows (``rows.py``, ``chunks.py``). Then all of them run the
+Every worker checks and keeps its own rows (``rows.py``). Then all of them run the
 loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
 updater adds up histograms over the workers, and the loop its label frequencies and what early
 stopping measures, so that all end with the same boosters, while each propagates labels in its own
