@@ -10,8 +10,7 @@
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
-#include <algorithm>  // for max, min
-#include <array>      // for array
+#include <algorithm>  // for clamp, copy_n, max, min
 #include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
@@ -62,6 +61,19 @@ XDCC_TARGET_CLONES void ToGradients(float const* probabilities, std::size_t n, f
                           __builtin_shufflevector(grad, hess, 4, 12, 5, 13, 6, 14, 7, 15)};
     std::memcpy(pairs + 2 * j, mixed,
                 n_here == kLanes ? sizeof(mixed) : 2 * n_here * sizeof(float));
+  }
+}
+
+/** @brief Add a row's weights to sums of the positive and of the known labels. [n] */
+XDCC_TARGET_CLONES void AddLabels(float const* labels, std::size_t n, float weight,
+                                  float const* positive_weights, double* __restrict positive,
+                                  double* __restrict known) {
+#pragma omp simd
+  for (std::size_t j = 0; j < n; ++j) {
+    float const y = labels[j], w = weight * (y == 1.0f ? positive_weights[j] : 1.0f);
+    bool const is_known = y == y;
+    positive[j] += is_known ? y * w : 0.0f;
+    known[j] += is_known ? w : 0.0f;
   }
 }
 
@@ -168,31 +180,33 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     }
     label_weights_.Check(n_labels);
     auto const labels = info.labels.HostView();
+    CHECK(labels.CContiguous());
     common::OptionalWeights const weights{info.weights_.ConstHostSpan()};
-    std::vector<std::array<double, 2>> sums(n_labels);  // weight of the positives, of the known
-    constexpr std::size_t kTogether = 16;               // labels of a line of memory
-    common::ParallelFor((n_labels + kTogether - 1) / kTogether, ctx_->Threads(), [&](auto b) {
-      std::size_t const begin = b * kTogether,
-                        end = std::min<std::size_t>(begin + kTogether, n_labels);
+    std::vector<float> positive_weights(n_labels);
+    for (std::size_t j = 0; j < n_labels; ++j) {
+      positive_weights[j] = loss_param_.scale_pos_weight * label_weights_.OfPositive(j);
+    }
+    std::vector<double> sums(2 * n_labels);  // weight of the positives, of the known
+    auto *positive = sums.data(), *known = positive + n_labels;
+    // A thread takes some labels of all rows, at least a line of memory.
+    constexpr std::size_t kLine = 16, kMost = 512;
+    auto const n_each = n_labels / ctx_->Threads();
+    auto const n_together = std::clamp((n_each + kLine - 1) / kLine * kLine, kLine, kMost);
+    common::ParallelFor((n_labels + n_together - 1) / n_together, ctx_->Threads(), [&](auto b) {
+      std::size_t const begin = b * n_together, n = std::min(n_together, n_labels - begin);
+      std::vector<double> here(2 * n);  // threads that write side by side would wait
       for (std::size_t i = 0; i < labels.Shape(0); ++i) {
-        for (auto j = begin; j < end; ++j) {
-          auto const y = labels(i, j);
-          if (!std::isnan(y)) {
-            auto const w =
-                weights[i] *
-                (y == 1.0f ? loss_param_.scale_pos_weight * label_weights_.OfPositive(j) : 1.0f);
-            sums[j][0] += y * w;
-            sums[j][1] += w;
-          }
-        }
+        AddLabels(labels.Values().data() + i * n_labels + begin, n, weights[i],
+                  positive_weights.data() + begin, here.data(), here.data() + n);
       }
+      std::copy_n(here.data(), n, positive + begin);
+      std::copy_n(here.data() + n, n, known + begin);
     });
-    collective::SafeColl(collective::GlobalSum(
-        ctx_, linalg::MakeVec(reinterpret_cast<double*>(sums.data()), sums.size() * 2)));
+    collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
     auto out = base_score->HostView();
     for (std::size_t j = 0; j < n_labels; ++j) {
-      if (sums[j][1] > 0.0) {
-        out(j) = static_cast<float>(sums[j][0] / sums[j][1]);
+      if (known[j] > 0.0) {
+        out(j) = static_cast<float>(positive[j] / known[j]);
       }
     }
   }

@@ -7,8 +7,10 @@
 #include <algorithm>  // for fill_n, min_element
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uintptr_t
+#include <memory>     // for allocator
 #include <mutex>      // for lock_guard, mutex
-#include <utility>    // for move
+#include <new>        // for operator new
+#include <utility>    // for forward, move
 #include <vector>     // for vector
 
 #if defined(__linux__)
@@ -36,7 +38,23 @@ class AlignedArray {
   struct alignas(64) Line {
     T values[kPerLine];
   };
-  std::vector<Line> lines_;
+  /** @brief Leaves new lines as they are: zeros would be written only to be written over. */
+  template <typename U>
+  struct Unset : std::allocator<U> {
+    template <typename V>
+    struct rebind {
+      using other = Unset<V>;
+    };
+    template <typename V>
+    void construct(V* at) {
+      ::new (static_cast<void*>(at)) V;
+    }
+    template <typename V, typename... Args>
+    void construct(V* at, Args&&... args) {
+      ::new (static_cast<void*>(at)) V(std::forward<Args>(args)...);
+    }
+  };
+  std::vector<Line, Unset<Line>> lines_;
 
  public:
   void Assign(std::size_t n, T value) {

@@ -13,9 +13,10 @@
 #ifndef XDCC_MULTILABEL_BIN_INDEX_H_
 #define XDCC_MULTILABEL_BIN_INDEX_H_
 
-#include <algorithm>  // for all_of, lower_bound, max, max_element
+#include <algorithm>  // for all_of, lower_bound, max, max_element, min
 #include <cstddef>    // for size_t
-#include <cstdint>    // for uint16_t, uint32_t, uint8_t
+#include <cstdint>    // for uint16_t, uint32_t, uint64_t, uint8_t
+#include <cstring>    // for memcpy
 #include <limits>     // for numeric_limits
 #include <numeric>    // for accumulate
 #include <utility>    // for move
@@ -131,6 +132,8 @@ class BinIndex {
         } else {
           this->ReadSparse<BinT>(page, blocks[b], &blocks_[b]);
         }
+        CHECK_LE(blocks_[b].bins.size(), std::numeric_limits<std::uint32_t>::max())
+            << "A block of features has too many entries. Use external memory.";
       });
     });
   }
@@ -161,12 +164,20 @@ class BinIndex {
     std::vector<std::uint32_t> bins;
     std::vector<std::uint16_t> columns;
 
-    void EndRow() {
-      CHECK_LE(bins.size(), std::numeric_limits<std::uint32_t>::max())
-          << "A block of features has too many entries. Use external memory.";
-      row_ptr.push_back(static_cast<std::uint32_t>(bins.size()));
-    }
+    void EndRow() { row_ptr.push_back(static_cast<std::uint32_t>(bins.size())); }
   };
+
+  /** @brief Make room for the rows of a block. */
+  void BeginRows(GHistIndexMatrix const& page, FeatureBlock const& block, BlockRows* out) const {
+    auto const counts = page.hit_count.cbegin() + block.first_bin;
+    auto n_entries = std::accumulate(counts, counts + block.n_bins, std::size_t{0});
+    for (auto f = block.begin; f < block.end; ++f) {
+      n_entries -= default_bin_[f] == kNoBin ? 0 : page.hit_count[default_bin_[f]];
+    }
+    out->bins.reserve(n_entries);
+    out->row_ptr.reserve(page.Size() + 1);
+    out->row_ptr.push_back(0);
+  }
 
   [[nodiscard]] bool StoresAll(FeatureBlock const& block) const {
     return std::all_of(default_bin_.cbegin() + block.begin, default_bin_.cbegin() + block.end,
@@ -189,17 +200,50 @@ class BinIndex {
 
   template <typename BinT>
   void ReadDense(GHistIndexMatrix const& page, FeatureBlock const& block, BlockRows* out) const {
+    // Most entries are left out, so as many as a word holds are looked at together.
+    constexpr std::size_t kTogether = sizeof(std::uint64_t) / sizeof(BinT);
+    constexpr std::size_t kBits = 8 * sizeof(BinT);
+    constexpr std::uint64_t kFirstBits = ~std::uint64_t{0} / static_cast<BinT>(-1);
+    constexpr std::uint64_t kLastBits = kFirstBits << (kBits - 1);
     auto const& ptrs = page.cut.Ptrs();
-    auto const* row = page.index.data<BinT>();
-    out->row_ptr.reserve(page.Size() + 1);
-    out->row_ptr.push_back(0);
+    std::size_t const n = block.end - block.begin;
+    auto const n_padded = (n + kTogether - 1) / kTogether * kTogether;
+    // Dense pages store the bin within its feature. By feature of the block: which one is left out,
+    // and all bits where none is.
+    std::vector<BinT> left_out(n_padded, 0), stays(n_padded, 0);
+    for (std::size_t k = 0; k < n; ++k) {
+      auto const bin = default_bin_[block.begin + k];
+      left_out[k] = static_cast<BinT>(bin == kNoBin ? 0 : bin - ptrs[block.begin + k]);
+      stays[k] = static_cast<BinT>(bin == kNoBin ? -1 : 0);
+    }
+    this->BeginRows(page, block, out);
+    auto const* row = page.index.data<BinT>() + block.begin;
+    std::vector<std::uint32_t> found(n);
     for (bst_idx_t i = 0; i < page.Size(); ++i, row += page.Features()) {
-      for (auto f = block.begin; f < block.end; ++f) {
-        auto const bin = ptrs[f] + row[f];  // dense pages store the bin within its feature
-        if (static_cast<bst_bin_t>(bin) != default_bin_[f]) {
-          out->bins.push_back(bin - block.first_bin);
+      std::size_t n_found{0};
+      auto take = [&](std::size_t k, std::uint64_t bins) {
+        std::uint64_t defaults, others;
+        std::memcpy(&defaults, left_out.data() + k, sizeof(defaults));
+        std::memcpy(&others, stays.data() + k, sizeof(others));
+        auto const differs = (bins ^ defaults) | others;
+        // The last bit of each entry that has any.
+        auto there = (((differs & ~kLastBits) + ~kLastBits) | differs) & kLastBits;
+        for (; there != 0; there &= there - 1) {
+          auto const at = k + __builtin_ctzll(there) / kBits;
+          found[n_found++] = ptrs[block.begin + at] + row[at] - block.first_bin;
         }
+      };
+      for (std::size_t k = 0; k < n; k += kTogether) {
+        std::uint64_t bins;
+        if (k + kTogether <= n) {
+          std::memcpy(&bins, row + k, sizeof(bins));
+        } else {
+          std::memcpy(&bins, left_out.data() + k, sizeof(bins));
+          std::memcpy(&bins, row + k, (n - k) * sizeof(BinT));
+        }
+        take(k, bins);
       }
+      out->bins.insert(out->bins.end(), found.cbegin(), found.cbegin() + n_found);
       out->EndRow();
     }
   }
@@ -214,8 +258,7 @@ class BinIndex {
     }
     auto const* index = page.index.data<BinT>();
     auto const last_bin = block.first_bin + block.n_bins;
-    out->row_ptr.reserve(page.Size() + 1);
-    out->row_ptr.push_back(0);
+    this->BeginRows(page, block, out);
     for (bst_idx_t i = 0; i < page.Size(); ++i) {
       auto const* end = index + page.row_ptr[i + 1];
       auto const* entry = std::lower_bound(index + page.row_ptr[i], end, block.first_bin);

@@ -204,7 +204,7 @@ class GradientMatrix {
 
  private:
   /** @brief Number of rows that a thread takes at a time. */
-  static constexpr std::size_t kRun = 1024;
+  static constexpr std::size_t kRun = 256;
 
   bst_idx_t n_rows_{0};
   GradientView view_{};

@@ -137,7 +137,8 @@ class ClusterEvaluator {
     for (auto const& request : requests) {
       nodes_.resize(std::max(nodes_.size(), static_cast<std::size_t>(request.nid) + 1));
     }
-    auto rows = this->NumberRows(context.gradients, requests);
+    this->NumberRows(context.gradients, requests);
+    auto& rows = node_rows_;
     auto jobs = this->MakeJobs(requests);
     this->Prepare(context, requests, *root, jobs, &rows);
     auto const tasks = this->MakeTasks(jobs, requests, context.blocks.size());
@@ -303,15 +304,15 @@ class ClusterEvaluator {
   }
 
   /** @brief Collect the rows of each node that carry a gradient; mark those of right children. */
-  [[nodiscard]] std::vector<NodeRows> NumberRows(GradientMatrix const& gradients,
-                                                 std::vector<Request> const& requests) {
+  void NumberRows(GradientMatrix const& gradients, std::vector<Request> const& requests) {
     constexpr std::size_t kRun = 2048;
     struct Run {
       std::size_t request;
       common::Span<bst_idx_t const> rows;
       std::size_t begin, n;
     };
-    std::vector<NodeRows> rows(requests.size());
+    auto& rows = node_rows_;
+    rows.resize(std::max(rows.size(), requests.size()));
     std::vector<Run> runs;
     // Small nodes share a task: siblings' marks lie in the same cache lines.
     std::vector<std::size_t> tasks{0};
@@ -379,7 +380,6 @@ class ClusterEvaluator {
       rows[i].local.resize(end[i]);
       requests[i].stats->n_active = static_cast<bst_idx_t>(n_active[i]);
     }
-    return rows;
   }
 
   /**
@@ -969,6 +969,7 @@ class ClusterEvaluator {
   ClusterParam param_;
   std::size_t n_labels_{0};
   std::vector<ClusterNode> nodes_;         // by node index
+  std::vector<NodeRows> node_rows_;        // by request; more are of earlier ones: memory is kept
   std::vector<std::uint32_t> local_rows_;  // by global row: its number in its cluster
   std::vector<std::uint32_t> numbers_;     // 0, 1, ...
   std::shared_ptr<BlockEntries> root_children_;

@@ -175,7 +175,7 @@ inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster c
                                             common::Span<std::uint32_t const> node_rows) {
   AlignedArray<std::int32_t> totals;
   totals.Assign(2 * rows.PaddedLabels(), 0);
-  constexpr std::size_t kRun = 1024;
+  constexpr std::size_t kRun = 256;
   auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
     for (auto const& chunk : rows.Chunks()) {
       SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,

@@ -137,8 +137,6 @@ class ClusterSearch : public SplitSearch {
 
   /** @brief Size of a task's histogram; it shares a core's second-level cache with gradients. */
   static constexpr std::size_t kBlockBytes = std::size_t{1} << 18;
-  /** @brief With several threads: number of blocks for each. */
-  static constexpr std::size_t kBlocksPerThread = 4;
 
   /** @brief Read the gradients, the pages and what the matrix is like. Returns the first page. */
   std::shared_ptr<GHistIndexMatrix const> Read(Context const* ctx, TreeRules const& rules,
@@ -178,9 +176,8 @@ class ClusterSearch : public SplitSearch {
    * Workers have the same blocks, whatever number of threads they have, and one each at least.
    */
   void MakeBlocks(common::HistogramCuts const& cuts, std::size_t bin_bytes) {
-    std::size_t const n_blocks = collective::IsDistributed() ? collective::GetWorldSize()
-                                 : n_threads_ == 1           ? 1
-                                                             : kBlocksPerThread * n_threads_;
+    std::size_t const n_blocks =
+        collective::IsDistributed() ? collective::GetWorldSize() : n_threads_;
     auto const n_bins = (cuts.TotalBins() + n_blocks - 1) / n_blocks;
     blocks_ = MakeFeatureBlocks(cuts, bin_bytes, std::min(kBlockBytes, n_bins * bin_bytes));
   }

@@ -24,7 +24,7 @@
 
 namespace xgboost::multilabel {
 /** @brief Number of rows that a thread takes at a time. */
-inline constexpr std::size_t kClusterRun = 1024;
+inline constexpr std::size_t kClusterRun = 256;
 
 /** @brief How large the gradients, then the Hessians, of some rows are, by label. [2 * n_labels] */
 struct GradientSizes {
