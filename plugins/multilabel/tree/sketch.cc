@@ -357,7 +357,9 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
   auto const n_tasks = (n_rows + kRuns * n_together - 1) / (kRuns * n_together);
   std::vector<std::uint8_t> is_finite(n_tasks);
   common::ParallelFor(n_tasks, ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
-    std::vector<float> last(n_padded_);
+    // Rows at the end are read where they have paddings: what stands behind is not made yet.
+    auto const n_last = (n_padded_ - 1) / n;
+    std::vector<float> last(n_last * n + n_padded_);
     auto const begin = t * kRuns * n_together, end = std::min(n_rows, begin + kRuns * n_together);
     auto combine = [&](float const* rows, std::size_t from, std::size_t n_here) {
       CombineProbabilities(
@@ -367,11 +369,11 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
     for (auto i = begin; i < end; i += n_together) {
       auto const n_here = std::min(n_together, end - i);
       auto* rows = probabilities->Data() + i * n;
+      auto const n_first = n_here - std::min(n_here, n_last);
       derive(i, i + n_here);
-      combine(rows, i, n_here - 1);
-      // What stands behind the last row is perhaps being written.
-      std::copy_n(rows + (n_here - 1) * n, n, last.begin());
-      combine(last.data(), i + n_here - 1, 1);
+      combine(rows, i, n_first);
+      std::copy_n(rows + n_first * n, (n_here - n_first) * n, last.begin());
+      combine(last.data(), i + n_first, n_here - n_first);
     }
     is_finite[t] = std::all_of(combined + begin * k, combined + end * k, [](GradientPair pair) {
       return std::isfinite(pair.GetGrad()) && std::isfinite(pair.GetHess());

@@ -1,21 +1,21 @@
 /**
  * @brief The index of bins against the page that it is made of.
  */
-#include <cstddef> // for size_t
-#include <cstdint> // for uint32_t
-#include <limits>  // for numeric_limits
-#include <memory>  // for shared_ptr
-#include <string>  // for string
-#include <vector>  // for vector
+#include <cstddef>  // for size_t
+#include <cstdint>  // for uint32_t
+#include <limits>   // for numeric_limits
+#include <memory>   // for shared_ptr
+#include <string>   // for string
+#include <vector>   // for vector
 
-#include "src/common/hist_util.h"    // for BinTypeSize
-#include "src/data/adapter.h"        // for ArrayAdapter
-#include "src/data/gradient_index.h" // for GHistIndexMatrix
-#include "testing.h"                 // for Random, XDCC_TEST
-#include "tree/data/bin_index.h"     // for BinIndex, MakeFeatureBlocks
-#include "xgboost/context.h"         // for Context
-#include "xgboost/data.h"            // for DMatrix, BatchParam
-#include "xgboost/linalg.h"          // for ArrayInterfaceStr, MakeTensorView
+#include "src/common/hist_util.h"     // for BinTypeSize
+#include "src/data/adapter.h"         // for ArrayAdapter
+#include "src/data/gradient_index.h"  // for GHistIndexMatrix
+#include "testing.h"                  // for Random, XDCC_TEST
+#include "tree/data/bin_index.h"      // for BinIndex, MakeFeatureBlocks
+#include "xgboost/context.h"          // for Context
+#include "xgboost/data.h"             // for DMatrix, BatchParam
+#include "xgboost/linalg.h"           // for ArrayInterfaceStr, MakeTensorView
 
 namespace xgboost::multilabel {
 namespace {
@@ -39,8 +39,8 @@ std::shared_ptr<DMatrix> MakeMatrix(bool has_missing) {
     }
   }
   Context ctx;
-  auto const view = linalg::MakeTensorView(
-      &ctx, common::Span<float const>{values}, kRows, kFeatures);
+  auto const view =
+      linalg::MakeTensorView(&ctx, common::Span<float const>{values}, kRows, kFeatures);
   auto const interface = linalg::ArrayInterfaceStr(view);
   data::ArrayAdapter adapter{StringView{interface}};
   return std::shared_ptr<DMatrix>{DMatrix::Create(&adapter, kMissing, 1)};
@@ -63,8 +63,7 @@ void ForPage(bool has_missing, Fn &&fn, bst_bin_t max_bin = 32) {
   Context ctx;
   auto const matrix = MakeMatrix(has_missing);
   std::size_t n_pages{0};
-  for (auto const &page :
-       matrix->GetBatches<GHistIndexMatrix>(&ctx, BatchParam{max_bin, 0.8})) {
+  for (auto const &page : matrix->GetBatches<GHistIndexMatrix>(&ctx, BatchParam{max_bin, 0.8})) {
     fn(&ctx, page);
     ++n_pages;
   }
@@ -111,10 +110,9 @@ XDCC_TEST(bin_index, ExactlyHalfOfTheRowsIsEnough) {
     std::vector<double> counts(page.cut.TotalBins());
     auto const first = page.cut.Ptrs()[0];
     counts[first] = counts[first + 1] = 5;
-    CHECK_EQ(FindDefaultBins(page.cut, counts, 10)[0],
-             static_cast<bst_bin_t>(first));
+    CHECK_EQ(FindDefaultBins(page.cut, counts, 10)[0], static_cast<bst_bin_t>(first));
     CHECK_EQ(FindDefaultBins(page.cut, counts, 11)[0],
-             kNoDefaultBin); // one is missing
+             kNoDefaultBin);  // one is missing
     counts[first] = 4, counts[first + 1] = 3, counts[first + 2] = 3;
     CHECK_EQ(FindDefaultBins(page.cut, counts, 10)[0], kNoDefaultBin);
   });
@@ -128,8 +126,7 @@ void CompareEntries(bst_bin_t max_bin, common::BinTypeSize stored) {
         auto compare = [&](Context const *ctx, GHistIndexMatrix const &page) {
           CHECK(has_missing || page.index.GetBinTypeSize() == stored);
           auto const blocks = MakeFeatureBlocks(page.cut, 1, max_bins);
-          auto const default_bins =
-              FindDefaultBins(page.cut, CountBins(page), kRows);
+          auto const default_bins = FindDefaultBins(page.cut, CountBins(page), kRows);
           BinIndex const index{ctx, page, blocks, default_bins, columns};
           CHECK_EQ(index.BaseRow(), 0);
           CHECK_EQ(index.NumRows(), kRows);
@@ -152,14 +149,12 @@ void CompareEntries(bst_bin_t max_bin, common::BinTypeSize stored) {
               }
               if (!index.HasColumns(b)) {
                 auto const rows = index.Rows(b);
-                found.assign(rows.bins + rows.row_ptr[i],
-                             rows.bins + rows.row_ptr[i + 1]);
+                found.assign(rows.bins + rows.row_ptr[i], rows.bins + rows.row_ptr[i + 1]);
               }
               CHECK(found == expected);
               n_entries += found.size();
             }
-            CHECK_EQ(index.EntriesPerRow(b),
-                     static_cast<double>(n_entries) / kRows);
+            CHECK_EQ(index.EntriesPerRow(b), static_cast<double>(n_entries) / kRows);
           }
         };
         ForPage(has_missing, compare, max_bin);
@@ -173,5 +168,5 @@ XDCC_TEST(bin_index, EntriesAreThoseOfThePage) {
   CompareEntries(32, common::kUint8BinsTypeSize);
   CompareEntries(512, common::kUint16BinsTypeSize);
 }
-} // namespace
-} // namespace xgboost::multilabel
+}  // namespace
+}  // namespace xgboost::multilabel

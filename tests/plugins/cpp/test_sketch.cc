@@ -27,7 +27,7 @@ using testing::Pairs;
 using testing::Random;
 using testing::WithThreads;
 
-MultiLabelTrainParam Param(int k, std::string const& method) {
+MultiLabelTrainParam Param(int k, std::string const &method) {
   MultiLabelTrainParam param;
   param.UpdateAllowUnknown(Args{{"sketch_size", std::to_string(k)}, {"sketch_method", method}});
   return param;
@@ -68,7 +68,7 @@ XDCC_TEST(sketch, GroupsPartTheLabels) {
       auto const groups = Sketch::DrawGroups({1, 2, 0, 0}, n_labels, n_groups);
       CHECK_EQ(groups.size(), n_groups);
       Sketch::Labels all;
-      for (auto const& group : groups) {
+      for (auto const &group : groups) {
         CHECK(group.size() == n_labels / n_groups || group.size() == n_labels / n_groups + 1);
         CHECK(std::is_sorted(group.cbegin(), group.cend()));
         all.insert(all.end(), group.cbegin(), group.cend());
@@ -98,8 +98,9 @@ XDCC_TEST(sketch, GroupsAreGathered) {
   }
 }
 
-/** @brief C, read off what rows with a single gradient are combined to. [n_labels, n_directions] */
-std::vector<std::vector<double>> Coefficients(Sketch const& sketch, std::size_t n_labels) {
+/** @brief C, read off what rows with a single gradient are combined to.
+ * [n_labels, n_directions] */
+std::vector<std::vector<double>> Coefficients(Sketch const &sketch, std::size_t n_labels) {
   Context const ctx;
   Pairs ones, out;
   ones.Reshape(n_labels, n_labels);
@@ -120,6 +121,47 @@ std::vector<std::vector<double>> Coefficients(Sketch const& sketch, std::size_t 
     }
   }
   return result;
+}
+
+XDCC_TEST(sketch, NothingIsReadBeforeItIsMade) {
+  constexpr std::size_t kRows = 5000;
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t n_labels : {2, 3, 4, 7, 8, 9, 15, 17}) {
+    auto const ctx = WithThreads(2);
+    Random rng{5};
+    std::vector<float> labels(kRows * n_labels), margins(kRows * n_labels);
+    for (std::size_t e = 0; e < labels.size(); ++e) {
+      labels[e] = static_cast<float>(rng.Int(0, 1));
+      margins[e] = rng.Float(-2.0f, 2.0f);
+    }
+    common::OptionalWeights const none{1.0f};
+    LogisticLoss const loss{"multilabel:logistic", labels.data(), none, 1.0f, kRows, n_labels};
+    Sketch const sketch{
+        &ctx, Param(1, "projection"), {3, 1, 0, 0}, FirstLabels(n_labels), std::nullopt};
+    AlignedArray<float> probabilities;
+    probabilities.Assign(kRows * n_labels + 100, kNaN);
+    Pairs combined, expected;
+    sketch.DeriveAndProject(&ctx, loss,
+                            linalg::MakeTensorView(&ctx, common::Span{margins}, kRows, n_labels),
+                            &probabilities, &combined);
+    Pairs gradients;
+    gradients.Reshape(kRows, n_labels);
+    auto view = gradients.HostView();
+    for (std::size_t i = 0; i < kRows; ++i) {
+      for (std::size_t j = 0; j < n_labels; ++j) {
+        auto const p = 1.0 / (1.0 + std::exp(-margins[i * n_labels + j]));
+        view(i, j) = GradientPair{static_cast<float>(p - labels[i * n_labels + j]),
+                                  static_cast<float>(p * (1.0 - p))};
+      }
+    }
+    sketch.Project(&ctx, std::as_const(gradients).HostView(), &expected);
+    auto const found = std::as_const(combined).HostView();
+    auto const wanted = std::as_const(expected).HostView();
+    for (std::size_t i = 0; i < kRows; ++i) {
+      ExpectNear(found(i, 0).GetGrad(), wanted(i, 0).GetGrad(), 1e-5);
+      ExpectNear(found(i, 0).GetHess(), wanted(i, 0).GetHess(), 1e-5);
+    }
+  }
 }
 
 XDCC_TEST(sketch, RowsAreCombined) {
