@@ -45,6 +45,9 @@ class AlignedArray {
     struct rebind {
       using other = Unset<V>;
     };
+    Unset() = default;
+    template <typename V>
+    Unset(Unset<V> const&) {}
     template <typename V>
     void construct(V* at) {
       ::new (static_cast<void*>(at)) V;
