@@ -24,14 +24,13 @@ using testing::Random;
 constexpr std::size_t kRows = 300, kFeatures = 9;
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
-/** @brief Features 0 to 2 have every value, the others many zeros and, on
- * request, missing ones. */
+/** @brief Features 0 to 2 have every value, the others many zeros and, on request, missing ones. */
 std::shared_ptr<DMatrix> MakeMatrix(bool has_missing) {
   Random rng{4};
   std::vector<float> values(kRows * kFeatures);
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t f = 0; f < kFeatures; ++f) {
-      auto &value = values[i * kFeatures + f];
+      auto& value = values[i * kFeatures + f];
       value = f < 3 || rng.Int(0, 9) < 3 ? rng.Float(-1.0f, 1.0f) : 0.0f;
       if (has_missing && f >= 6 && rng.Int(0, 4) == 0) {
         value = kMissing;
@@ -46,7 +45,7 @@ std::shared_ptr<DMatrix> MakeMatrix(bool has_missing) {
   return std::shared_ptr<DMatrix>{DMatrix::Create(&adapter, kMissing, 1)};
 }
 
-std::vector<double> CountBins(GHistIndexMatrix const &page) {
+std::vector<double> CountBins(GHistIndexMatrix const& page) {
   std::vector<double> counts(page.cut.TotalBins());
   for (std::size_t i = 0; i < page.Size(); ++i) {
     for (bst_feature_t f = 0; f < kFeatures; ++f) {
@@ -59,11 +58,11 @@ std::vector<double> CountBins(GHistIndexMatrix const &page) {
 }
 
 template <typename Fn>
-void ForPage(bool has_missing, Fn &&fn, bst_bin_t max_bin = 32) {
+void ForPage(bool has_missing, Fn&& fn, bst_bin_t max_bin = 32) {
   Context ctx;
   auto const matrix = MakeMatrix(has_missing);
   std::size_t n_pages{0};
-  for (auto const &page : matrix->GetBatches<GHistIndexMatrix>(&ctx, BatchParam{max_bin, 0.8})) {
+  for (auto const& page : matrix->GetBatches<GHistIndexMatrix>(&ctx, BatchParam{max_bin, 0.8})) {
     fn(&ctx, page);
     ++n_pages;
   }
@@ -71,12 +70,12 @@ void ForPage(bool has_missing, Fn &&fn, bst_bin_t max_bin = 32) {
 }
 
 XDCC_TEST(bin_index, BlocksCoverTheFeatures) {
-  ForPage(false, [](Context const *, GHistIndexMatrix const &page) {
-    auto const &ptrs = page.cut.Ptrs();
+  ForPage(false, [](Context const*, GHistIndexMatrix const& page) {
+    auto const& ptrs = page.cut.Ptrs();
     for (std::size_t max_bins : {1, 20, 40, 100, 10000}) {
       auto const blocks = MakeFeatureBlocks(page.cut, 8, 8 * max_bins);
       bst_feature_t next{0};
-      for (auto const &block : blocks) {
+      for (auto const& block : blocks) {
         CHECK_EQ(block.begin, next);
         CHECK_LT(block.begin, block.end);
         CHECK_EQ(block.first_bin, ptrs[block.begin]);
@@ -91,7 +90,7 @@ XDCC_TEST(bin_index, BlocksCoverTheFeatures) {
 
 XDCC_TEST(bin_index, DefaultBinsHoldHalfOfTheRows) {
   for (bool has_missing : {false, true}) {
-    ForPage(has_missing, [&](Context const *, GHistIndexMatrix const &page) {
+    ForPage(has_missing, [&](Context const*, GHistIndexMatrix const& page) {
       auto counts = CountBins(page);
       auto const bins = FindDefaultBins(page.cut, counts, kRows);
       for (bst_feature_t f = 0; f < kFeatures; ++f) {
@@ -106,13 +105,12 @@ XDCC_TEST(bin_index, DefaultBinsHoldHalfOfTheRows) {
 }
 
 XDCC_TEST(bin_index, ExactlyHalfOfTheRowsIsEnough) {
-  ForPage(false, [](Context const *, GHistIndexMatrix const &page) {
+  ForPage(false, [](Context const*, GHistIndexMatrix const& page) {
     std::vector<double> counts(page.cut.TotalBins());
     auto const first = page.cut.Ptrs()[0];
     counts[first] = counts[first + 1] = 5;
     CHECK_EQ(FindDefaultBins(page.cut, counts, 10)[0], static_cast<bst_bin_t>(first));
-    CHECK_EQ(FindDefaultBins(page.cut, counts, 11)[0],
-             kNoDefaultBin);  // one is missing
+    CHECK_EQ(FindDefaultBins(page.cut, counts, 11)[0], kNoDefaultBin);  // one is missing
     counts[first] = 4, counts[first + 1] = 3, counts[first + 2] = 3;
     CHECK_EQ(FindDefaultBins(page.cut, counts, 10)[0], kNoDefaultBin);
   });
@@ -123,7 +121,7 @@ void CompareEntries(bst_bin_t max_bin, common::BinTypeSize stored) {
   for (bool has_missing : {false, true}) {
     for (bool columns : {false, true}) {
       for (std::size_t max_bins : {1, 60, 10000}) {
-        auto compare = [&](Context const *ctx, GHistIndexMatrix const &page) {
+        auto compare = [&](Context const* ctx, GHistIndexMatrix const& page) {
           CHECK(has_missing || page.index.GetBinTypeSize() == stored);
           auto const blocks = MakeFeatureBlocks(page.cut, 1, max_bins);
           auto const default_bins = FindDefaultBins(page.cut, CountBins(page), kRows);
@@ -131,7 +129,7 @@ void CompareEntries(bst_bin_t max_bin, common::BinTypeSize stored) {
           CHECK_EQ(index.BaseRow(), 0);
           CHECK_EQ(index.NumRows(), kRows);
           for (std::size_t b = 0; b < blocks.size(); ++b) {
-            auto const &block = blocks[b];
+            auto const& block = blocks[b];
             n_columns += index.HasColumns(b);
             CHECK(columns || !index.HasColumns(b));
             std::size_t n_entries{0};

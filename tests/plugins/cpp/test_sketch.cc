@@ -2,7 +2,7 @@
  * @brief Random numbers, groups of labels and combined gradients.
  */
 #include <algorithm>  // for max, min, sort
-#include <cmath>      // for abs, sqrt
+#include <cmath>      // for abs, exp, sqrt
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t
 #include <limits>     // for numeric_limits
@@ -12,11 +12,13 @@
 #include <utility>    // for as_const
 #include <vector>     // for vector
 
-#include "testing.h"             // for Random, XDCC_TEST
-#include "tree/sketch.h"         // for Sketch, TreeKey
-#include "tree/sketch_random.h"  // for SketchRandom
-#include "xgboost/context.h"     // for Context
-#include "xgboost/linalg.h"      // for Matrix
+#include "objective/logistic_loss.h"  // for LogisticLoss
+#include "testing.h"                  // for Random, XDCC_TEST
+#include "tree/data/aligned_array.h"  // for AlignedArray
+#include "tree/sketch.h"              // for Sketch, TreeKey
+#include "tree/sketch_random.h"       // for SketchRandom
+#include "xgboost/context.h"          // for Context
+#include "xgboost/linalg.h"           // for MakeTensorView, Matrix
 
 namespace xgboost::multilabel {
 namespace {
@@ -27,7 +29,7 @@ using testing::Pairs;
 using testing::Random;
 using testing::WithThreads;
 
-MultiLabelTrainParam Param(int k, std::string const &method) {
+MultiLabelTrainParam Param(int k, std::string const& method) {
   MultiLabelTrainParam param;
   param.UpdateAllowUnknown(Args{{"sketch_size", std::to_string(k)}, {"sketch_method", method}});
   return param;
@@ -68,7 +70,7 @@ XDCC_TEST(sketch, GroupsPartTheLabels) {
       auto const groups = Sketch::DrawGroups({1, 2, 0, 0}, n_labels, n_groups);
       CHECK_EQ(groups.size(), n_groups);
       Sketch::Labels all;
-      for (auto const &group : groups) {
+      for (auto const& group : groups) {
         CHECK(group.size() == n_labels / n_groups || group.size() == n_labels / n_groups + 1);
         CHECK(std::is_sorted(group.cbegin(), group.cend()));
         all.insert(all.end(), group.cbegin(), group.cend());
@@ -98,9 +100,8 @@ XDCC_TEST(sketch, GroupsAreGathered) {
   }
 }
 
-/** @brief C, read off what rows with a single gradient are combined to.
- * [n_labels, n_directions] */
-std::vector<std::vector<double>> Coefficients(Sketch const &sketch, std::size_t n_labels) {
+/** @brief C, read off what rows with a single gradient are combined to. [n_labels, n_directions] */
+std::vector<std::vector<double>> Coefficients(Sketch const& sketch, std::size_t n_labels) {
   Context const ctx;
   Pairs ones, out;
   ones.Reshape(n_labels, n_labels);
