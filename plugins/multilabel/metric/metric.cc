@@ -97,6 +97,7 @@ class MultiLabelMetric : public MetricNoCache {
     }
   }
   [[nodiscard]] char const* Name() const override { return name_.c_str(); }
+  [[nodiscard]] bool SupportsUnknownLabels() const override { return true; }
 
  protected:
   /** @brief What a metric is computed from. */

@@ -330,22 +330,3 @@ def test_logloss_leaves_them_out(data):
     p, known = booster.predict(matrix), ~np.isnan(Y)
     loss = -np.log(np.where(Y == 1, p, 1 - p))[known].mean()
     assert results["train"]["logloss"][-1] == pytest.approx(loss, rel=1e-5)
-
-
-def test_other_objectives_refuse_them_at_training_and_evaluation(data):
-    X, Y = data
-    stock = {"objective": "reg:squarederror"}
-    message = "The objective `reg:squarederror` does not support unknown"
-    with pytest.raises(xgb.core.XGBoostError, match=message):
-        xgb.train(stock, xgb.DMatrix(X, Y), 1)
-    with pytest.raises(xgb.core.XGBoostError, match=message):
-        xgb.train(stock, xgb.DMatrix(X, np.nan_to_num(Y)), 1, evals=[(xgb.DMatrix(X, Y), "test")])
-
-
-@pytest.mark.parametrize("value", [np.inf, -np.inf])
-def test_infinite_labels_are_refused(data, value):
-    X, Y = data
-    Y = Y.copy()
-    Y[3, 1] = value
-    with pytest.raises(xgb.core.XGBoostError, match="Label contains infinity"):
-        xgb.DMatrix(X, Y)

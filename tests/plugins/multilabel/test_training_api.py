@@ -178,6 +178,24 @@ def test_early_stopping_maximises_f1_and_minimises_losses(data):
         assert len(values) == booster.best_iteration + 6
 
 
+@pytest.mark.parametrize("name", ["macro_f1", "micro_f1_loss", "example_f1"])
+def test_early_stopping_minimises_a_custom_metric_of_the_same_name(data, name):
+    X, Y = data
+    matrix = xgb.DMatrix(X, Y)
+    rising = iter(range(20))
+    booster = xgb.train(
+        PARAMS,
+        matrix,
+        10,
+        evals=[(matrix, "train")],
+        early_stopping_rounds=3,
+        custom_metric=lambda predictions, matrix: (name, next(rising)),
+        verbose_eval=False,
+    )
+    assert booster.best_iteration == 0
+    assert booster.num_boosted_rounds() == 4
+
+
 def test_dumps_and_importance(booster, matrix):
     assert all("leaf=[" in tree for tree in booster.get_dump())
     assert all(json.loads(tree) for tree in booster.get_dump(dump_format="json"))

@@ -1,0 +1,87 @@
+/**
+ * @brief XGBoost's parallel loops on the plugin's workers (`workers.h`).
+ *
+ * A loop with a static schedule has as many tasks as OpenMP would have threads, each with the same
+ * iterations as there: what a thread adds up, and so every model, is the same for a given number of
+ * threads. In the loop, `omp_get_thread_num` is the number of the task.
+ */
+#ifndef XDCC_MULTILABEL_THREADS_LOOPS_H_
+#define XDCC_MULTILABEL_THREADS_LOOPS_H_
+
+#include <dmlc/common.h>  // for OMPException
+#include <dmlc/omp.h>     // for omp_get_thread_num, omp_in_parallel
+
+#include <algorithm>    // for max, min
+#include <atomic>       // for atomic
+#include <cstddef>      // for size_t
+#include <cstdint>      // for int32_t
+#include <type_traits>  // for remove_reference_t
+
+#include "workers.h"  // for RunTasks, TaskNumber
+
+namespace xgboost {
+// In this namespace these two stand before OpenMP's functions of the same name.
+inline int omp_get_thread_num() {  // NOLINT
+  auto const number = xdcc::TaskNumber();
+  return number < 0 ? ::omp_get_thread_num() : number;
+}
+inline int omp_in_parallel() {  // NOLINT
+  return xdcc::TaskNumber() >= 0 || ::omp_in_parallel();
+}
+
+namespace multilabel {
+/** @brief Call `fn` with each number in [0, n), and rethrow the first exception. */
+template <typename Func>
+void RunTasks(std::int32_t n, Func&& fn) {
+  struct Call {
+    std::remove_reference_t<Func>* fn;
+    dmlc::OMPException exc;
+  } call{&fn, {}};
+  xdcc::RunTasks(
+      n,
+      [](void* data, int number) {
+        auto* call = static_cast<Call*>(data);
+        call->exc.Run([&] { (*call->fn)(number); });
+      },
+      &call);
+  call.exc.Rethrow();
+}
+
+/** @brief A loop whose iterations are taken `chunk` at a time by whichever thread comes first. */
+template <typename Index, typename Func>
+void LoopByDemand(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
+  std::atomic<std::size_t> next{0};
+  std::size_t const n = size;
+  RunTasks(n_threads, [&](std::int32_t) {
+    for (std::size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
+      for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
+        fn(static_cast<Index>(i));
+      }
+    }
+  });
+}
+
+/** @brief A loop of whose iterations each task has the same as OpenMP's thread of that number. */
+template <typename Index, typename Func>
+void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& fn) {
+  std::size_t const n = size, n_tasks = n_threads;
+  RunTasks(n_threads, [&](std::int32_t t) {
+    if (chunk == 0) {  // one block for each; the first n % n_tasks have one iteration more
+      std::size_t const number = t, more = n % n_tasks;
+      auto const begin = n / n_tasks * number + std::min(number, more);
+      auto const end = begin + n / n_tasks + (number < more);
+      for (auto i = begin; i < end; ++i) {
+        fn(static_cast<Index>(i));
+      }
+      return;
+    }
+    for (auto begin = t * chunk; begin < n; begin += n_tasks * chunk) {
+      for (auto i = begin; i < std::min(begin + chunk, n); ++i) {
+        fn(static_cast<Index>(i));
+      }
+    }
+  });
+}
+}  // namespace multilabel
+}  // namespace xgboost
+#endif  // XDCC_MULTILABEL_THREADS_LOOPS_H_

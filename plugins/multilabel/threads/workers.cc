@@ -1,0 +1,307 @@
+/**
+ * @brief See `workers.h`.
+ *
+ * A worker has one word, its offer: 0, the address of a region that wants help, or that address
+ * with a mark. The region's owner writes the address; the worker marks it when it comes by, and
+ * writes 0 when no task is left. The owner takes an unmarked address back, which is why it need not
+ * wait for workers that sleep, or that the system does not run. Regions stand on the owner's stack.
+ */
+#include "workers.h"
+
+#include <algorithm>           // for max, min
+#include <array>               // for array
+#include <atomic>              // for atomic
+#include <chrono>              // for steady_clock
+#include <condition_variable>  // for condition_variable
+#include <cstdint>             // for int64_t, uintptr_t
+#include <memory>              // for unique_ptr
+#include <mutex>               // for mutex
+#include <system_error>        // for system_error
+#include <thread>              // for thread
+
+#include "cpu_quota.h"  // for QuotaCpus
+
+#if !defined(_WIN32)
+#include <pthread.h>  // for pthread_atfork, pthread_sigmask
+#include <signal.h>   // for sigfillset
+#include <time.h>     // for clock_gettime
+#endif
+
+namespace xdcc {
+namespace {
+using Nanoseconds = std::int64_t;
+
+constexpr int kMaxWorkers = 255;
+/** @brief How long a worker spins for the next region before it sleeps. */
+constexpr Nanoseconds kSpin = 50'000;
+/** @brief How long an owner spins for a claimed task at least, before it sleeps. */
+constexpr Nanoseconds kWait = 30'000;
+/** @brief Time awake over which a worker compares wall and CPU time. */
+constexpr Nanoseconds kWindow = 500'000;
+/** @brief Shortest and longest time without workers on a busy machine. */
+constexpr Nanoseconds kShortestPause = 5'000'000, kLongestPause = 200'000'000;
+
+Nanoseconds Now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/** @brief CPU time of this thread; where it is not known, the time itself: nothing seems lost. */
+Nanoseconds CpuTime() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  timespec t;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) {
+    return static_cast<Nanoseconds>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+  }
+#endif
+  return Now();
+}
+
+/** @brief Tell the processor that this thread spins. */
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__) && !defined(_MSC_VER)
+  __asm__ __volatile__("yield");
+#endif
+}
+
+thread_local int task_number{-1};
+
+struct Region {
+  int n_tasks;
+  Task task;
+  void* data;
+  std::atomic<int> next{0};
+
+  /** @brief Do tasks until none is left to claim. */
+  void Work() {
+    for (int t; (t = next.fetch_add(1, std::memory_order_acq_rel)) < n_tasks;) {
+      task_number = t;
+      task(data, t);
+    }
+    task_number = -1;
+  }
+};
+
+constexpr std::uintptr_t kTaken = 1, kAwaited = 2, kMarks = 3;
+static_assert(alignof(Region) > kMarks, "Marks need the low bits of a region's address.");
+
+std::uintptr_t Address(Region* region) { return reinterpret_cast<std::uintptr_t>(region); }
+
+class Pool {
+ public:
+  static Pool* Get();
+
+  void Run(Region* region) {
+    if (region->n_tasks == 1 || task_number >= 0 || max_workers_ == 0 || this->Paused()) {
+      RunAlone(region);
+      return;
+    }
+    std::array<Worker*, kMaxWorkers> helpers;
+    auto const begin = Now();
+    int const n_helpers = this->Offer(region, helpers.data());
+    region->Work();
+    for (int i = 0; i < n_helpers; ++i) {
+      this->Dismiss(helpers[i], Address(region), begin);
+    }
+  }
+
+ private:
+  struct alignas(64) Worker {
+    std::atomic<std::uintptr_t> offer{0};
+    std::atomic<bool> sleeps{false};
+    std::mutex mutex;
+    std::condition_variable wake, done;
+  };
+
+  static void RunAlone(Region* region) {
+    int const outer = task_number;
+    for (int t = 0; t < region->n_tasks; ++t) {
+      task_number = t;
+      region->task(region->data, t);
+    }
+    task_number = outer;
+  }
+
+  /** @brief Offer the region to workers without work, and return how many there are. */
+  int Offer(Region* region, Worker** helpers) {
+    int const n_wanted = std::min(region->n_tasks - 1, max_workers_.load());
+    if (n_workers_.load(std::memory_order_acquire) < n_wanted) {
+      this->Hire(n_wanted);
+    }
+    int n_helpers = 0;
+    int const n = n_workers_.load(std::memory_order_acquire);
+    for (int w = 0; w < n && n_helpers < n_wanted; ++w) {
+      auto* worker = workers_[w].get();
+      std::uintptr_t none = 0;
+      if (worker->offer.compare_exchange_strong(none, Address(region))) {
+        helpers[n_helpers++] = worker;
+        if (worker->sleeps.load()) {
+          std::lock_guard<std::mutex> guard{worker->mutex};
+          worker->wake.notify_one();
+        }
+      }
+    }
+    return n_helpers;
+  }
+
+  /** @brief Take the offer back from a worker, or wait until it has ended its task. */
+  void Dismiss(Worker* worker, std::uintptr_t address, Nanoseconds begin) {
+    auto offer = address;
+    if (worker->offer.compare_exchange_strong(offer, 0)) {
+      if (Now() - begin > kLate) {
+        this->Busy();
+      }
+      return;
+    }
+    auto const taken = address | kTaken;
+    auto const asked = Now();
+    auto const patience = kWait + (asked - begin) / 8;
+    while (worker->offer.load(std::memory_order_acquire) == taken) {
+      Pause();
+      if (Now() - asked > patience) {
+        std::unique_lock<std::mutex> lock{worker->mutex};
+        offer = taken;
+        if (worker->offer.compare_exchange_strong(offer, taken | kAwaited)) {
+          worker->done.wait(lock, [&] { return worker->offer.load() != (taken | kAwaited); });
+        }
+        return;
+      }
+    }
+  }
+
+  /** @brief Start threads until there are `n` workers. */
+  void Hire(int n) {
+    std::lock_guard<std::mutex> guard{hiring_};
+#if !defined(_WIN32)
+    sigset_t all, before;  // signals are for the threads of the program, not for workers
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
+    try {
+      for (int w = n_workers_.load(); w < n; ++w) {
+        workers_[w] = std::make_unique<Worker>();
+        std::thread{[this, worker = workers_[w].get()] { this->Serve(worker); }}.detach();
+        n_workers_.store(w + 1, std::memory_order_release);
+      }
+    } catch (std::system_error const&) {
+      max_workers_ = n_workers_.load();  // the system gives no more threads
+    }
+#if !defined(_WIN32)
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+  }
+
+  /** @brief What a worker does for ever. */
+  void Serve(Worker* worker) {
+    for (;;) {
+      auto begin = Now(), cpu = CpuTime();
+      for (auto idle_since = begin;;) {
+        auto const offer = worker->offer.load(std::memory_order_acquire);
+        auto const now = Now();
+        if (offer != 0) {
+          this->Help(worker, offer);
+          idle_since = Now();
+        } else if (now - idle_since > kSpin) {
+          break;
+        } else {
+          for (int i = 0; i < 8; ++i) {
+            Pause();
+          }
+        }
+        if (now - begin > kWindow) {
+          this->Compare(now - begin, CpuTime() - cpu);
+          begin = Now();
+          cpu = CpuTime();
+        }
+      }
+      this->Sleep(worker);
+    }
+  }
+
+  void Help(Worker* worker, std::uintptr_t offer) {
+    if (!worker->offer.compare_exchange_strong(offer, offer | kTaken)) {
+      return;
+    }
+    reinterpret_cast<Region*>(offer)->Work();
+    if (worker->offer.exchange(0) & kAwaited) {
+      std::lock_guard<std::mutex> guard{worker->mutex};
+      worker->done.notify_all();
+    }
+  }
+
+  void Sleep(Worker* worker) {
+    std::unique_lock<std::mutex> lock{worker->mutex};
+    worker->sleeps.store(true);
+    worker->wake.wait(lock, [&] { return worker->offer.load() != 0; });
+    worker->sleeps.store(false);
+  }
+
+  /** @brief Learn from how much of its time awake a worker had a processor. */
+  void Compare(Nanoseconds awake, Nanoseconds cpu) {
+    if (awake - cpu > awake / 10) {
+      this->Busy();
+    } else {
+      auto const pause = pause_.load(std::memory_order_relaxed);
+      pause_.store(std::max(kShortestPause, pause - pause / 8), std::memory_order_relaxed);
+    }
+  }
+
+  /** @brief Do without workers for a while, since they were kept from running. */
+  void Busy() {
+    auto const now = Now();
+    if (now < paused_until_.load(std::memory_order_relaxed)) {
+      return;
+    }
+    auto const pause = pause_.load(std::memory_order_relaxed);
+    pause_.store(std::min(2 * pause, kLongestPause), std::memory_order_relaxed);
+    paused_until_.store(now + pause, std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] bool Paused() const {
+    auto const until = paused_until_.load(std::memory_order_relaxed);
+    return until != 0 && Now() < until;
+  }
+
+  /** @brief Time after which a worker that has not come by counts as late. */
+  static constexpr Nanoseconds kLate = 300'000;
+
+  std::array<std::unique_ptr<Worker>, kMaxWorkers> workers_;
+  std::atomic<int> n_workers_{0};
+  std::mutex hiring_;
+  std::atomic<int> max_workers_{std::min(kMaxWorkers, QuotaCpus() - 1)};
+  std::atomic<Nanoseconds> paused_until_{0}, pause_{kShortestPause};
+};
+
+/** @brief Never deleted, since workers outlive the end of `main`; anew in a forked process. */
+std::atomic<Pool*> the_pool{nullptr};
+
+Pool* Pool::Get() {
+  auto* pool = the_pool.load(std::memory_order_acquire);
+  if (pool != nullptr) {
+    return pool;
+  }
+  static std::mutex making;
+  std::lock_guard<std::mutex> guard{making};
+  if ((pool = the_pool.load()) == nullptr) {
+#if !defined(_WIN32)
+    static bool const registered =
+        pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); }) == 0;
+    (void)registered;
+#endif
+    pool = new Pool;
+    the_pool.store(pool, std::memory_order_release);
+  }
+  return pool;
+}
+}  // namespace
+
+void RunTasks(int n_tasks, Task task, void* data) {
+  Region region{n_tasks, task, data};
+  Pool::Get()->Run(&region);
+}
+
+int TaskNumber() { return task_number; }
+}  // namespace xdcc
