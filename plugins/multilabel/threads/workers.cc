@@ -32,12 +32,16 @@ namespace {
 using Nanoseconds = std::int64_t;
 
 constexpr int kMaxWorkers = 255;
+/** @brief Work in a region, of all threads together, that is worth a word to another thread. */
+constexpr Nanoseconds kWorthSharing = 10'000;
 /** @brief How long a worker spins for the next region before it sleeps. */
-constexpr Nanoseconds kSpin = 50'000;
+constexpr Nanoseconds kSpin = 100'000;
 /** @brief How long an owner spins for a claimed task at least, before it sleeps. */
-constexpr Nanoseconds kWait = 30'000;
+constexpr Nanoseconds kWait = 50'000;
 /** @brief Time awake over which a worker compares wall and CPU time. */
 constexpr Nanoseconds kWindow = 500'000;
+/** @brief Time that waking a thread takes on an idle machine, at most. */
+constexpr Nanoseconds kWaking = 200'000;
 /** @brief Shortest and longest time without workers on a busy machine. */
 constexpr Nanoseconds kShortestPause = 5'000'000, kLongestPause = 200'000'000;
 
@@ -74,6 +78,7 @@ struct Region {
   Task task;
   void* data;
   std::atomic<int> next{0};
+  std::atomic<Nanoseconds> helped{0};  // time that workers spent in tasks
 
   /** @brief Do tasks until none is left to claim. */
   void Work() {
@@ -95,23 +100,34 @@ class Pool {
   static Pool* Get();
 
   void Run(Region* region) {
-    if (region->n_tasks == 1 || task_number >= 0 || max_workers_ == 0 || this->Paused()) {
+    if (region->n_tasks == 1 || task_number >= 0 || max_workers_ == 0) {
       RunAlone(region);
       return;
     }
-    std::array<Worker*, kMaxWorkers> helpers;
     auto const begin = Now();
+    auto* usual = this->UsualWork(region->task);
+    if (begin < paused_until_.load(std::memory_order_relaxed) ||
+        usual->load(std::memory_order_relaxed) < kWorthSharing) {
+      RunAlone(region);
+      Remember(Now() - begin, usual);
+      return;
+    }
+    std::array<Worker*, kMaxWorkers> helpers;
     int const n_helpers = this->Offer(region, helpers.data());
+    auto const ready = Now();
     region->Work();
+    auto const done = Now();
     for (int i = 0; i < n_helpers; ++i) {
       this->Dismiss(helpers[i], Address(region), begin);
     }
+    Remember(done - ready + region->helped.load(std::memory_order_relaxed), usual);
   }
 
  private:
   struct alignas(64) Worker {
     std::atomic<std::uintptr_t> offer{0};
     std::atomic<bool> sleeps{false};
+    Nanoseconds woken_at{0};  // 0: not woken; guarded by the mutex
     std::mutex mutex;
     std::condition_variable wake, done;
   };
@@ -140,6 +156,9 @@ class Pool {
         helpers[n_helpers++] = worker;
         if (worker->sleeps.load()) {
           std::lock_guard<std::mutex> guard{worker->mutex};
+          if (worker->woken_at == 0) {
+            worker->woken_at = Now();
+          }
           worker->wake.notify_one();
         }
       }
@@ -196,12 +215,11 @@ class Pool {
 
   /** @brief What a worker does for ever. */
   void Serve(Worker* worker) {
+    Nanoseconds awake = 0, lost = 0;  // since they were last looked at
     for (;;) {
-      auto begin = Now(), cpu = CpuTime();
-      for (auto idle_since = begin;;) {
-        auto const offer = worker->offer.load(std::memory_order_acquire);
-        auto const now = Now();
-        if (offer != 0) {
+      auto const begin = Now(), cpu = CpuTime();
+      for (auto idle_since = begin, now = begin;; now = Now()) {
+        if (auto const offer = worker->offer.load(std::memory_order_acquire)) {
           this->Help(worker, offer);
           idle_since = Now();
         } else if (now - idle_since > kSpin) {
@@ -212,12 +230,19 @@ class Pool {
           }
         }
         if (now - begin > kWindow) {
-          this->Compare(now - begin, CpuTime() - cpu);
-          begin = Now();
-          cpu = CpuTime();
+          break;
         }
       }
-      this->Sleep(worker);
+      auto const end = Now();
+      awake += end - begin;
+      lost += end - begin - (CpuTime() - cpu);
+      if (awake > kWindow) {
+        this->Judge(awake, lost);
+        awake = lost = 0;
+      }
+      if (end - begin <= kWindow) {
+        lost += this->Sleep(worker);
+      }
     }
   }
 
@@ -225,27 +250,34 @@ class Pool {
     if (!worker->offer.compare_exchange_strong(offer, offer | kTaken)) {
       return;
     }
-    reinterpret_cast<Region*>(offer)->Work();
+    auto* region = reinterpret_cast<Region*>(offer);
+    auto const begin = Now();
+    region->Work();
+    region->helped.fetch_add(Now() - begin, std::memory_order_relaxed);
     if (worker->offer.exchange(0) & kAwaited) {
       std::lock_guard<std::mutex> guard{worker->mutex};
       worker->done.notify_all();
     }
   }
 
-  void Sleep(Worker* worker) {
+  /** @brief Sleep until there is an offer; return how late the system let this thread run then. */
+  static Nanoseconds Sleep(Worker* worker) {
     std::unique_lock<std::mutex> lock{worker->mutex};
     worker->sleeps.store(true);
     worker->wake.wait(lock, [&] { return worker->offer.load() != 0; });
     worker->sleeps.store(false);
+    auto const late = worker->woken_at == 0 ? 0 : Now() - worker->woken_at - kWaking;
+    worker->woken_at = 0;
+    return std::max(Nanoseconds{0}, late);
   }
 
-  /** @brief Learn from how much of its time awake a worker had a processor. */
-  void Compare(Nanoseconds awake, Nanoseconds cpu) {
-    if (awake - cpu > awake / 10) {
+  /** @brief Learn from how much of its time awake a worker had no processor. */
+  void Judge(Nanoseconds awake, Nanoseconds lost) {
+    if (lost > awake / 4) {
       this->Busy();
     } else {
       auto const pause = pause_.load(std::memory_order_relaxed);
-      pause_.store(std::max(kShortestPause, pause - pause / 8), std::memory_order_relaxed);
+      pause_.store(std::max(kShortestPause, pause - pause / 64), std::memory_order_relaxed);
     }
   }
 
@@ -256,13 +288,18 @@ class Pool {
       return;
     }
     auto const pause = pause_.load(std::memory_order_relaxed);
-    pause_.store(std::min(2 * pause, kLongestPause), std::memory_order_relaxed);
+    pause_.store(std::min(4 * pause, kLongestPause), std::memory_order_relaxed);
     paused_until_.store(now + pause, std::memory_order_relaxed);
   }
 
-  [[nodiscard]] bool Paused() const {
-    auto const until = paused_until_.load(std::memory_order_relaxed);
-    return until != 0 && Now() < until;
+  /** @brief How long all threads together usually work in a loop, known by its function. */
+  std::atomic<Nanoseconds>* UsualWork(Task task) {
+    auto const hash = reinterpret_cast<std::uintptr_t>(task) / 16 * 0x9E3779B97F4A7C15u;
+    return &usual_work_[hash >> 56];
+  }
+  static void Remember(Nanoseconds work, std::atomic<Nanoseconds>* usual) {
+    auto const before = usual->load(std::memory_order_relaxed);
+    usual->store(before + (work - before) / 8, std::memory_order_relaxed);
   }
 
   /** @brief Time after which a worker that has not come by counts as late. */
@@ -273,6 +310,7 @@ class Pool {
   std::mutex hiring_;
   std::atomic<int> max_workers_{std::min(kMaxWorkers, QuotaCpus() - 1)};
   std::atomic<Nanoseconds> paused_until_{0}, pause_{kShortestPause};
+  std::array<std::atomic<Nanoseconds>, 256> usual_work_{};
 };
 
 /** @brief Never deleted, since workers outlive the end of `main`; anew in a forked process. */

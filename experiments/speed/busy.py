@@ -1,0 +1,178 @@
+"""Measures the default number of threads against one thread, on a machine that does other work too.
+
+A situation is other processes that compute without end, of lower, equal or higher priority, or a
+limit on this process: one core, or half a core by quota. The situations of a job come one after the
+other, each in a process of its own, in which trainings by one thread and by the default number take
+turns. What is compared is wall time, since that is what a user waits for.
+
+Priorities are relative: the process that trains has a nice value of 5, the others 10, 5 or 0. The
+quota needs a control group that this process may make, as root may.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.speed.candidates import make_candidate
+from experiments.speed.data import Features, Labels
+from experiments.speed.stopwatch import Clock
+from experiments.speed.suites import Job
+from xdcc import MultiLabelClassifier
+
+_OWN_NICE = 5
+_NICE = {"lower": 10, "equal": 5, "higher": 0}
+_TURNS = 5
+_SECONDS = 0.4  # of rounds in a turn, at least
+_PERIOD = 100_000  # microseconds
+_GROUPS = (("cgroup/cpu", "cpu.cfs_quota_us"), ("cgroup", "cpu.max"))
+DEFAULT = 0
+"""The number of threads that stands for the library's own choice."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What else the machine does, or what it lets this process have."""
+
+    others: int = 0
+    priority: str = "equal"
+    limit: str | None = None  # "one core" or "half a core"
+
+    @property
+    def name(self) -> str:
+        """Name in the results."""
+        return self.limit or (f"{self.others} {self.priority}" if self.others else "alone")
+
+
+SITUATIONS = (
+    Situation(),
+    *(Situation(n, priority) for priority in _NICE for n in (1, 2)),
+    Situation(limit="one core"),
+    Situation(limit="half a core"),
+)
+
+
+def measure_busy(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
+    """Train in all situations.
+
+    Returns
+    -------
+    dict
+        `ratios`: by situation, wall time by the default number of threads over that by one thread;
+        `worst`: the largest of them; `cpu_seconds`, `wall_seconds` and `peak_bytes` of one thread
+        alone.
+    """
+    ratios, alone = {}, None
+    for situation in SITUATIONS:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            measured = process.submit(_measure, situation, job, X, Y).result()
+        if measured is not None:
+            alone = alone or measured
+            ratios[situation.name] = measured["default"] / measured["one"]
+    assert alone is not None
+    return {
+        "ratios": ratios,
+        "worst": max(ratios.values()),
+        "cpu_seconds": alone["cpu"],
+        "wall_seconds": alone["one"],
+        "peak_bytes": 0,
+    }
+
+
+def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str, float] | None:
+    """Return mean seconds by one thread and by the default, None if the limit cannot be set."""
+    os.environ.pop("OMP_NUM_THREADS", None)
+    os.nice(_OWN_NICE)
+    with ExitStack() as stack:
+        if situation.limit == "one core":
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        elif situation.limit and not stack.enter_context(_quota(0.5)):
+            return None
+        train = _training(job, X, Y)
+        train(1)
+        seconds: dict[int, list[float]] = {1: [], DEFAULT: []}
+        clock = Clock()
+        stack.enter_context(_others(situation))
+        for _ in range(1 if job.candidate == "automatic" else _TURNS):
+            for threads, taken in seconds.items():
+                begin = time.perf_counter()
+                if threads == 1:
+                    with clock:
+                        train(threads)
+                else:
+                    train(threads)
+                taken.append(time.perf_counter() - begin)
+    means = {threads: float(np.mean(taken)) for threads, taken in seconds.items()}
+    return {"one": means[1], "default": means[DEFAULT], "cpu": clock.cpu_seconds}
+
+
+def _training(job: Job, X: Features, Y: Labels) -> Callable[[int], Any]:
+    """Return a function that trains with so many threads."""
+    if job.candidate == "automatic":
+
+        def fit(threads: int) -> None:
+            n_jobs = None if threads == DEFAULT else threads
+            MultiLabelClassifier(random_state=job.seed, n_jobs=n_jobs).fit(X, Y)
+
+        return fit
+    candidate = make_candidate(replace(job, threads=1, rounds=1))
+    matrix = candidate.build(X, Y)
+    candidate.quantise(matrix)
+    begin = time.perf_counter()
+    candidate.train(matrix)
+    rounds = max(job.rounds, int(_SECONDS / (time.perf_counter() - begin)))
+    return lambda threads: make_candidate(replace(job, threads=threads, rounds=rounds)).train(matrix)
+
+
+@contextmanager
+def _others(situation: Situation) -> Iterator[None]:
+    nice = _NICE[situation.priority] - _OWN_NICE
+    command = [sys.executable, "-c", "while True: pass"]
+    if nice >= 0:
+        command = ["nice", "-n", str(nice), *command]
+    processes = [
+        subprocess.Popen(command, preexec_fn=(lambda: os.nice(nice)) if nice < 0 else None)
+        for _ in range(situation.others)
+    ]
+    try:
+        time.sleep(0.3 if processes else 0)  # until they compute
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _quota(cores: float) -> Iterator[bool]:
+    """Put this process into a control group with a quota; yield whether that was possible."""
+    group = None
+    for place, file in _GROUPS:
+        parent = Path("/sys/fs", place)
+        if not (parent / "cgroup.procs").exists():
+            continue
+        try:
+            group = parent / f"xdcc-{os.getpid()}"
+            group.mkdir()
+            quota = str(int(cores * _PERIOD))
+            text = f"{quota} {_PERIOD}" if file == "cpu.max" else quota
+            (group / file).write_text(text)
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            break
+        except OSError:
+            group = None
+    try:
+        yield group is not None
+    finally:
+        if group is not None:
+            (group.parent / "cgroup.procs").write_text(str(os.getpid()))
+            group.rmdir()
