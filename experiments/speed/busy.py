@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -71,37 +71,32 @@ def measure_busy(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[st
         `worst`: the largest of them; `cpu_seconds`, `wall_seconds` and `peak_bytes` of one thread
         alone.
     """
-    ratios, alone = {}, None
+    os.environ.pop("OMP_NUM_THREADS", None)  # the library is to choose
+    os.nice(_OWN_NICE)
+    measured: dict[str, dict[str, float]] = {}
     for situation in SITUATIONS:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            measured = process.submit(_measure, situation, job, X, Y).result()
-        if measured is not None:
-            alone = alone or measured
-            ratios[situation.name] = measured["default"] / measured["one"]
-    assert alone is not None
+        with _limited(situation.limit) as possible:
+            if possible:
+                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+                    task = process.submit(_measure, situation, job, X, Y)
+                    measured[situation.name] = task.result()
+    ratios = {name: seconds["default"] / seconds["one"] for name, seconds in measured.items()}
     return {
         "ratios": ratios,
         "worst": max(ratios.values()),
-        "cpu_seconds": alone["cpu"],
-        "wall_seconds": alone["one"],
+        "cpu_seconds": measured["alone"]["cpu"],
+        "wall_seconds": measured["alone"]["one"],
         "peak_bytes": 0,
     }
 
 
-def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str, float] | None:
-    """Return mean seconds by one thread and by the default, None if the limit cannot be set."""
-    os.environ.pop("OMP_NUM_THREADS", None)
-    os.nice(_OWN_NICE)
-    with ExitStack() as stack:
-        if situation.limit == "one core":
-            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        elif situation.limit and not stack.enter_context(_quota(0.5)):
-            return None
-        train = _training(job, X, Y)
-        train(1)
-        seconds: dict[int, list[float]] = {1: [], DEFAULT: []}
-        clock = Clock()
-        stack.enter_context(_others(situation))
+def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str, float]:
+    """Return mean seconds by one thread and by the default number, and CPU seconds by one."""
+    train = _training(job, X, Y)
+    train(1)
+    seconds: dict[int, list[float]] = {1: [], DEFAULT: []}
+    clock = Clock()
+    with _others(situation):
         for _ in range(1 if job.candidate == "automatic" else _TURNS):
             for threads, taken in seconds.items():
                 begin = time.perf_counter()
@@ -130,7 +125,9 @@ def _training(job: Job, X: Features, Y: Labels) -> Callable[[int], Any]:
     begin = time.perf_counter()
     candidate.train(matrix)
     rounds = max(job.rounds, int(_SECONDS / (time.perf_counter() - begin)))
-    return lambda threads: make_candidate(replace(job, threads=threads, rounds=rounds)).train(matrix)
+    return lambda threads: make_candidate(replace(job, threads=threads, rounds=rounds)).train(
+        matrix
+    )
 
 
 @contextmanager
@@ -153,26 +150,39 @@ def _others(situation: Situation) -> Iterator[None]:
 
 
 @contextmanager
+def _limited(limit: str | None) -> Iterator[bool]:
+    """Limit this process, and those that it starts; yield whether that is possible."""
+    if limit == "one core":
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(before)})
+        try:
+            yield True
+        finally:
+            os.sched_setaffinity(0, before)
+    elif limit == "half a core":
+        with _quota(0.5) as possible:
+            yield possible
+    else:
+        yield True
+
+
+@contextmanager
 def _quota(cores: float) -> Iterator[bool]:
-    """Put this process into a control group with a quota; yield whether that was possible."""
-    group = None
-    for place, file in _GROUPS:
-        parent = Path("/sys/fs", place)
-        if not (parent / "cgroup.procs").exists():
+    """Put this process into a control group with a quota; yield whether that is possible."""
+    for folder, file in _GROUPS:
+        parent = Path("/sys/fs", folder)
+        group = parent / f"xdcc-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:  # not mounted, or not ours to change
             continue
         try:
-            group = parent / f"xdcc-{os.getpid()}"
-            group.mkdir()
-            quota = str(int(cores * _PERIOD))
-            text = f"{quota} {_PERIOD}" if file == "cpu.max" else quota
-            (group / file).write_text(text)
+            quota = int(cores * _PERIOD)
+            (group / file).write_text(f"{quota} {_PERIOD}" if file == "cpu.max" else str(quota))
             (group / "cgroup.procs").write_text(str(os.getpid()))
-            break
-        except OSError:
-            group = None
-    try:
-        yield group is not None
-    finally:
-        if group is not None:
-            (group.parent / "cgroup.procs").write_text(str(os.getpid()))
+            yield True
+        finally:
+            (parent / "cgroup.procs").write_text(str(os.getpid()))
             group.rmdir()
+        return
+    yield False

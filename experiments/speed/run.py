@@ -20,6 +20,7 @@ from typing import Any
 from tqdm import tqdm
 
 from experiments import ROOT
+from experiments.speed.busy import measure_busy
 from experiments.speed.data import (
     read_arrays,
     read_parts,
@@ -30,6 +31,7 @@ from experiments.speed.data import (
 from experiments.speed.limits import measure_passes, measure_roofline
 from experiments.speed.quality import Goal, find_goal, measure_end, measure_time_to_quality
 from experiments.speed.results import Results, library_digest
+from experiments.speed.stock import measure_stock
 from experiments.speed.suites import GROUPS, REFERENCE, Job
 from experiments.speed.trainings import (
     measure_boosting,
@@ -133,10 +135,12 @@ def _is_smaller(other: Job, job: Job) -> bool:
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
+    "busy": measure_busy,
     "chain": measure_chain,
     "memory": measure_memory,
     "pass": measure_passes,
     "roofline": measure_roofline,
+    "stock": measure_stock,
     "workers": measure_workers,
 }
 

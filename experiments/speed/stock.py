@@ -9,10 +9,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -83,17 +83,14 @@ def measure_stock(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
     """
     parameters, labels, rounds = TASKS[job.candidate]
     parameters = parameters | {"max_depth": 6, "eta": 0.1, "nthread": 1, "verbosity": 0}
-    folder = Path(os.environ["TMPDIR"] if "TMPDIR" in os.environ else "/tmp")
-    file = folder / f"stock-{os.getpid()}.npz"
-    np.savez(file, X=X, y=labels(np.asarray(Y)))
     runs: dict[str, list[dict[str, Any]]] = {"ours": [], "official": []}
-    try:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "arrays.npz")
+        np.savez(file, X=X, y=labels(np.asarray(Y)))
         for _ in range(_TURNS):
             for name, taken in runs.items():
                 path = str(official_wheel()) if name == "official" else ""
                 taken.append(_train(path, [str(file), json.dumps(parameters), str(rounds)]))
-    finally:
-        file.unlink()
     least = {name: min(run["cpu"] for run in taken) for name, taken in runs.items()}
     return {
         "ratio": least["ours"] / least["official"],

@@ -198,6 +198,30 @@ def end_table(summary: Summary, suite: str) -> str:
     return _grid(summary.cells(suite), entry)
 
 
+def stock_table(summary: Summary, suite: str) -> str:
+    """Return CPU seconds of plain trainings by ours and by the official wheel, and the ratio."""
+    rows = []
+    for cell in summary.cells(suite):
+        for result in summary.results(cell)[:1]:
+            seconds = [number(result[key]) for key in ("cpu_seconds", "official_cpu_seconds")]
+            same = "differ" if result["differs"] else "equal"
+            name = cell.candidate.removeprefix("stock ")
+            rows.append([name, *seconds, f"{result['ratio']:.3f}", same])
+    return markdown_table(["training", "CPU s", "official, CPU s", "ratio", "models"], rows)
+
+
+def busy_table(summary: Summary, suite: str) -> str:
+    """Return wall time by the default number of threads over that by one, by situation."""
+    found = [(cell, result) for cell in summary.cells(suite) for result in summary.results(cell)]
+    situations = list(dict.fromkeys(name for _, result in found for name in result["ratios"]))
+    rows = []
+    for cell, result in found:
+        ratios = [result["ratios"].get(name) for name in situations]
+        entries = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
+        rows.append([cell.data, cell.candidate, *entries])
+    return markdown_table(["data", "candidate", *situations], rows)
+
+
 def many_labels_table(summary: Summary, suite: str) -> str:
     """Return rounds and seconds to the target."""
     rows = []

@@ -11,7 +11,7 @@
 #include <dmlc/common.h>  // for OMPException
 #include <dmlc/omp.h>     // for omp_get_thread_num, omp_in_parallel
 
-#include <algorithm>    // for max, min
+#include <algorithm>    // for inplace_merge, max, min, stable_sort
 #include <atomic>       // for atomic
 #include <cstddef>      // for size_t
 #include <cstdint>      // for int32_t
@@ -81,6 +81,22 @@ void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
       }
     }
   });
+}
+/** @brief Sort, equal elements in the order in which they were. */
+template <typename Iter, typename Comp>
+void StableSort(Iter begin, Iter end, Comp const& comp, std::int32_t n_threads) {
+  constexpr std::size_t kFewest = 1 << 12;  // elements that are worth a task
+  std::size_t const n = end - begin;
+  std::size_t const n_tasks = std::min<std::size_t>(n_threads, n / kFewest + 1);
+  auto const bound = [&](std::size_t t) { return begin + n * std::min(t, n_tasks) / n_tasks; };
+  LoopByDemand(n_tasks, n_threads, 1,
+               [&](auto t) { std::stable_sort(bound(t), bound(t + 1), comp); });
+  for (std::size_t width = 1; width < n_tasks; width *= 2) {
+    LoopByDemand((n_tasks + 2 * width - 1) / (2 * width), n_threads, 1, [&](auto k) {
+      auto const t = 2 * width * k;
+      std::inplace_merge(bound(t), bound(t + width), bound(t + 2 * width), comp);
+    });
+  }
 }
 }  // namespace multilabel
 }  // namespace xgboost

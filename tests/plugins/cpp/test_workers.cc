@@ -1,11 +1,13 @@
 /**
  * @brief Workers do every task once, whatever the number of threads that ask for it at once.
  */
-#include <atomic>   // for atomic
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t
-#include <thread>   // for thread
-#include <vector>   // for vector
+#include <algorithm>  // for stable_sort
+#include <atomic>     // for atomic
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
+#include <thread>     // for thread
+#include <utility>    // for pair
+#include <vector>     // for vector
 
 #if defined(__linux__)
 #include <sys/wait.h>  // for waitpid
@@ -77,6 +79,23 @@ XDCC_TEST(workers, StaticIterationsBelongToOpenMPsThreads) {
         }
         CHECK(visits.tasks == expected);
       }
+    }
+  }
+}
+
+XDCC_TEST(workers, SortingIsStable) {
+  testing::Random rng{3};
+  for (std::size_t n : {0, 1, 100, 5000, 40000}) {
+    for (std::int32_t n_threads : {1, 2, 3, 7}) {
+      std::vector<std::pair<int, std::size_t>> values(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        values[i] = {rng.Int(0, 50), i};
+      }
+      auto expected = values;
+      auto const less = [](auto const& l, auto const& r) { return l.first > r.first; };
+      std::stable_sort(expected.begin(), expected.end(), less);
+      StableSort(values.begin(), values.end(), less, n_threads);
+      CHECK(values == expected);
     }
   }
 }
