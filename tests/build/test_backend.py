@@ -16,14 +16,25 @@ import pytest
 
 pytest.importorskip("scikit_build_core", reason="the backend delegates to scikit-build-core")
 
+PATH = os.environ.get("PATH", "")
+REAL = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the fake compilers are shell scripts")
+
+
+GCC = "#define __GNUC__ 10"
+CLANG = "#define __GNUC__ 4\n#define __clang_major__ 14"
+
+
+def says(version, macros=GCC):
+    """The script of a C++ compiler that can only say what it is."""
+    return f"echo '{version}\n{macros}'"
 
 
 @pytest.fixture
 def cxx(project):
-    """A C++ compiler that can only say its version."""
     project.set_program("cc", "echo cc 1.0")
-    return project.set_program("c++", "echo c++ 1.0")
+    return project.set_program("c++", says("c++ 1.0"))
 
 
 @pytest.fixture
@@ -101,9 +112,9 @@ def test_second_build_reuses_the_library(project, cxx, build, capfd):
 @posix
 def test_another_compiler_is_another_library(project, cxx, build, monkeypatch):
     build()
-    project.set_program("c++", "echo c++ 2.0")
+    project.set_program("c++", says("c++ 2.0"))
     build()
-    monkeypatch.setenv("CXX", str(project.set_program("mine", "echo mine 1.0")))
+    monkeypatch.setenv("CXX", str(project.set_program("mine", says("mine 1.0"))))
     build()
     project.set_program("nvcc", "echo nvcc 1.0")
     build()  # does not look at nvcc
@@ -165,7 +176,7 @@ def test_toolchain_is_settled(project, cxx, build):
 
 @posix
 def test_toolchain_of_the_user_stays(project, cxx, build, monkeypatch):
-    mine = str(project.set_program("mine", "echo mine"))
+    mine = str(project.set_program("mine", says("mine")))
     chosen = {"CXX": f"{mine} --flag", "CC": mine, "CMAKE_GENERATOR": "Unix Makefiles"}
     for name, value in chosen.items():
         monkeypatch.setenv(name, value)
@@ -189,7 +200,66 @@ def test_compiler_is_not_there(build, monkeypatch):
 @posix
 def test_compiler_does_not_run(project, build):
     project.set_program("c++", "echo 'no developer tools' >&2; exit 1")
-    with pytest.raises(SystemExit, match=r"does not run \(no developer tools\): install one"):
+    with pytest.raises(SystemExit, match=r"does not run \(no developer tools\): install GCC 10"):
+        build()
+
+
+@posix
+@pytest.mark.parametrize(
+    ("macros", "message"),
+    [
+        ("#define __GNUC__ 9", "is GCC 9, too old: install GCC 10 or clang 14, or newer"),
+        ("#define __GNUC__ 4\n#define __clang_major__ 13", "is clang 13, too old: install GCC"),
+        ("#define __EDG__ 1", "is neither GCC nor clang: install GCC 10 or clang 14, or newer"),
+    ],
+)
+def test_compiler_that_cannot_compile_the_plugin(project, build, macros, message):
+    project.set_pin(sha256="0" * 64)  # nothing is fetched before
+    project.set_program("c++", says("c++ 1.0", macros))
+    with pytest.raises(SystemExit, match=rf"^xdcc: the C\+\+ compiler \S+ {message}"):
+        build()
+
+
+@posix
+def test_clang(project, build):
+    project.set_program("clang++", says("clang version 14", CLANG))
+    build()
+    assert len(_kept(project)) == 1
+
+
+@posix
+def test_compiler_without_openmp(project, build):
+    error = "echo \"openmp.cpp:1:10: fatal error: 'omp.h' file not found\" >&2; exit 1"
+    project.set_program("c++", f'case "$*" in *-fopenmp*) {error};; esac; {says("1.0", CLANG)}')
+    with pytest.raises(SystemExit, match=r"^xdcc: the C\+\+ compiler has no OpenMP.*'omp.h' file"):
+        build()
+    build(USE_OPENMP="OFF")
+
+
+@posix
+def test_openmp_is_tried_with_the_flags_of_the_user(project, build, monkeypatch):
+    # As in an environment of conda's, whose OpenMP lies in a folder of its own.
+    monkeypatch.setenv("CXXFLAGS", "-I/mine")
+    monkeypatch.setenv("LDFLAGS", "-L/mine")
+    script = 'case "$*" in *-fopenmp*-I/mine*-L/mine*);; *-fopenmp*) exit 1;; esac; '
+    project.set_program("c++", script + says("c++ 1.0"))
+    build()
+
+
+@posix
+@pytest.mark.skipif(REAL is None, reason="there is no compiler")
+def test_real_compiler(backend, monkeypatch):
+    monkeypatch.setenv("PATH", PATH)
+    backend.check_version(REAL)
+    with pytest.raises(backend.BuildError, match=r"has no OpenMP.*nonesuch"):
+        backend.check_openmp(REAL, {"CXXFLAGS": "-include nonesuch.h"})
+    if sys.platform != "darwin":
+        backend.check_openmp(REAL, {})
+
+
+def test_windows(project, build, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SystemExit, match=r"^xdcc: Windows is not supported: .*\(MSVC\)"):
         build()
 
 

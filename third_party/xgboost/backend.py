@@ -10,7 +10,8 @@ for a sign of life, and its own line then goes on.
 Left alone, scikit-build-core takes the compiler that Python itself was built with, which need not
 be on this machine. Here the rule is CMake's own: ``CXX`` (and ``CC``) if set, else the first usual
 name on the PATH. Knowing the compiler before anything slow begins gives a clear message when there
-is none, and lets the cache tell the libraries of two compilers apart.
+is none, or none that can compile the plugin, and lets the cache tell the libraries of two compilers
+apart.
 
 A frontend runs every hook in a process of its own, which is why a hook may set environment
 variables. A failure ends the process with one line on stderr that begins with ``xdcc:``.
@@ -53,10 +54,18 @@ NO_OPENMP = (
     "-Ccmake.define.USE_OPENMP=OFF"
 )
 
+NO_WINDOWS = (
+    "Windows is not supported: the plugin needs GCC or clang, and Visual Studio's compiler (MSVC) "
+    "is neither. Build in WSL, the Windows Subsystem for Linux (wsl --install; there, apt install "
+    "g++)"
+)
+OLDEST = {"GCC": 10, "clang": 14}  # clang's versions and Apple's differ; both have all from 14 on
+OPENMP_PROGRAM = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
+
 CANDIDATES = {"CXX": ("c++", "g++", "clang++"), "CC": ("cc", "gcc", "clang")}
 ADVICE = (
-    "install one with C++17 (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: "
-    "xcode-select --install; conda: conda install cxx-compiler) or name it in CXX"
+    "install GCC 10 or clang 14, or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install "
+    "gcc-c++; macOS: xcode-select --install; conda: conda install cxx-compiler) or name it in CXX"
 )
 INTERVAL = 20.0  # seconds
 
@@ -99,10 +108,10 @@ def build_wheel(
     folder = os.path.abspath(wheel_directory)
     metadata = metadata_directory and os.path.abspath(metadata_directory)
     settings = dict(config_settings or {})
+    is_given = _mentioned((PREBUILT, SYSTEM), settings)
+    identities = [] if is_given else _fix_toolchain(settings)
     with _staged() as source:
-        folder_to_keep = (
-            None if _mentioned((PREBUILT, SYSTEM), settings) else _choose_library(settings)
-        )
+        folder_to_keep = None if is_given else _choose_library(settings, identities)
         with progress_shown(source):
             name = _delegate(upstream.build_wheel, source, folder, settings, metadata)
         if folder_to_keep:
@@ -148,12 +157,11 @@ def _why_it_failed(source: Path) -> str:
     return "the build failed; the first error in the output above says why"
 
 
-def _choose_library(settings: dict[str, str | list[str]]) -> Path | None:
+def _choose_library(settings: dict[str, str | list[str]], identities: list[str]) -> Path | None:
     """Point `settings` to the cached library if there is one, else prepare for compiling.
 
     Returns the folder where the library should be kept once it is compiled, if any.
     """
-    identities = _fix_toolchain(settings)
     folder = cache.libraries(_key(settings, identities), os.environ) if identities else None
     if folder and (library := cache.whole_library(folder)):
         print(f"xdcc: reusing the compiled library {library}", file=sys.stderr)
@@ -171,15 +179,18 @@ def _fix_toolchain(settings: Settings) -> list[str]:
     """Settle generator and compilers through the environment, and return the compilers' identities.
 
     The list is empty, which leaves the cache out, where CMake is told of a compiler in ways that
-    only CMake understands in full, and on Windows.
+    only CMake understands in full.
     """
-    if sys.platform != "win32":
-        os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
+    if sys.platform == "win32":
+        raise BuildError(NO_WINDOWS)
+    os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
     if _mentioned(("CMAKE_CXX_COMPILER", "CMAKE_TOOLCHAIN_FILE"), settings):
         return []
     cxx = find_compiler(os.environ)
-    if cxx is None:
-        return []
+    check_version(cxx)
+    # On a Mac, CMake looks for OpenMP in places that the compiler does not know.
+    if sys.platform != "darwin" and not _mentioned(("USE_OPENMP",), settings):
+        check_openmp(cxx, os.environ)
     commands = [cxx]
     os.environ["CXX"] = cxx
     if cc := os.environ.get("CC") or first_on_path("CC", os.environ):
@@ -214,18 +225,14 @@ def _mentioned(names: tuple[str, ...], settings: Settings) -> bool:
     return any(re.search(rf"{name}(?![A-Z_])", text) for name in names for text in texts)
 
 
-def find_compiler(environ: Mapping[str, str]) -> str | None:
-    """Return the command of the C++ compiler, or None on Windows.
-
-    On Windows, CMake finds Visual Studio, which is not on the PATH, by itself.
+def find_compiler(environ: Mapping[str, str]) -> str:
+    """Return the command of the C++ compiler.
 
     Raises
     ------
     BuildError
         If there is no C++ compiler.
     """
-    if sys.platform == "win32":
-        return None
     if given := environ.get("CXX"):
         if shutil.which(shlex.split(given)[0], path=environ.get("PATH")) is None:
             raise BuildError(f"no C++ compiler: CXX={given} is not a program on this machine")
@@ -250,14 +257,63 @@ def identify(command: str) -> str:
         If the compiler does not run, as macOS's stand-in without the developer tools.
     """
     words = shlex.split(command)
+    return f"{shutil.which(words[0])} {' '.join(words[1:])}\n{_answer(command, '--version')}"
+
+
+def check_version(command: str) -> None:
+    """Refuse a compiler that cannot compile the plugin.
+
+    Raises
+    ------
+    BuildError
+        If it is neither GCC nor clang, or too old, or does not run.
+    """
+    defined = _answer(command, "-dM", "-E", "-x", "c++", os.devnull)
+    macros = dict(re.findall(r"^#define (\w+) (\d+)$", defined, re.MULTILINE))
+    name = "clang" if "__clang_major__" in macros else "GCC"  # clang says __GNUC__, too
+    version = macros.get("__clang_major__" if name == "clang" else "__GNUC__")
+    if version is None:
+        raise BuildError(f"the C++ compiler {command} is neither GCC nor clang: {ADVICE}")
+    if int(version) < OLDEST[name]:
+        raise BuildError(f"the C++ compiler {command} is {name} {version}, too old: {ADVICE}")
+
+
+def check_openmp(command: str, environ: Mapping[str, str]) -> None:
+    """Compile and link a small program.
+
+    Raises
+    ------
+    BuildError
+        If the compiler has no OpenMP.
+    """
+    flags = [*shlex.split(environ.get("CXXFLAGS", "")), *shlex.split(environ.get("LDFLAGS", ""))]
+    with tempfile.TemporaryDirectory(prefix="xdcc-") as work:
+        program = Path(work, "openmp.cpp")
+        program.write_text(OPENMP_PROGRAM, encoding="utf-8")
+        done = subprocess.run(
+            [*shlex.split(command), "-fopenmp", program, "-o", program.with_suffix(""), *flags],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "it failed")
+        raise BuildError(f"{NO_OPENMP} ({first.strip()})")
+
+
+def _answer(command: str, *arguments: str) -> str:
     try:
-        said = subprocess.run(
-            [*words, "--version"], capture_output=True, text=True, errors="replace", check=True
+        return subprocess.run(
+            [*shlex.split(command), *arguments],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=True,
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         reason = str(getattr(error, "stderr", None) or error).strip().replace("\n", " ")
         raise BuildError(f"the compiler {command} does not run ({reason}): {ADVICE}") from error
-    return f"{shutil.which(words[0])} {' '.join(words[1:])}\n{said}"
 
 
 @contextlib.contextmanager

@@ -53,7 +53,7 @@ XDCC_TARGET_CLONES bool SignedLogistic(float const* margins, float const* labels
 void LogisticLoss::Probabilities(float const* margins, std::size_t begin, std::size_t end,
                                  float* out) const {
   auto const at = begin * n_labels;
-  if (!SignedLogistic(margins + at, labels + at, (end - begin) * n_labels, out)) {
+  if (!XDCC_BEST_CLONE(SignedLogistic)(margins + at, labels + at, (end - begin) * n_labels, out)) {
     auto const* bad = std::find_if(labels, labels + n_rows * n_labels, [](float y) {
       return !std::isnan(y) && y != 0.0f && y != 1.0f;
     });

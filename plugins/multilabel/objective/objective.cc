@@ -57,8 +57,8 @@ XDCC_TARGET_CLONES void ToGradients(float const* probabilities, std::size_t n, f
     Float8 const w = is_positive ? Float8{} + positive_weight : Float8{} + weight;
     grad *= w;
     hess *= w;
-    Float8 const mixed[2]{__builtin_shufflevector(grad, hess, 0, 8, 1, 9, 2, 10, 3, 11),
-                          __builtin_shufflevector(grad, hess, 4, 12, 5, 13, 6, 14, 7, 15)};
+    Float8 const mixed[2]{XDCC_SHUFFLE(grad, hess, 0, 8, 1, 9, 2, 10, 3, 11),
+                          XDCC_SHUFFLE(grad, hess, 4, 12, 5, 13, 6, 14, 7, 15)};
     std::memcpy(pairs + 2 * j, mixed,
                 n_here == kLanes ? sizeof(mixed) : 2 * n_here * sizeof(float));
   }
@@ -128,8 +128,9 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
       // Rows of different weights are done one by one, others together.
       std::size_t const run = loss.weights.Empty() ? end - begin : 1;
       for (auto i = begin; i < end; i += run) {
-        ToGradients(probabilities.data() + (i - begin) * n_labels, run * n_labels, loss.weights[i],
-                    loss.weights[i] * loss.positive_weight, gpair + i * n_labels);
+        XDCC_BEST_CLONE(ToGradients)(probabilities.data() + (i - begin) * n_labels, run * n_labels,
+                                     loss.weights[i], loss.weights[i] * loss.positive_weight,
+                                     gpair + i * n_labels);
       }
       for (auto i = label_weights_.Empty() ? end : begin; i < end; ++i) {
         for (std::size_t j = 0; j < n_labels; ++j) {
@@ -196,8 +197,8 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
       std::size_t const begin = b * n_together, n = std::min(n_together, n_labels - begin);
       std::vector<double> here(2 * n);  // threads that write side by side would wait
       for (std::size_t i = 0; i < labels.Shape(0); ++i) {
-        AddLabels(labels.Values().data() + i * n_labels + begin, n, weights[i],
-                  positive_weights.data() + begin, here.data(), here.data() + n);
+        XDCC_BEST_CLONE(AddLabels)(labels.Values().data() + i * n_labels + begin, n, weights[i],
+                                   positive_weights.data() + begin, here.data(), here.data() + n);
       }
       std::copy_n(here.data(), n, positive + begin);
       std::copy_n(here.data() + n, n, known + begin);
@@ -246,7 +247,8 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   void ToProbability(HostDeviceVector<float>* io_preds) const {
     auto& preds = io_preds->HostVector();
     common::ParallelFor((preds.size() + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
-      ApplyLogistic(preds.data() + r * kRun, std::min(kRun, preds.size() - r * kRun));
+      XDCC_BEST_CLONE(ApplyLogistic)(preds.data() + r * kRun,
+                                     std::min(kRun, preds.size() - r * kRun));
     });
   }
 

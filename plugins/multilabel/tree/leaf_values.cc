@@ -11,7 +11,8 @@
 #include "../vectorised.h"               // for XDCC_TARGET_CLONES, Float8, Int8
 
 namespace xgboost::multilabel {
-XDCC_TARGET_CLONES void AddDerived(DerivedRows const& rows, double grad_shift, double hess_shift,
+namespace {
+XDCC_TARGET_CLONES void AddVectors(DerivedRows const& rows, double grad_shift, double hess_shift,
                                    double* __restrict grads, double* __restrict hessians) {
   constexpr std::size_t kLanes = 8, kColumns = 128, kRows = DerivedRows::kRows, kLine = 16;
   // Two loops: compilers convert plain arrays to double precision better than vectors.
@@ -63,5 +64,11 @@ XDCC_TARGET_CLONES void AddDerived(DerivedRows const& rows, double grad_shift, d
       }
     }
   }
+}
+}  // namespace
+
+void AddDerived(DerivedRows const& rows, double grad_shift, double hess_shift, double* grads,
+                double* hessians) {
+  XDCC_BEST_CLONE(AddVectors)(rows, grad_shift, hess_shift, grads, hessians);
 }
 }  // namespace xgboost::multilabel

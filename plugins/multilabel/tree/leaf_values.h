@@ -59,7 +59,7 @@ struct LabelGradients {
 /** @brief The bounds of some gradients; an error if any is not finite. */
 inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
   CHECK(gpair.CContiguous());
-  auto const range = RangeOf(gpair.Values().data(), gpair.Size());
+  auto const range = XDCC_BEST_CLONE(RangeOf)(gpair.Values().data(), gpair.Size());
   std::array<float, 3> largest{range.grad, range.hess, std::isnan(range.probe) ? 1.0f : 0.0f};
   collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
                                              collective::Op::kMax));
@@ -92,7 +92,7 @@ XDCC_TARGET_CLONES static void AddRounded(float const* values, std::size_t width
       std::memcpy(&sum, out + j, sizeof(sum));
       Float4 x;
       if (n_here == kRows) {
-#pragma GCC unroll 4
+        XDCC_UNROLL(4)
         for (std::size_t r = 0; r < kRows; ++r) {
           std::memcpy(&x, row[r] + j, sizeof(x));
           sum += (__builtin_convertvector(x, Double4) + shift) - shift;
@@ -205,8 +205,9 @@ std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradient
     }
     auto const* values = reinterpret_cast<float const*>(gradients.pairs);
     for (std::size_t j = 0; j < width; j += kColumns) {
-      AddRounded(values + j, width, task.rows.data(), task.rows.size(),
-                 std::min(kColumns, width - j), grad_shift, hess_shift, out + j);
+      XDCC_BEST_CLONE(AddRounded<Index>)(values + j, width, task.rows.data(), task.rows.size(),
+                                         std::min(kColumns, width - j), grad_shift, hess_shift,
+                                         out + j);
     }
   });
   for (auto const& task : tasks) {

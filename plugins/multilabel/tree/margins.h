@@ -66,7 +66,7 @@ inline void AddToMargins(Context const* ctx, std::vector<GrownTree> const& trees
         auto const nid = tree::SamplePosition::Decode(trees[t].position[i]);
         auto const* weights = leaves[t].weights + leaves[t].first_of_node[nid];
         if (trees[t].labels.empty()) {
-          AddVector(weights, n_labels, row);
+          XDCC_BEST_CLONE(AddVector)(weights, n_labels, row);
         }
         for (auto label : trees[t].labels) {
           row[label] += weights[label];

@@ -312,8 +312,8 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
     auto const begin = r * kRun, end = std::min(n_rows, begin + kRun);
     auto combine = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
-      CombineRows(reinterpret_cast<float const*>(rows), n_here, n, by,
-                  combined + from * n_directions_, &bounds[r]);
+      XDCC_BEST_CLONE(CombineRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
+                                   combined + from * n_directions_, &bounds[r]);
     };
     auto const middle = std::min(end, std::max(begin, n_rows - n_last));
     combine(pairs + begin * n, begin, middle - begin);
@@ -362,7 +362,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
     std::vector<float> last(n_last * n + n_padded_);
     auto const begin = t * kRuns * n_together, end = std::min(n_rows, begin + kRuns * n_together);
     auto combine = [&](float const* rows, std::size_t from, std::size_t n_here) {
-      CombineProbabilities(
+      XDCC_BEST_CLONE(CombineProbabilities)(
           {rows, n_here, n, row_weights ? row_weights + from : nullptr, loss.positive_weight}, by,
           combined + from * k);
     };

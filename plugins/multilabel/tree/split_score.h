@@ -19,7 +19,7 @@
 #ifndef XDCC_MULTILABEL_SPLIT_SCORE_H_
 #define XDCC_MULTILABEL_SPLIT_SCORE_H_
 
-#include <algorithm>  // for max, max_element, min_element
+#include <algorithm>  // for max, max_element, min, min_element
 #include <cmath>      // for abs, copysign
 #include <cstddef>    // for size_t
 #include <limits>     // for numeric_limits
@@ -132,6 +132,36 @@ inline Fraction LabelFraction(double lambda, double floor, double grad, double h
 }
 
 /**
+ * @brief Add up a number of each label, in an order that no compiler changes: models depend on it.
+ *
+ * With `kPlain`, labels of even and of odd position are added up apart.
+ */
+template <LabelRule kRule, typename OfLabel>
+inline double SumOverLabels(std::size_t n_labels, OfLabel&& of_label) {
+  constexpr std::size_t kRun = 64;
+  double parts[kRun], sum{0.0}, odd{0.0};
+  for (std::size_t begin = 0; begin < n_labels; begin += kRun) {
+    auto const n = std::min(kRun, n_labels - begin);
+#pragma omp simd
+    for (std::size_t k = 0; k < n; ++k) {
+      parts[k] = of_label(begin + k);
+    }
+    if constexpr (kRule == LabelRule::kPlain) {
+      for (std::size_t k = 0; k + 1 < n; k += 2) {
+        sum += parts[k];
+        odd += parts[k + 1];
+      }
+      sum += n % 2 == 1 ? parts[n - 1] : 0.0;
+    } else {
+      for (std::size_t k = 0; k < n; ++k) {
+        sum += parts[k];
+      }
+    }
+  }
+  return sum + odd;
+}
+
+/**
  * @brief Score of a node.
  *
  * @param sums Sums over the node's rows, gradients then Hessians. [2 * n_labels]
@@ -140,21 +170,24 @@ template <SplitMethod kMethod, LabelRule kRule>
 inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
   using Traits = MethodTraits<kMethod>;
   double const lambda = r.lambda, floor = r.LabelFloor();
-  double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(+ : sum) reduction(max : largest)
-  for (std::size_t j = 0; j < n_labels; ++j) {
+  auto of_label = [&](std::size_t j) {
     double const grad = sums[j], hess = sums[n_labels + j];
-    double score;
     if constexpr (kRule == LabelRule::kClipped) {
-      score = Traits::LabelScore(r, grad, hess);
+      return Traits::LabelScore(r, grad, hess);
     } else {
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
-      score = f.numerator / f.denominator;
+      return f.numerator / f.denominator;
     }
-    sum += score;
-    largest = std::max(largest, score);
+  };
+  if constexpr (Traits::kSum) {
+    return SumOverLabels<kRule>(n_labels, of_label);
   }
-  return Traits::kSum ? sum : largest;
+  double largest = -std::numeric_limits<double>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::size_t j = 0; j < n_labels; ++j) {
+    largest = std::max(largest, of_label(j));
+  }
+  return largest;
 }
 
 /**

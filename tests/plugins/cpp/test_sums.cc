@@ -83,7 +83,7 @@ XDCC_TEST(sums, GradientsAreRoundedAndSummedUp) {
             rows.push_back(i);
           }
         }
-        AddRowsExactly(of, rows.data(), rows.size(), some.data());
+        XDCC_BEST_CLONE(AddRowsExactly)(of, rows.data(), rows.size(), some.data());
         CHECK(some == of_some);
         CHECK(matrix.Sum(&ctx) == slow);
         first = n_threads == 1 ? slow : first;
@@ -150,7 +150,7 @@ XDCC_TEST(sums, RowsOfAClusterAreSummedUp) {
           row = rng.Int(0, 99);
           rows.Add(row, slow.data());
         }
-        SumClusterRows(rows.view, width, chosen.data(), n, sums.data());
+        XDCC_BEST_CLONE(SumClusterRows)(rows.view, width, chosen.data(), n, sums.data());
         CHECK(sums == slow);
       }
     }
@@ -177,7 +177,7 @@ XDCC_TEST(sums, SortedRowsAreAddedToTheirBins) {
       for (std::size_t k = 0; k < slow.size(); ++k) {
         CHECK_EQ(bins.Data()[k], slow[k]);
       }
-      SubtractIntegers(bins.Data(), slow.size(), slow.data());
+      XDCC_BEST_CLONE(SubtractIntegers)(bins.Data(), slow.size(), slow.data());
       CHECK(slow == std::vector<std::int32_t>(slow.size(), 0));
     }
   }

@@ -150,7 +150,7 @@ class GradientMatrix {
     std::vector<GradientRange> ranges(n_runs);
     common::ParallelFor(n_runs, n_threads, [&](auto r) {
       auto const n = std::min<std::size_t>(kRun, n_rows_ - r * kRun);
-      ranges[r] = RangeOf(pairs + r * kRun * n_labels, n * n_labels);
+      ranges[r] = XDCC_BEST_CLONE(RangeOf)(pairs + r * kRun * n_labels, n * n_labels);
     });
     GradientRange all;
     for (auto const& range : ranges) {
@@ -172,7 +172,7 @@ class GradientMatrix {
     common::ParallelFor(n_runs, n_threads, [&](auto r) {
       auto const end = std::min<std::size_t>(n_rows_, (r + 1) * kRun);
       for (std::size_t i = r * kRun; i < end; ++i) {
-        active_[i] = IsActive(view_, i);
+        active_[i] = XDCC_BEST_CLONE(IsActive)(view_, i);
       }
     });
   }
@@ -184,8 +184,9 @@ class GradientMatrix {
     common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
       auto of_run = view_;
       of_run.pairs = view_.Row(r * kRun);
-      AddRowsExactly(of_run, nullptr, std::min<std::size_t>(kRun, n_rows_ - r * kRun),
-                     parts[omp_get_thread_num()].data());
+      XDCC_BEST_CLONE(AddRowsExactly)(of_run, nullptr,
+                                      std::min<std::size_t>(kRun, n_rows_ - r * kRun),
+                                      parts[omp_get_thread_num()].data());
     });
     auto& sum = parts.front();
     for (std::size_t t = 1; t < parts.size(); ++t) {

@@ -80,7 +80,6 @@ struct KeyParam {
 template <int kVectors>
 XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::size_t n, KeyParam by,
                                               CategoryKey* out) {
-  constexpr Int8 kIndex{0, 1, 2, 3, 4, 5, 6, 7};
   Float8 const zero{}, lambda = zero + by.lambda, alpha = zero + by.alpha;
   Float8 grad_scale[kVectors], hess_scale[kVectors], weights[kVectors];
   std::memcpy(grad_scale, by.grad_scale, sizeof(grad_scale));
@@ -90,7 +89,7 @@ XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::siz
     Int8 of_slot[2 * kVectors];
     std::memcpy(of_slot, sums + i * 16 * kVectors, sizeof(of_slot));
     Float8 key{}, size{}, unit{}, square{};
-#pragma GCC unroll 4
+    XDCC_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
       Float8 const grad = __builtin_convertvector(of_slot[v], Float8) * grad_scale[v];
       Float8 const total =
@@ -107,12 +106,12 @@ XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::siz
       unit += of_label;
       square += of_label * of_label;
     }
-#pragma GCC unroll 4
+    XDCC_UNROLL(4)
     for (int lane = 4; lane > 0; lane /= 2) {
-      key += __builtin_shuffle(key, kIndex ^ lane);
-      size += __builtin_shuffle(size, kIndex ^ lane);
-      unit += __builtin_shuffle(unit, kIndex ^ lane);
-      square += __builtin_shuffle(square, kIndex ^ lane);
+      key += XDCC_SWAP_LANES(key, lane);
+      size += XDCC_SWAP_LANES(size, lane);
+      unit += XDCC_SWAP_LANES(unit, lane);
+      square += XDCC_SWAP_LANES(square, lane);
     }
     out[i].key += key[0];
     out[i].size += size[0];
@@ -125,13 +124,13 @@ inline void AddChunkToKeys(std::size_t width, std::int32_t const* sums, std::siz
                            KeyParam const& by, CategoryKey* out) {
   switch (width) {
     case 8:
-      return AddChunkToKeys<1>(sums, n, by, out);
+      return XDCC_BEST_CLONE(AddChunkToKeys<1>)(sums, n, by, out);
     case 16:
-      return AddChunkToKeys<2>(sums, n, by, out);
+      return XDCC_BEST_CLONE(AddChunkToKeys<2>)(sums, n, by, out);
     case 24:
-      return AddChunkToKeys<3>(sums, n, by, out);
+      return XDCC_BEST_CLONE(AddChunkToKeys<3>)(sums, n, by, out);
     default:
-      return AddChunkToKeys<4>(sums, n, by, out);
+      return XDCC_BEST_CLONE(AddChunkToKeys<4>)(sums, n, by, out);
   }
 }
 
@@ -273,7 +272,7 @@ inline void SumRest(std::size_t b, LabelChunk const& chunk, ClusterNode* node) {
     auto* rest = slots.Of(chunk, end - 1);
     std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, rest);
     for (auto s = slots.first[i]; s < end - 1; ++s) {
-      SubtractIntegers(slots.Of(chunk, s), size, rest);
+      XDCC_BEST_CLONE(SubtractIntegers)(slots.Of(chunk, s), size, rest);
     }
   }
 }

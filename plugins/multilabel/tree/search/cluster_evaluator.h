@@ -463,7 +463,8 @@ class ClusterEvaluator {
     auto& parent = nodes_[request->parent];
     auto const small = SmallSibling(request);
     auto rest = parent.totals;
-    SubtractIntegers(totals.Data(), 2 * parent.cluster->rows.PaddedLabels(), rest.Data());
+    XDCC_BEST_CLONE(SubtractIntegers)(totals.Data(), 2 * parent.cluster->rows.PaddedLabels(),
+                                      rest.Data());
     for (std::size_t k = 0; k < 2; ++k) {
       if (!job.HasLists() && !job.stays[k]) {
         continue;  // a cluster of its own

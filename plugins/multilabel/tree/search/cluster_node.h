@@ -178,9 +178,9 @@ inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster c
   constexpr std::size_t kRun = 256;
   auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
     for (auto const& chunk : rows.Chunks()) {
-      SumClusterRows(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
-                     std::min(kRun, node_rows.size() - run * kRun),
-                     out->Data() + 2 * chunk.padded_begin);
+      XDCC_BEST_CLONE(SumClusterRows)(
+          rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
+          std::min(kRun, node_rows.size() - run * kRun), out->Data() + 2 * chunk.padded_begin);
     }
   };
   auto const n_runs = (node_rows.size() + kRun - 1) / kRun;

@@ -63,8 +63,9 @@ inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradi
   common::ParallelFor(n_runs, n_threads, [&](auto run) {
     auto const begin = run * kClusterRun;
     auto& part = parts[n_threads == 1 ? 0 : omp_get_thread_num()];
-    AddSizes(gradients.View(), rows.data() + begin, std::min(kClusterRun, rows.size() - begin),
-             part.sums.data(), part.largest.data());
+    XDCC_BEST_CLONE(AddSizes)(gradients.View(), rows.data() + begin,
+                              std::min(kClusterRun, rows.size() - begin), part.sums.data(),
+                              part.largest.data());
   });
   auto& all = parts.front();
   for (std::size_t t = 1; t < parts.size(); ++t) {

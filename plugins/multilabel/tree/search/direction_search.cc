@@ -32,7 +32,6 @@ namespace {
 constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
 constexpr auto kLanes = DirectionIndex::kLanes;
 constexpr auto kMaxDirections = DirectionSearch::kMaxDirections;
-typedef std::int64_t Words4 __attribute__((vector_size(32)));
 
 /** @brief What scores of a node are made from. */
 struct ScoreParam {
@@ -54,19 +53,19 @@ struct LaneBest {
 // taken apart by one instruction if their lanes may stand in the order of XDCC_DIRECTION_LANES,
 // which is its own inverse.
 #define XDCC_DIRECTION_LANES 0, 1, 4, 5, 2, 3, 6, 7
-#define XDCC_DIRECTION_GRADS(words) \
-  __builtin_convertvector(          \
-      __builtin_shufflevector(Int8(words[0]), Int8(words[1]), 1, 3, 9, 11, 5, 7, 13, 15), Float8)
-#define XDCC_DIRECTION_HESSIANS(words) \
-  __builtin_convertvector(             \
-      __builtin_shufflevector(Int8(words[0]), Int8(words[1]), 0, 2, 8, 10, 4, 6, 12, 14), Float8)
+#define XDCC_DIRECTION_GRADS(words)                                                                \
+  __builtin_convertvector(XDCC_SHUFFLE(Int8(words[0]), Int8(words[1]), 1, 3, 9, 11, 5, 7, 13, 15), \
+                          Float8)
+#define XDCC_DIRECTION_HESSIANS(words)                                                             \
+  __builtin_convertvector(XDCC_SHUFFLE(Int8(words[0]), Int8(words[1]), 0, 2, 8, 10, 4, 6, 12, 14), \
+                          Float8)
 
 // A macro, since a function would be compiled without the wide vectors. LEFT: packed sums of a
 // direction's half `k`.
 #define XDCC_DIRECTION_SCORES(score, LEFT)                                          \
-  _Pragma("GCC unroll 4") for (int d = 0; d < kWidth; ++d) {                        \
-    Words4 left[2], right[2];                                                       \
-    _Pragma("GCC unroll 2") for (int k = 0; k < 2; ++k) {                           \
+  XDCC_UNROLL(4) for (int d = 0; d < kWidth; ++d) {                                 \
+    Long4 left[2], right[2];                                                        \
+    XDCC_UNROLL(2) for (int k = 0; k < 2; ++k) {                                    \
       left[k] = (LEFT);                                                             \
       right[k] = by.total[d] - left[k];                                             \
     }                                                                               \
@@ -75,7 +74,7 @@ struct LaneBest {
     Float8 const b = XDCC_DIRECTION_HESSIANS(right) + by.lambda[d];                 \
     Float8 const part = (gl * gl * b + gr * gr * a) / (a * b);                      \
     if (kWidth == 1) {                                                              \
-      score += (a >= by.floor) & (b >= by.floor) ? part : Float8{};                 \
+      score += ((a >= by.floor) & (b >= by.floor)) ? part : Float8{};               \
     } else {                                                                        \
       score += part * by.weight[d];                                                 \
     }                                                                               \
@@ -91,7 +90,7 @@ struct LaneBest {
 template <int kWidth, bool kMissing>
 XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::size_t n_slots,
                                          Int8 const* slots, ScoreParam by, LaneBest* out) {
-  Words4 missing[kWidth][2], passed[kWidth][2]{};
+  Long4 missing[kWidth][2], passed[kWidth][2]{};
   if (kMissing) {
     std::memcpy(missing, histogram, sizeof(missing));
   }
@@ -106,11 +105,11 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::siz
     if (any == 0) {
       continue;
     }
-#pragma GCC unroll 4
+    XDCC_UNROLL(4)
     for (int d = 0; d < kWidth; ++d) {
-#pragma GCC unroll 2
+      XDCC_UNROLL(2)
       for (int k = 0; k < 2; ++k) {
-        Words4 words;
+        Long4 words;
         std::memcpy(&words, bin + d * kLanes + k * kLanes / 2, sizeof(words));
         passed[d][k] += words;
       }
@@ -129,10 +128,10 @@ XDCC_TARGET_CLONES static void ScanBlock(std::int64_t const* histogram, std::siz
       best_slot_left = better_left ? here : best_slot_left;
     }
   }
-  out->score[0] = __builtin_shufflevector(best, best, XDCC_DIRECTION_LANES);
-  out->score[1] = __builtin_shufflevector(best_left, best_left, XDCC_DIRECTION_LANES);
-  out->slot[0] = __builtin_shufflevector(best_slot, best_slot, XDCC_DIRECTION_LANES);
-  out->slot[1] = __builtin_shufflevector(best_slot_left, best_slot_left, XDCC_DIRECTION_LANES);
+  out->score[0] = XDCC_SHUFFLE(best, best, XDCC_DIRECTION_LANES);
+  out->score[1] = XDCC_SHUFFLE(best_left, best_left, XDCC_DIRECTION_LANES);
+  out->slot[0] = XDCC_SHUFFLE(best_slot, best_slot, XDCC_DIRECTION_LANES);
+  out->slot[1] = XDCC_SHUFFLE(best_slot_left, best_slot_left, XDCC_DIRECTION_LANES);
 }
 
 /**
@@ -148,21 +147,21 @@ XDCC_TARGET_CLONES static void ScanSingles(std::int64_t const* histogram, std::s
   Float8 best{};
   Int8 best_slot{};
   for (std::size_t at = 0; at < n; at += kLanes) {
-    Words4 words[kWidth][2];
+    Long4 words[kWidth][2];
     std::memcpy(words, histogram + at * kWidth, sizeof(words));
     Float8 score{};
     XDCC_DIRECTION_SCORES(score, words[d][k])
     if (penalties) {
       Float8 penalty;
       std::memcpy(&penalty, penalties + at, sizeof(penalty));
-      score += __builtin_shufflevector(penalty, penalty, XDCC_DIRECTION_LANES);
+      score += XDCC_SHUFFLE(penalty, penalty, XDCC_DIRECTION_LANES);
     }
     Int8 const better = score > best;
     best = better ? score : best;
     best_slot = better ? Int8{} + static_cast<std::int32_t>(at) : best_slot;
   }
-  out->score[0] = __builtin_shufflevector(best, best, XDCC_DIRECTION_LANES);
-  out->slot[0] = __builtin_shufflevector(best_slot, best_slot, XDCC_DIRECTION_LANES);
+  out->score[0] = XDCC_SHUFFLE(best, best, XDCC_DIRECTION_LANES);
+  out->slot[0] = XDCC_SHUFFLE(best_slot, best_slot, XDCC_DIRECTION_LANES);
 }
 /** @brief Where a lane stands in scores. */
 constexpr std::size_t kPlaceOfLane[kLanes]{XDCC_DIRECTION_LANES};
@@ -179,10 +178,10 @@ void AddRows(SlotT const* slots, std::size_t stride, std::uint32_t const* rows,
   for (std::size_t i = 0; i < n_rows; ++i) {
     __builtin_prefetch(slots + rows[std::min(i + kAhead, n_rows - 1)] * stride);
     SlotT const* row = slots + rows[i] * stride;
-#pragma GCC unroll 4
+    XDCC_UNROLL(4)
     for (int d = 0; d < kWidth; ++d) {
       auto const word = words[i * kWidth + d];
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (std::size_t l = 0; l < kLanes; ++l) {
         out[(row[l] * kWidth + d) * kLanes + l] += word;
       }
@@ -307,7 +306,7 @@ void AddSlots(std::size_t const* row_ptr, std::uint32_t const* row_slots, std::u
     std::copy_n(words + i * kWidth, kWidth, word);
     for (auto e = row_ptr[rows[i]], end = row_ptr[rows[i] + 1]; e < end; ++e) {
       std::size_t const slot = row_slots[e];
-#pragma GCC unroll 4
+      XDCC_UNROLL(4)
       for (int d = 0; d < kWidth; ++d) {
         out[kWidth == 1 ? slot : slot / kLanes * kLanes * kWidth + d * kLanes + slot % kLanes] +=
             word[d];
@@ -619,7 +618,7 @@ void DirectionSearch::ShareSlots(common::Span<Job const> jobs,
   });
   for (auto& [nid, runs] : shared_) {
     for (std::size_t r = 1; r < runs.size(); ++r) {
-      AddWords(runs[r].Data(), n_values, runs.front().Data());
+      XDCC_BEST_CLONE(AddWords)(runs[r].Data(), n_values, runs.front().Data());
     }
   }
 }
@@ -677,9 +676,9 @@ void DirectionSearch::ScoreBlock(Node const& node, std::size_t b, std::uint8_t c
     auto const n = is_few ? few.n : block.n_slots;
     auto const* slots = is_few ? reinterpret_cast<Int8 const*>(few.slots) : nullptr;
     if (block.has_missing) {
-      ScanBlock<width, true>(sums, n, slots, by, &lanes);
+      XDCC_BEST_CLONE(ScanBlock<width, true>)(sums, n, slots, by, &lanes);
     } else {
-      ScanBlock<width, false>(sums, n, slots, by, &lanes);
+      XDCC_BEST_CLONE(ScanBlock<width, false>)(sums, n, slots, by, &lanes);
     }
   });
   auto best_lane = kLanes;
@@ -741,10 +740,10 @@ void DirectionSearch::ScoreSlots(Node const& node, std::uint8_t const* allowed,
     LaneBest lanes;
     VisitWidth(width_, [&](auto width) {
       auto const n_plain = allowed ? 0 : n_full;
-      ScanSingles<width>(histogram, n_plain, nullptr, by, &lanes);
+      XDCC_BEST_CLONE(ScanSingles<width>)(histogram, n_plain, nullptr, by, &lanes);
       LaneBest others;
-      ScanSingles<width>(histogram + n_plain * width, n_padded - n_plain,
-                         penalties.data() + n_plain, by, &others);
+      XDCC_BEST_CLONE(ScanSingles<width>)(histogram + n_plain * width, n_padded - n_plain,
+                                          penalties.data() + n_plain, by, &others);
       for (std::size_t l = 0; l < kLanes; ++l) {
         if (others.score[0][l] > lanes.score[0][l]) {
           lanes.score[0][l] = others.score[0][l];
@@ -908,7 +907,7 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
     auto* of_large = node_of(1 - first).histogram.Data() + this->PartBegin(begin);
     for (auto b = begin; b < group_end; ++b) {
       auto const at = this->PartBegin(b) - this->PartBegin(begin);
-      SubtractWords(histogram + at, this->PartSize(b), of_large + at);
+      XDCC_BEST_CLONE(SubtractWords)(histogram + at, this->PartSize(b), of_large + at);
       score(1 - first, b, Histogram::kKept, of_large);
       score(first, b, kind, histogram);
     }
@@ -933,7 +932,7 @@ void DirectionSearch::Work(Task const& task, Job const& job, std::vector<Request
     auto& large = node_of(1 - first);
     auto* of_large = large.histogram.Data() ? of_slots(large) : nullptr;
     if (job.from_parent) {
-      SubtractWords(histogram, n_values, of_large);
+      XDCC_BEST_CLONE(SubtractWords)(histogram, n_values, of_large);
     } else {
       of_large = fill(large);
     }

@@ -15,6 +15,7 @@
 #include <cstdint>     // for uint32_t
 #include <functional>  // for minus
 #include <limits>      // for numeric_limits
+#include <utility>     // for make_pair
 #include <vector>      // for vector
 
 #include "../data/bin_index.h"  // for BinIndex
@@ -146,23 +147,30 @@ class SplitScanner {
     using Traits = MethodTraits<kMethod>;
     constexpr double kInf = std::numeric_limits<double>::infinity();
     double const lambda = reg_.lambda, floor = reg_.LabelFloor();
-    double sum = 0.0, largest = -kInf, largest_rest = -kInf;
-#pragma omp simd reduction(+ : sum) reduction(max : largest, largest_rest)
-    for (std::size_t j = 0; j < n; ++j) {
+    auto pass_label = [&](std::size_t j) {
       double const grad = scanned[j] += bin[j];
       double const hess = scanned[n + j] += bin[n + j];
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
       auto const r =
           LabelFraction<kMethod, kRule>(lambda, floor, total[j] - grad, total[n + j] - hess);
-      if constexpr (Traits::kSum) {  // both fractions with one division
-        sum += (f.numerator * r.denominator + r.numerator * f.denominator) /
+      return std::make_pair(f, r);
+    };
+    if constexpr (Traits::kSum) {
+      auto const sum = SumOverLabels<kRule>(n, [&](std::size_t j) {
+        auto const [f, r] = pass_label(j);  // both with one division
+        return (f.numerator * r.denominator + r.numerator * f.denominator) /
                (f.denominator * r.denominator);
-      } else {
-        largest = std::max(largest, f.numerator / f.denominator);
-        largest_rest = std::max(largest_rest, r.numerator / r.denominator);
-      }
+      });
+      return static_cast<float>(sum - node.score);
     }
-    return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
+    double largest = -kInf, largest_rest = -kInf;
+#pragma omp simd reduction(max : largest, largest_rest)
+    for (std::size_t j = 0; j < n; ++j) {
+      auto const [f, r] = pass_label(j);
+      largest = std::max(largest, f.numerator / f.denominator);
+      largest_rest = std::max(largest_rest, r.numerator / r.denominator);
+    }
+    return static_cast<float>(largest + largest_rest - node.score);
   }
 
   /** @brief Whether both children have enough Hessian; sets `rest_`. */

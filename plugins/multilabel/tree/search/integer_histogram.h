@@ -44,7 +44,7 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
     }
     auto* bin = reinterpret_cast<Int8*>(out + b * 2 * kWidth);
     Int8 grad[kVectors], hess[kVectors];
-#pragma GCC unroll 3
+    XDCC_UNROLL(3)
     for (int v = 0; v < kVectors; ++v) {
       grad[v] = bin[v];
       hess[v] = bin[kVectors + v];
@@ -53,7 +53,7 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * kWidth, 4 * kWidth);
-#pragma GCC unroll 3
+        XDCC_UNROLL(3)
         for (int v = 0; v < kVectors; ++v) {
           Int8 const both = row[v];
           grad[v] += both >> kPackedShift;
@@ -64,14 +64,14 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * 2 * kWidth, 8 * kWidth);
-#pragma GCC unroll 3
+        XDCC_UNROLL(3)
         for (int v = 0; v < kVectors; ++v) {
           grad[v] += row[v];
           hess[v] += row[kVectors + v];
         }
       }
     }
-#pragma GCC unroll 3
+    XDCC_UNROLL(3)
     for (int v = 0; v < kVectors; ++v) {
       bin[v] = grad[v];
       bin[kVectors + v] = hess[v];
@@ -81,7 +81,9 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
 
 /** @brief The function for chunks of a width. */
 inline auto AddSortedToBins(std::size_t width) {
-  return width == 8 ? &AddSortedToBins<1> : width == 16 ? &AddSortedToBins<2> : &AddSortedToBins<3>;
+  return width == 8    ? XDCC_BEST_CLONE(AddSortedToBins<1>)
+         : width == 16 ? XDCC_BEST_CLONE(AddSortedToBins<2>)
+                       : XDCC_BEST_CLONE(AddSortedToBins<3>);
 }
 
 XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::size_t n,
@@ -129,7 +131,7 @@ class IntegerHistogram {
   void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
            FeatureBlock const& block, common::Span<std::uint32_t const> rows,
            BinSortBuffer* buffer) {
-    auto& [counts, next, sorted] = *buffer;
+    auto &counts = buffer->counts, &next = buffer->next, &sorted = buffer->rows;
     auto const wanted = kTileEntries / index.EntriesPerRow(block_id);  // infinite without entries
     auto const n_tile = static_cast<std::size_t>(std::clamp(wanted, 1.0, rows.size() + 1.0));
     for (std::size_t begin = 0; begin < rows.size(); begin += n_tile) {
@@ -154,7 +156,8 @@ class IntegerHistogram {
   }
   /** @brief Take away another histogram of the same block. */
   void Subtract(IntegerHistogram const& part, std::size_t padded_labels) {
-    SubtractIntegers(part.sums_.Data(), 2 * padded_labels * counts_.size(), sums_.Data());
+    XDCC_BEST_CLONE(SubtractIntegers)(part.sums_.Data(), 2 * padded_labels * counts_.size(),
+                                      sums_.Data());
     for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
       counts_[bin] -= part.counts_[bin];
     }

@@ -24,14 +24,14 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
       Prefetch(rows.data + (entries[i + kRowsAhead] & kRowMask) * row_size, 4 * row_size);
     }
     if (rows.is_packed) {
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         Int8 const both = row[v];
         grad[v] += both >> kPackedShift;
         hess[v] += both & kPackedMask;
       }
     } else {
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         grad[v] += row[v];
         hess[v] += row[kVectors + v];
@@ -40,7 +40,7 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
     if (i + 1 < n && (entries[i] ^ entries[i + 1]) >> kBinShift == 0) {
       continue;
     }
-#pragma GCC unroll 8
+    XDCC_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       reinterpret_cast<Int8*>(out)[v] = grad[v];
       reinterpret_cast<Int8*>(out)[kVectors + v] = hess[v];
@@ -54,13 +54,13 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
 ListSumFn ListSumOfWidth(std::size_t width) {
   switch (width) {
     case 8:
-      return &SumList<1>;
+      return XDCC_BEST_CLONE(SumList<1>);
     case 16:
-      return &SumList<2>;
+      return XDCC_BEST_CLONE(SumList<2>);
     case 24:
-      return &SumList<3>;
+      return XDCC_BEST_CLONE(SumList<3>);
     case 32:
-      return &SumList<4>;
+      return XDCC_BEST_CLONE(SumList<4>);
     default:
       LOG(FATAL) << "Unreachable";
       return nullptr;

@@ -113,21 +113,21 @@ struct ChunkView {
   /** @brief With a maximum: 0, or minus infinity where the lane holds no label. */
   float const* padding;
   /** @brief Where labels may not count: one with a Hessian above `may` may, above `does` does. */
-  std::int32_t const* may;
-  std::int32_t const* does;
+  std::int32_t const* may{nullptr};
+  std::int32_t const* does{nullptr};
   /** @brief -1 where all labels must count, 0 where one is enough. */
-  std::int32_t all_must;
-  float alpha;
+  std::int32_t all_must{0};
+  float alpha{0.0f};
   /** @brief With `kClipped` and `kBounded`: `max_delta_step`. */
-  float max_step;
+  float max_step{0.0f};
   /** @brief With `kBounded`: bounds of weights, and how far sums are off. */
-  float const* lower;
-  float const* upper;
-  float const* grad_error;
-  float const* hess_error;
-  float relative_error;
+  float const* lower{nullptr};
+  float const* upper{nullptr};
+  float const* grad_error{nullptr};
+  float const* hess_error{nullptr};
+  float relative_error{0.0f};
   /** @brief -1 where weights must have the order by themselves: with a single label. */
-  std::int32_t must_be_ordered;
+  std::int32_t must_be_ordered{0};
 };
 
 /** @brief Where scores go, one per candidate, in the order of the range. */

@@ -32,14 +32,13 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
   constexpr bool kSoft = kCounts || kSteps || kRule == ScanRule::kShrunk;
   constexpr std::int32_t kAbsolute = std::numeric_limits<std::int32_t>::max();
   bool const shrinks = chunk.alpha != 0.0f;
-  constexpr Int8 kIndex{0, 1, 2, 3, 4, 5, 6, 7};
   // Copies, because the compiler must take it that writing a score may change what is pointed to.
   Int8 totals[2 * kVectors], grad[kVectors], hess[kVectors];
   Float8 grad_scale[kVectors], hess_scale[kVectors], lambda[kVectors], mean[kVectors],
       total[kVectors], padding[kVectors];
   Int8 may[kVectors], does[kVectors];
   Float8 const zero{};
-#pragma GCC unroll 8
+  XDCC_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
     grad[v] = hess[v] = Int8{};
     totals[v] = reinterpret_cast<Int8 const*>(chunk.totals)[v];
@@ -72,7 +71,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         Prefetch(rows + (it[ahead] & kRowMask) * kWidth, kWidth * sizeof(std::int32_t));
       }
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * kWidth);
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         Int8 const both = row[v];
         grad[v] += both >> kPackedShift;
@@ -83,7 +82,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         Prefetch(rows + (it[ahead] & kRowMask) * 2 * kWidth, 2 * kWidth * sizeof(std::int32_t));
       }
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * (2 * kWidth));
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         grad[v] += row[v];
         hess[v] += row[kVectors + v];
@@ -105,13 +104,13 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
     if constexpr (kCounts || kRule == ScanRule::kMean) {
       if (out.hess) {
         Float8 sum{};
-#pragma GCC unroll 8
+        XDCC_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) {
           sum += __builtin_convertvector(hess[v], Float8) * hess_scale[v];
         }
-#pragma GCC unroll 4
+        XDCC_UNROLL(4)
         for (int lane = 4; lane > 0; lane /= 2) {
-          sum += __builtin_shuffle(sum, kIndex ^ lane);
+          sum += XDCC_SWAP_LANES(sum, lane);
         }
         out.hess[n_candidates] = sum[0];
       }
@@ -121,7 +120,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
       Float8 sum{}, doubt{}, error{}, largest = zero - kInf, largest_rest = zero - kInf;
       Float8 const order = zero + static_cast<float>(range.order);
       Float8 const relative = zero + chunk.relative_error;
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         Int8 const rest_hess = totals[kVectors + v] - hess[v], rest_grad = totals[v] - grad[v];
         Float8 a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v];
@@ -187,8 +186,8 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         // What does not surely count may be left out.
         doubt += does_a ? zero : may_a ? Float8(Int8(p) & kAbsolute) : zero;
         doubt += does_b ? zero : may_b ? Float8(Int8(q) & kAbsolute) : zero;
-        p = does_a ? p : may_a & (p > zero) ? p : zero;
-        q = does_b ? q : may_b & (q > zero) ? q : zero;
+        p = does_a ? p : (may_a & (p > zero)) ? p : zero;
+        q = does_b ? q : (may_b & (q > zero)) ? q : zero;
         error += (may_a ? p_error : zero) + (may_b ? q_error : zero);
         if constexpr (Traits::kSum) {
           sum += p + q;
@@ -204,16 +203,16 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
                   (in_doubt & ReachBits::kInDoubt) |
                   (disordered & out_of_order & ReachBits::kDisordered) |
                   (maybe & ~disordered & out_of_order & ReachBits::kMaybeDisordered);
-#pragma GCC unroll 4
+      XDCC_UNROLL(4)
       for (int lane = 4; lane > 0; lane /= 2) {
-        bits |= __builtin_shuffle(bits, kIndex ^ lane);
-        error += __builtin_shuffle(error, kIndex ^ lane);
-        doubt += __builtin_shuffle(doubt, kIndex ^ lane);
+        bits |= XDCC_SWAP_LANES(bits, lane);
+        error += XDCC_SWAP_LANES(error, lane);
+        doubt += XDCC_SWAP_LANES(doubt, lane);
         if constexpr (Traits::kSum) {
-          sum += __builtin_shuffle(sum, kIndex ^ lane);
+          sum += XDCC_SWAP_LANES(sum, lane);
         } else {
-          Float8 const p = __builtin_shuffle(largest, kIndex ^ lane);
-          Float8 const q = __builtin_shuffle(largest_rest, kIndex ^ lane);
+          Float8 const p = XDCC_SWAP_LANES(largest, lane);
+          Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
           largest = p > largest ? p : largest;
           largest_rest = q > largest_rest ? q : largest_rest;
         }
@@ -232,7 +231,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
       for (Int8 lowest{};; lowest = ~lowest) {
         Int8 passed_does{}, rest_does{}, in_doubt{};
         Float8 sum{}, largest = zero - kInf, largest_rest = zero - kInf;
-#pragma GCC unroll 8
+        XDCC_UNROLL(8)
         for (int v = 0; v < kVectors; ++v) {
           Int8 const rest_hess = totals[kVectors + v] - hess[v], rest_grad = totals[v] - grad[v];
           Float8 a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v];
@@ -298,14 +297,14 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         }
         Int8 bits = (passed_does & ReachBits::kPassed) | (rest_does & ReachBits::kRest) |
                     (in_doubt & ReachBits::kInDoubt);
-#pragma GCC unroll 4
+        XDCC_UNROLL(4)
         for (int lane = 4; lane > 0; lane /= 2) {
-          bits |= __builtin_shuffle(bits, kIndex ^ lane);
+          bits |= XDCC_SWAP_LANES(bits, lane);
           if constexpr (Traits::kSum) {
-            sum += __builtin_shuffle(sum, kIndex ^ lane);
+            sum += XDCC_SWAP_LANES(sum, lane);
           } else {
-            Float8 const p = __builtin_shuffle(largest, kIndex ^ lane);
-            Float8 const q = __builtin_shuffle(largest_rest, kIndex ^ lane);
+            Float8 const p = XDCC_SWAP_LANES(largest, lane);
+            Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
             largest = p > largest ? p : largest;
             largest_rest = q > largest_rest ? q : largest_rest;
           }
@@ -331,7 +330,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
       }
     } else if constexpr (Traits::kSum) {
       Float8 sum{};
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         Float8 const g = __builtin_convertvector(grad[v], Float8);
         Float8 const a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v];
@@ -348,14 +347,14 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
           sum += grad_scale[v] * (p * b + q * a) / (a * b);
         }
       }
-#pragma GCC unroll 4
+      XDCC_UNROLL(4)
       for (int lane = 4; lane > 0; lane /= 2) {
-        sum += __builtin_shuffle(sum, kIndex ^ lane);
+        sum += XDCC_SWAP_LANES(sum, lane);
       }
       out.passed[n_candidates] = sum[0];
     } else {
       Float8 largest = Float8{} - kInf, largest_rest = Float8{} - kInf;
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         Float8 const g = __builtin_convertvector(grad[v], Float8) * grad_scale[v];
         Float8 const a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v];
@@ -378,10 +377,10 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         largest = p > largest ? p : largest;
         largest_rest = q > largest_rest ? q : largest_rest;
       }
-#pragma GCC unroll 4
+      XDCC_UNROLL(4)
       for (int lane = 4; lane > 0; lane /= 2) {
-        Float8 const p = __builtin_shuffle(largest, kIndex ^ lane);
-        Float8 const q = __builtin_shuffle(largest_rest, kIndex ^ lane);
+        Float8 const p = XDCC_SWAP_LANES(largest, lane);
+        Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
         largest = p > largest ? p : largest;
         largest_rest = q > largest_rest ? q : largest_rest;
       }
@@ -390,7 +389,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
     }
     ++n_candidates;
     if (range.separate) {
-#pragma GCC unroll 8
+      XDCC_UNROLL(8)
       for (int v = 0; v < kVectors; ++v) {
         grad[v] = hess[v] = Int8{};
       }
@@ -403,13 +402,13 @@ template <SplitMethod kMethod, ScanRule kRule>
 ListScanFn ListScanOfWidth(std::size_t width) {
   switch (width) {
     case 8:
-      return &ScanList<kMethod, kRule, 1>;
+      return XDCC_BEST_CLONE(ScanList<kMethod, kRule, 1>);
     case 16:
-      return &ScanList<kMethod, kRule, 2>;
+      return XDCC_BEST_CLONE(ScanList<kMethod, kRule, 2>);
     case 24:
-      return &ScanList<kMethod, kRule, 3>;
+      return XDCC_BEST_CLONE(ScanList<kMethod, kRule, 3>);
     case 32:
-      return &ScanList<kMethod, kRule, 4>;
+      return XDCC_BEST_CLONE(ScanList<kMethod, kRule, 4>);
     default:
       LOG(FATAL) << "Unreachable";
       return nullptr;

@@ -222,11 +222,11 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
       auto* to = out + begin * this->Lanes() * chunk.width;
       auto const* labels = labels_.data() + chunk.begin;
       if (is_packed_) {
-        PackRows(gradients.View(), of_run, n, labels, chunk, grad_factor.data(), hess_factor.data(),
-                 shifts.data(), to);
+        XDCC_BEST_CLONE(PackRows)(gradients.View(), of_run, n, labels, chunk, grad_factor.data(),
+                                  hess_factor.data(), shifts.data(), to);
       } else {
-        RoundRows(gradients.View(), of_run, n, labels, chunk, grad_factor.data(),
-                  hess_factor.data(), to);
+        XDCC_BEST_CLONE(RoundRows)(gradients.View(), of_run, n, labels, chunk, grad_factor.data(),
+                                   hess_factor.data(), to);
       }
     });
   }
@@ -255,7 +255,7 @@ void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t bl
       for (std::size_t i = 0; i < n; ++i) {
         auto const row = row_at(i);
         auto const at = global[row];
-#pragma GCC unroll 4
+        XDCC_UNROLL(4)
         for (std::size_t k = 0; k < kAtOnce; ++k) {
           fn(row, columns[k][at]);
         }

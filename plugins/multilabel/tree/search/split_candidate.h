@@ -201,7 +201,7 @@ class CategoryReader {
   void Add(CandidateContext const& ctx, std::size_t slot, std::size_t category,
            common::Span<bst_idx_t const> rows) {
     auto* sums = sums_.data() + slot * ctx.gradients.Width();
-    AddRowsExactly(ctx.gradients.View(), rows.data(), rows.size(), sums);
+    XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), rows.data(), rows.size(), sums);
     found_.by_category[category] = sums;
   }
 
@@ -317,14 +317,14 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
     auto const& c = candidates[i];
     if (c.direction == Direction::kCategories) {
       ForEachCategory(ctx, index, cluster, rows, c, [&](bst_idx_t row, std::size_t category) {
-        AddRowsExactly(ctx.gradients.View(), &row, 1, sums + category * width);
+        XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), &row, 1, sums + category * width);
       });
       sums += NumCategories(ctx, c) * width;
       continue;
     }
     passed.clear();
     RowsPassed(of_page, cluster, rows, PreviousOf(candidates, i), c, &passed);
-    AddRowsExactly(ctx.gradients.View(), passed.data(), passed.size(), sums);
+    XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), passed.data(), passed.size(), sums);
     sums += width;
   }
 }
@@ -375,7 +375,8 @@ inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
       } else {
         RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
       }
-      AddRowsExactly(ctx.gradients.View(), rows_passed.data(), rows_passed.size(), passed.data());
+      XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), rows_passed.data(), rows_passed.size(),
+                                      passed.data());
     }
     auto const gain =
         (scanners->numbers.*ctx.kernels.gain)(passed, *stats, ctx.OrderOf(c.feature, c.direction));
