@@ -43,7 +43,7 @@ constexpr Nanoseconds kWindow = 500'000;
 /** @brief Time that waking a thread takes on an idle machine, at most. */
 constexpr Nanoseconds kWaking = 200'000;
 /** @brief Shortest and longest time without workers on a busy machine. */
-constexpr Nanoseconds kShortestPause = 5'000'000, kLongestPause = 200'000'000;
+constexpr Nanoseconds kShortestPause = 10'000'000, kLongestPause = 1'000'000'000;
 
 Nanoseconds Now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -98,6 +98,11 @@ std::uintptr_t Address(Region* region) { return reinterpret_cast<std::uintptr_t>
 class Pool {
  public:
   static Pool* Get();
+
+  int UsefulThreads(int n) const {
+    bool const paused = Now() < paused_until_.load(std::memory_order_relaxed);
+    return paused ? 1 : std::min(n, max_workers_.load() + 1);
+  }
 
   void Run(Region* region) {
     if (region->n_tasks == 1 || task_number >= 0 || max_workers_ == 0) {
@@ -340,6 +345,8 @@ void RunTasks(int n_tasks, Task task, void* data) {
   Region region{n_tasks, task, data};
   Pool::Get()->Run(&region);
 }
+
+int UsefulThreads(int n) { return n == 1 ? 1 : Pool::Get()->UsefulThreads(n); }
 
 int TaskNumber() { return task_number; }
 }  // namespace xdcc

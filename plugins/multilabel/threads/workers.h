@@ -29,6 +29,9 @@ using Task = void (*)(void* data, int number);
  */
 void RunTasks(int n_tasks, Task task, void* data);
 
+/** @brief How many threads, of `n`, a region would get now: 1 on a busy machine. */
+int UsefulThreads(int n);
+
 /** @brief Number of the task that this thread is in; -1: in none. */
 int TaskNumber();
 }  // namespace xdcc

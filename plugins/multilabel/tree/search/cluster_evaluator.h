@@ -45,6 +45,7 @@
 #include "../../../../src/collective/communicator-inl.h"  // for GetWorldSize
 #include "../../../../src/common/categorical.h"           // for IsCat
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../threads/workers.h"                        // for UsefulThreads
 #include "../data/aligned_array.h"                        // for AlignedArray, MemoryPool
 #include "../data/gradient_matrix.h"                      // for GradientMatrix
 #include "cluster_categories.h"  // for NumberCategories, SumCategories, SumCategorySiblings
@@ -98,7 +99,7 @@ class ClusterEvaluator {
   /** @brief Begin a tree. */
   void Reset(Context const* ctx, ClusterParam const& param, Shape const& shape) {
     ctx_ = ctx;
-    n_threads_ = ctx->Threads();
+    n_threads_ = xdcc::UsefulThreads(ctx->Threads());
     param_ = param;
     n_labels_ = shape.n_labels;
     is_shared_ = shape.is_shared;
@@ -118,7 +119,7 @@ class ClusterEvaluator {
     local_rows_.resize(shape.n_rows);
     numbers_.resize(shape.n_rows);
     std::iota(numbers_.begin(), numbers_.end(), 0);
-    buffers_.resize(n_threads_);
+    buffers_.resize(std::max<std::size_t>(buffers_.size(), n_threads_));
     if (!root_children_ || root_children_->size() != shape.blocks.size()) {
       root_children_ = std::make_shared<BlockEntries>(shape.blocks.size());
     }

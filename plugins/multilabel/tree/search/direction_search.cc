@@ -21,6 +21,7 @@
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../threads/workers.h"                        // for UsefulThreads
 #include "../../vectorised.h"                             // for XDCC_TARGET_CLONES, Float8, Int8
 #include "../data/direction_index.h"                      // for DirectionIndex
 #include "../leaf_values.h"                               // for BoundsOf
@@ -350,7 +351,7 @@ void VisitWidth(std::size_t width, Fn&& fn) {
 void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
                             linalg::MatrixView<GradientPair const> gpair, Param const& param) {
   ctx_ = ctx;
-  n_threads_ = ctx->Threads();
+  n_threads_ = xdcc::UsefulThreads(ctx->Threads());
   is_shared_ = collective::IsDistributed();
   n_directions_ = gpair.Shape(1);
   CHECK_LE(n_directions_, kMaxDirections);
@@ -368,7 +369,7 @@ void DirectionSearch::Reset(Context const* ctx, DirectionIndex const* index,
     spare_.clear();
     buffers_.clear();
   }
-  buffers_.resize(n_threads_);
+  buffers_.resize(std::max<std::size_t>(buffers_.size(), n_threads_));
   this->SetUnits(gpair);
   this->SetRoot(gpair);
 }
