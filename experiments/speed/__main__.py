@@ -7,7 +7,7 @@
 `run` measures candidates in turns, each time in a fresh process (which `measure` is), in CPU
 seconds, wall seconds and peak memory, and writes every measurement into `results.json` as it
 comes: an interrupted run goes on where it was. `report` makes `QUALITY.md`,
-its figure and `RESULTS.md` of them.
+its figure, `RESULTS.md` and `DROP_IN.md` of them.
 
 LightGBM and CatBoost come with the extra `bench`, the data sets of `xdcc.data` from XDCC_DATA. The
 roofline needs a C++ compiler; the whole needs Linux.
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
-    report = commands.add_parser("report", help="write QUALITY.md, its figure, and RESULTS.md")
+    report = commands.add_parser("report", help="write QUALITY.md, its figure, RESULTS.md and DROP_IN.md")
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",

@@ -1,4 +1,4 @@
-"""Writes the reports, `QUALITY.md` with its figure and `RESULTS.md`, from measurements.
+"""Writes the reports, `QUALITY.md` with its figure, `RESULTS.md` and `DROP_IN.md`.
 
 The text of each is a template, in which `{requirements}`, `{machine}`, `{figure}` and, by their
 names, functions of `tables` with a suite and further arguments stand for what they give. The figure
@@ -24,8 +24,8 @@ from experiments.speed.suites import SUITES
 _TEMPLATES = Path(__file__).parent
 _FIGURE = "quality.png"
 
-REPORTS = ("quality", "results")
-"""Time to quality and scale, and the comparisons of equal rounds."""
+REPORTS = ("quality", "results", "drop_in")
+"""Time to quality and scale; comparisons of equal rounds; plain XGBoost and busy machines."""
 
 
 def write_reports(results: Results, folder: Path) -> list[Path]:

@@ -2,12 +2,14 @@
 
 import importlib
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import time
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +27,8 @@ def part(name):
 
 
 speed = part("__main__")
-candidates, data, limits, quality = map(part, ("candidates", "data", "limits", "quality"))
+busy, candidates, data, limits = map(part, ("busy", "candidates", "data", "limits"))
+quality, stock = map(part, ("quality", "stock"))
 report, requirements, results = map(part, ("report", "requirements", "results"))
 run, suites, tables, trainings = map(part, ("run", "suites", "tables", "trainings"))
 Goal, Job, Results = quality.Goal, suites.Job, results.Results
@@ -841,6 +844,11 @@ def test_the_kept_report_is_made_from_the_kept_measurements(tmp_path):
     assert (tmp_path / "QUALITY.md").read_text() == (SPEED / "QUALITY.md").read_text()
 
 
+def test_the_kept_report_on_busy_machines_is_made_from_the_kept_measurements(tmp_path):
+    report.write_reports(Results.read(SPEED / "speed_results" / "drop_in"), tmp_path)
+    assert (tmp_path / "DROP_IN.md").read_text() == (SPEED / "DROP_IN.md").read_text()
+
+
 def test_what_the_report_says_of_time_to_quality():
     cell = Cell("quality", "to quality", "yeast", 1, "one_output_per_tree")
     best = {
@@ -933,6 +941,35 @@ def test_two_workers_grow_the_model_of_one(arrays):
     result = run.measure(job, arrays(), Goal(99.0))
     assert result["differs"] == 0
     assert result["cpu_seconds"] > 0
+
+
+@pytest.mark.parametrize("name", suites.GROUPS["plain trainings"])
+def test_plain_trainings_are_compared_with_another_library(name, arrays, monkeypatch):
+    monkeypatch.setattr(stock, "official_wheel", lambda: Path(xgb.__file__).parents[1])  # itself
+    monkeypatch.setattr(stock, "_TURNS", 1)
+    job = Job("stock", "synthetic-300x5x4", name, "rounds", "dense", 1, 1, 0)
+    result = run.measure(job, arrays(job.data), Goal(99.0))
+    assert result["differs"] == 0
+    assert result["ratio"] == result["cpu_seconds"] / result["official_cpu_seconds"] > 0
+
+
+@pytest.mark.parametrize("name", ["sketched", "automatic"])
+def test_threads_are_compared_on_a_busy_machine(name, arrays, monkeypatch):
+    situations = (busy.Situation(), busy.Situation(1, "lower"), busy.Situation(limit="one core"))
+    monkeypatch.setattr(busy, "SITUATIONS", situations)
+    monkeypatch.setattr(os, "nice", lambda increment: 0)  # would stay for the tests that follow
+    before = os.sched_getaffinity(0)
+    job = Job("busy", "synthetic-60x4x2", name, "rounds", "dense", 2, 1, 0)
+    result = run.measure(job, arrays(job.data), Goal(99.0))
+    assert list(result["ratios"]) == ["alone", "1 lower", "one core"]
+    assert result["worst"] == max(result["ratios"].values()) > 0
+    assert os.sched_getaffinity(0) == before
+
+
+def test_a_quota_is_an_option_of_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(busy, "_GROUPS", ((str(tmp_path / "missing"), "cpu.max"),))
+    with busy._limited("half a core") as possible:
+        assert not possible
 
 
 def test_memory_is_counted_beyond_what_has_to_be_there(arrays, monkeypatch):
