@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
 from xdcc.base.domains import (
-    Anything,
     Choice,
+    Classifier,
     Either,
     Number,
     Seed,
@@ -70,7 +70,7 @@ class BaseCTBN(MultiLabelEstimator):
             "parent_effect": Choice(get_args(ParentEffect)),
             "n_anneal": Number(low=0, whole=True),
             "inference": Choice(get_args(Inference)),
-            "base_estimator": Anything(),
+            "base_estimator": Either(Classifier(), None),
             "prediction": Choice(get_args(Prediction)),
             "n_draws": Number(low=1, whole=True),
             "n_parent_candidates": Either(Number(low=1, whole=True), None),
@@ -303,14 +303,6 @@ class BaseCTBN(MultiLabelEstimator):
                 log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
             )
         return found
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.base_estimator is not None and not hasattr(self.base_estimator, "predict_proba"):
-            raise ValueError(
-                f"base_estimator={self.base_estimator!r}: it has to be a classifier with "
-                "predict_proba."
-            )
 
 
 @contextmanager

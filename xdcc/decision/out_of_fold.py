@@ -59,31 +59,6 @@ def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
     return check_proba(scores if hasattr(model, "predict_proba") else expit(scores))
 
 
-def require_proba(model: Any) -> None:
-    """Stop if a classifier gives neither probabilities nor scores.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted or not.
-
-    Raises
-    ------
-    ValueError
-        If it has neither `predict_proba` nor `decision_function`.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> require_proba(LinearSVC())  # says nothing: it has a decision_function
-    """
-    if not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
-        raise ValueError(
-            f"{type(model).__name__} has neither predict_proba nor decision_function; decision "
-            "rules need one of them."
-        )
-
-
 def out_of_fold(
     estimator: Any,
     X: Any,

@@ -20,7 +20,7 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import ClassifierWrapper, DecidingEnsemble
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
@@ -133,7 +133,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     _domains = MappingProxyType(
         {
-            "estimator": Anything(),
+            "estimator": DECIDED_FOR,
             "measure": Anything(),
             "rules": Anything(),
             "calibrate": Switch(),
