@@ -30,6 +30,7 @@ from xdcc.base.domains import (
     Threads,
     check_domain,
 )
+from xdcc.base.threads import n_threads
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
 """The split methods of the paper's Table 1, by the names used throughout."""
@@ -329,7 +330,7 @@ def to_native(
     dict
         Value by native name, without those that are None. `random_state` is the seed drawn
         from it (:func:`seed_from`), `split_method` its name; without `n_jobs`, or where that is
-        -1, there is no `nthread`, which is all processors.
+        -1, there is no `nthread`, which is all processors wherever the booster is.
 
     Raises
     ------
@@ -371,8 +372,10 @@ def to_native(
             value = seed_from(value)
         if name == "split_method":
             value = split_method_name(value)
-        if name == "n_jobs" and value == -1:
-            continue
+        if name == "n_jobs":
+            if value == -1:
+                continue
+            value = n_threads(value)
         native[PARAM_BY_NAME[name].native] = _plain(value)
     return native
 

@@ -199,7 +199,9 @@ class Seed:
 
 @dataclass(frozen=True)
 class Threads:
-    """What scikit-learn calls `n_jobs`: None or -1 for all processors, or a number of threads.
+    """What scikit-learn calls `n_jobs`: a number of threads, or None or -1 for all processors.
+
+    -2 is all processors but one, and so on (:func:`xdcc.base.threads.n_threads`).
 
     More threads than processors are allowed, as a program may have been written on another
     machine, but not so many that the operating system would refuse them.
@@ -216,12 +218,15 @@ class Threads:
         """Whether `value` is such a number."""
         if value is None:
             return True
-        number = Number(low=1, high=self.most, whole=True)
-        return number.accepts(value) or (isinstance(value, Integral) and int(value) == -1)
+        number = Number(low=-self.most, high=self.most, whole=True)
+        return number.accepts(value) and value != 0
 
     def __str__(self) -> str:
         """Say the numbers in words."""
-        return f"a whole number from 1 to {self.most}, or None or -1 for all processors"
+        return (
+            f"a whole number from 1 to {self.most}, or None or -1 for all processors, -2 for all "
+            "but one, and so on"
+        )
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ _ENTRIES = {
         """,
     "threads": """
         n_jobs : int or None, default=None
-            Number of threads of XGBoost; None and -1 are all processors. It does not change the
-            model.
+            Number of threads of XGBoost; None and -1 are all CPUs that the process may use, -2 is
+            all but one, and so on. It does not change the model.
         """,
     "further_params": """
         **booster_params

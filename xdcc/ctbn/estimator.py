@@ -1,6 +1,5 @@
 """``BaseCTBN``: what a tree and a mixture of trees share, from parameters to predictions."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
+from xdcc.base.threads import n_threads
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth
@@ -308,10 +308,10 @@ class BaseCTBN(MultiLabelEstimator):
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[Run]:
     """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
-    n_threads = os.cpu_count() if n_jobs is None or n_jobs == -1 else n_jobs
+    count = n_threads(n_jobs)
     with threadpool_limits(1, "blas"):
-        if n_threads == 1:
+        if count == 1:
             yield one_by_one
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(count) as pool:
             yield lambda function, items: list(pool.map(function, items))

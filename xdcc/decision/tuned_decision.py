@@ -80,9 +80,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
         own.
     n_jobs : int or None, default=None
-        How many folds are trained at a time, in threads; -1 for as many as there are processors.
-        None is one if the estimator has an `n_jobs` of its own, else as -1. An estimator that
-        trains all folds by itself uses its own `n_jobs`. It does not change the model.
+        How many folds are trained at a time, in threads; -1 for as many as there are CPUs that the
+        process may use, -2 for one less, and so on. None is one if the estimator has an `n_jobs` of
+        its own, else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
+        does not change the model.
 
     Attributes
     ----------
