@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
+from threadpoolctl import threadpool_limits
 
 from xdcc.base.booster_parameters import (
     PARAM_BY_NAME,
@@ -112,14 +113,22 @@ def test_monotone_constraints(plugin: bool) -> None:
 
 @pytest.mark.parametrize(
     ("n_jobs", "expected"),
-    [(None, {}), (-1, {}), (3, {"nthread": 3}), (np.int64(2), {"nthread": 2})],
+    [
+        (None, {}),
+        (-1, {}),
+        (3, {"nthread": 3}),
+        (-2, {"nthread": 3}),
+        (np.int64(2), {"nthread": 2}),
+    ],
 )
-def test_threads(n_jobs: object, expected: dict) -> None:
-    native = _native({"n_jobs": n_jobs})
+def test_threads(n_jobs: object, expected: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xdcc.base.threads.available_cpus", lambda: 4)
+    with threadpool_limits(8, user_api="openmp"):
+        native = _native({"n_jobs": n_jobs})
     assert {name: value for name, value in native.items() if name == "nthread"} == expected
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.0, True, 10**6, "all"])
+@pytest.mark.parametrize("n_jobs", [0, -(10**6), 1.0, True, 10**6, "all"])
 @pytest.mark.parametrize("name", ["n_jobs", "nthread"])
 def test_bad_threads(name: str, n_jobs: object) -> None:
     with pytest.raises(ValueError, match=f"^{name}=.* whole number from 1 to .*None or -1 for all"):

@@ -32,6 +32,15 @@ def test_whole_numbers() -> None:
     assert not COUNT.accepts(0)
 
 
+def test_whole_numbers_have_64_bits() -> None:
+    assert COUNT.accepts(2**63 - 1)
+    assert Number(whole=True).accepts(-(2**63))
+    for value in (2**63, np.uint64(2**63), 10**30, 10**400):
+        assert not COUNT.accepts(value)
+        assert not Number(whole=True).accepts(-int(value) - 1)
+    assert Number().accepts(2**63)  # a real number
+
+
 def test_high_bound_can_be_open() -> None:
     assert not Number(high=1, high_open=True).accepts(1)
     assert Number(high=1, high_open=True).accepts(-5)
@@ -63,11 +72,14 @@ def test_one_or_per_label() -> None:
     ("domain", "words"),
     [
         (SHARE, "a number above 0 and at most 1"),
-        (COUNT, "a whole number at least 1"),
+        (COUNT, "a whole number at least 1 and below 2**63"),
+        (Number(high=2**31, high_open=True, whole=True), "a whole number below 2**31"),
+        (Number(low=0, high=3, whole=True), "a whole number at least 0 and at most 3"),
+        (Number(whole=True), "a whole number below 2**63"),
         (Number(high=2, high_open=True), "a number below 2"),
         (Number(), "a number"),
         (Choice(("any", 1)), "one of 'any', 1"),
-        (OneOrPerLabel(COUNT), "a whole number at least 1, or a sequence of one per label"),
+        (OneOrPerLabel(SHARE), f"{SHARE}, or a sequence of one per label"),
     ],
 )
 def test_words(domain: object, words: str) -> None:

@@ -101,7 +101,7 @@ def test_categories_are_refused_with_another_learner(model: type, rows: Any) -> 
 
 @pytest.mark.parametrize("model", [*PER_LABEL, *OTHERS])
 def test_a_learner_without_probabilities_is_refused(model: type, rows: Any) -> None:
-    with pytest.raises(ValueError, match="has to be a classifier with fit and predict_proba"):
+    with pytest.raises(ValueError, match="instance of a classifier with fit and predict_proba"):
         model(estimator=LinearSVC()).fit(rows.X, rows.Y)
 
 

@@ -373,7 +373,7 @@ def test_plot_trees(fitted):
         ({"n_jobs": 0}, "n_jobs=0"),
         ({"n_parent_candidates": 0}, "n_parent_candidates=0: it has to be a whole number"),
         ({"verbose": "much"}, "verbose='much'"),
-        ({"base_estimator": 3}, "base_estimator=3: it has to be a classifier with predict_proba"),
+        ({"base_estimator": 3}, "base_estimator=3: it has to be an instance of a classifier"),
     ],
 )
 def test_refused_parameters(params, message):

@@ -281,11 +281,15 @@ def test_client_is_not_copied(client: Any) -> None:
         fitted.client = "tcp://127.0.0.1:8786"
 
 
-@pytest.mark.parametrize(("n_jobs", "in_training", "later"), [(None, 3, 0), (-1, 3, 0), (2, 2, 2)])
+@pytest.mark.parametrize(
+    ("n_jobs", "cpus", "in_training", "later"),
+    [(None, 8, 3, 0), (-1, 8, 3, 0), (2, 8, 2, 2), (None, 2, 2, 0), (-1, 2, 2, 0), (-2, 8, 2, 1)],
+)
 def test_threads(
-    n_jobs: int | None, in_training: int, later: int, monkeypatch: pytest.MonkeyPatch
+    n_jobs: int | None, cpus: int, in_training: int, later: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = []
+    monkeypatch.setattr("xdcc.dask.classifier.available_cpus", lambda: cpus)
 
     def train(data: Any, params: Any, plan: Any, **arguments: Any) -> Any:
         used.append(params["nthread"])

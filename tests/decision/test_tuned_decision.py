@@ -319,7 +319,7 @@ def test_plot() -> None:
         ({"calibrate": "yes"}, ValueError, "calibrate='yes'"),
         ({"ensemble": 3}, ValueError, "ensemble=3"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
-        ({"estimator": Ridge()}, ValueError, "Ridge has neither predict_proba nor"),
+        ({"estimator": Ridge()}, ValueError, r"estimator=Ridge\(\): it has to be an"),
     ],
 )
 def test_bad_arguments(options: dict, error: type[Exception], message: str) -> None:

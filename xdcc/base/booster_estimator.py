@@ -138,8 +138,8 @@ def describe_booster_params(names: Iterable[str]) -> str:
 
     Examples
     --------
-    >>> print(describe_booster_params(["max_depth", "reg_lambda"]))
-    * `max_depth` (a whole number at least 0): Largest depth of a tree; 0 is no limit.
+    >>> print(describe_booster_params(["max_bin", "reg_lambda"]))
+    * `max_bin` (a whole number at least 2 and below 2**31): Largest number of bins per feature.
     * `reg_lambda`, `lambda` (a number at least 0): L2 regularisation: added to a leaf's Hessian.
     """
     lines = []

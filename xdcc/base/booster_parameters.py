@@ -30,6 +30,7 @@ from xdcc.base.domains import (
     Threads,
     check_domain,
 )
+from xdcc.base.threads import n_threads
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
 """The split methods of the paper's Table 1, by the names used throughout."""
@@ -89,7 +90,14 @@ class BoosterParam:
 _AT_LEAST_0 = Number(low=0)
 _SHARE = Number(low=0, high=1, low_open=True)
 _PROBABILITY = Number(low=0, high=1, low_open=True, high_open=True)
-_COUNT = Number(low=0, whole=True)
+
+
+def _whole(low: int) -> Number:
+    """Whole numbers from `low` that fit into an int of C++."""
+    return Number(low=low, high=2**31, high_open=True, whole=True)
+
+
+_COUNT = _whole(0)
 _COUNT_OR_AUTO = Either(_COUNT, Choice(("auto",)))
 
 BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
@@ -137,15 +145,15 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("colsample_bytree", _SHARE, "Share of the features drawn for a tree."),
     BoosterParam("colsample_bylevel", _SHARE, "Share of the tree's features drawn for a level."),
     BoosterParam("colsample_bynode", _SHARE, "Share of the level's features drawn for a node."),
-    BoosterParam("max_bin", Number(low=2, whole=True), "Largest number of bins per feature."),
+    BoosterParam("max_bin", _whole(2), "Largest number of bins per feature."),
     BoosterParam(
         "max_cat_to_onehot",
-        Number(low=1, whole=True),
+        _whole(1),
         "A categorical feature with fewer categories is split one category against the others.",
     ),
     BoosterParam(
         "max_cat_threshold",
-        Number(low=1, whole=True),
+        _whole(1),
         "Largest number of categories on one side of any other categorical split.",
     ),
     BoosterParam(
@@ -157,7 +165,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     ),
     BoosterParam(
         "max_histogram_mib",
-        Number(low=1, whole=True),
+        _whole(1),
         "Limit on the memory of histograms, in MiB.",
         plugin_only=True,
     ),
@@ -197,7 +205,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "from its name or position, or a sequence with 1, -1 or 0 for each feature. In a chain: as "
         "long as the labels that are propagated stay the same.",
     ),
-    BoosterParam("num_parallel_tree", Number(low=1, whole=True), "Trees grown in every iteration."),
+    BoosterParam("num_parallel_tree", _whole(1), "Trees grown in every iteration."),
     BoosterParam(
         "scale_pos_weight",
         OneOrPerLabel(_AT_LEAST_0),
@@ -322,7 +330,7 @@ def to_native(
     dict
         Value by native name, without those that are None. `random_state` is the seed drawn
         from it (:func:`seed_from`), `split_method` its name; without `n_jobs`, or where that is
-        -1, there is no `nthread`, which is all processors.
+        -1, there is no `nthread`, which is all processors wherever the booster is.
 
     Raises
     ------
@@ -359,14 +367,15 @@ def to_native(
         if value is None:
             continue
         spelled = given.get(name, name)
+        check_domain(spelled, value, PARAM_BY_NAME[name].domain)
         if name == "random_state":
             value = seed_from(value)
-        else:
-            check_domain(spelled, value, PARAM_BY_NAME[name].domain)
         if name == "split_method":
             value = split_method_name(value)
-        if name == "n_jobs" and value == -1:
-            continue
+        if name == "n_jobs":
+            if value == -1:
+                continue
+            value = n_threads(value)
         native[PARAM_BY_NAME[name].native] = _plain(value)
     return native
 

@@ -22,7 +22,7 @@ class Domain(Protocol):
     >>> def explain(domain: Domain, value):
     ...     return f"{value!r}: {domain.accepts(value)}, as it has to be {domain}"
     >>> explain(Number(low=1, whole=True), 2.5)
-    '2.5: False, as it has to be a whole number at least 1'
+    '2.5: False, as it has to be a whole number at least 1 and below 2**63'
     """
 
     def accepts(self, value: object) -> bool:
@@ -32,9 +32,15 @@ class Domain(Protocol):
         """Say the domain in words that follow "it has to be"."""
 
 
+_POWERS: dict[float, str] = {2**31: "2**31", 2**63: "2**63"}
+"""Bounds that are easier to read as powers."""
+
+
 @dataclass(frozen=True)
 class Number:
-    """A real or whole number within bounds; infinity is none.
+    """A real or whole number within bounds; infinity is rejected.
+
+    Whole numbers are below 2**63 and at least -2**63, because compiled code takes 64 bits.
 
     Examples
     --------
@@ -54,12 +60,17 @@ class Number:
         kind = Integral if self.whole else Real
         if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
             return False
-        try:
-            number = float(value)
-        except OverflowError:  # a whole number with hundreds of digits
-            return False
-        if not np.isfinite(number):
-            return False
+        if isinstance(value, Integral) and self.whole:
+            number: float = int(value)
+            if not -(2**63) <= number < 2**63:
+                return False
+        else:
+            try:
+                number = float(value)
+            except OverflowError:  # a whole number with hundreds of digits
+                return False
+            if not np.isfinite(number):
+                return False
         above = number > self.low if self.low_open else number >= self.low
         below = number < self.high if self.high_open else number <= self.high
         return bool(above and below)
@@ -70,8 +81,12 @@ class Number:
         bounds = []
         if self.low > -np.inf:
             bounds.append(f"{'above' if self.low_open else 'at least'} {self.low:g}")
-        if self.high < np.inf or self.high_open:
-            bounds.append(f"{'below' if self.high_open else 'at most'} {self.high:g}")
+        high, is_open = self.high, self.high_open
+        if self.whole and high == np.inf:
+            high, is_open = 2**63, True
+        if high < np.inf or is_open:
+            limit = _POWERS.get(high, f"{high:g}")
+            bounds.append(f"{'below' if is_open else 'at most'} {limit}")
         return f"a {kind} {' and '.join(bounds)}".rstrip()
 
 
@@ -184,7 +199,9 @@ class Seed:
 
 @dataclass(frozen=True)
 class Threads:
-    """What scikit-learn calls `n_jobs`: None or -1 for all processors, or a number of threads.
+    """What scikit-learn calls `n_jobs`: a number of threads, or None or -1 for all processors.
+
+    -2 is all processors but one, and so on (:func:`xdcc.base.threads.n_threads`).
 
     More threads than processors are allowed, as a program may have been written on another
     machine, but not so many that the operating system would refuse them.
@@ -201,12 +218,15 @@ class Threads:
         """Whether `value` is such a number."""
         if value is None:
             return True
-        number = Number(low=1, high=self.most, whole=True)
-        return number.accepts(value) or (isinstance(value, Integral) and int(value) == -1)
+        number = Number(low=-self.most, high=self.most, whole=True)
+        return number.accepts(value) and value != 0
 
     def __str__(self) -> str:
         """Say the numbers in words."""
-        return f"a whole number from 1 to {self.most}, or None or -1 for all processors"
+        return (
+            f"a whole number from 1 to {self.most}, or None or -1 for all processors, -2 for all "
+            "but one, and so on"
+        )
 
 
 @dataclass(frozen=True)
@@ -225,7 +245,43 @@ class Verbosity:
 
     def __str__(self) -> str:
         """Say the values in words."""
-        return "a whole number at least 0"
+        return "a whole number at least 0 and below 2**63"
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A classifier to train, in scikit-learn's sense: an instance, not a class.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        It has one of these, besides `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> domain = Classifier(("predict_proba", "decision_function"))
+    >>> domain.accepts(LinearSVC()), domain.accepts(LinearSVC), domain.accepts("svm")
+    (True, False, False)
+    >>> str(domain)
+    'an instance of a classifier with fit and predict_proba or decision_function'
+    """
+
+    methods: tuple[str, ...] = ("predict_proba",)
+
+    def accepts(self, value: object) -> bool:
+        """Whether `value` is such a classifier."""
+        return (
+            not isinstance(value, type)
+            and hasattr(value, "get_params")  # it can be cloned
+            and hasattr(value, "fit")
+            and any(hasattr(value, method) for method in self.methods)
+        )
+
+    def __str__(self) -> str:
+        """Say what it has in words."""
+        methods = " or ".join(self.methods)
+        return f"an instance of a classifier with fit and {methods}"
 
 
 @dataclass(frozen=True)
@@ -258,7 +314,7 @@ class Either:
     Examples
     --------
     >>> str(Either(Number(low=1, whole=True), Choice(("auto",)), None))
-    "a whole number at least 1, 'auto', or None"
+    "a whole number at least 1 and below 2**63, 'auto', or None"
     """
 
     def __init__(self, *domains: "Domain | None") -> None:
@@ -298,7 +354,7 @@ def check_domain(name: str, value: object, domain: Domain) -> None:
     --------
     >>> check_domain("cv", 1, Number(low=2, whole=True))
     Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2.
+    ValueError: cv=1: it has to be a whole number at least 2 and below 2**63.
     """
     if not domain.accepts(value):
         raise ValueError(f"{name}={value!r}: it has to be {domain}.")
@@ -324,7 +380,7 @@ def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
     >>> from types import SimpleNamespace
     >>> check_parameters(SimpleNamespace(cv=1), {"cv": Number(low=2, whole=True)})
     Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2.
+    ValueError: cv=1: it has to be a whole number at least 2 and below 2**63.
     """
     for name, domain in domains.items():
         check_domain(name, getattr(owner, name), domain)

@@ -37,6 +37,7 @@ from xdcc.base.fit_data import (
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels
 from xdcc.base.process import whole_or_nothing
+from xdcc.base.threads import within_available_cpus
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -113,10 +114,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _labels_are_named: bool
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Fill in what the documentation shares with others, and make ``fit`` whole or nothing."""
+        """Fill in what the documentation shares with others, and surround ``fit``.
+
+        It is whole or nothing, and takes no more threads than there are CPUs.
+        """
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
-            cls.fit = whole_or_nothing(cls.fit)
+            cls.fit = within_available_cpus()(whole_or_nothing(cls.fit))
         fill_in_class(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:

@@ -38,18 +38,37 @@ def end_threads() -> None:
     --------
     >>> end_threads()  # before whatever does not bear with threads
     """
-    for library in _libraries():
+    for library in openmp_libraries():
         pause = getattr(library, "omp_pause_resource_all", None)
         if pause is not None:
             pause(_HARD)
 
 
-def _libraries() -> Iterator[ctypes.CDLL]:
-    """Libraries that have been imported and were linked to OpenMP; names are looked up there."""
+def openmp_libraries() -> Iterator[ctypes.CDLL]:
+    """Find the OpenMP of the kernels and of XGBoost, as far as these have been imported.
+
+    Yields
+    ------
+    ctypes.CDLL
+        Has OpenMP's functions, which are looked up in what it was linked to.
+
+    Examples
+    --------
+    >>> import xdcc.kernels.threads
+    >>> all(library.omp_get_max_threads() >= 1 for library in openmp_libraries())
+    True
+    """
+    found = []
     if kernels := sys.modules.get("xdcc.kernels.threads"):
-        yield ctypes.CDLL(kernels.__file__)
+        found.append(_library(kernels.__file__))
     if xgboost := sys.modules.get("xgboost.core"):
-        yield xgboost._LIB
+        found.append(xgboost._LIB)
+    yield from (library for library in found if hasattr(library, "omp_get_max_threads"))
+
+
+@functools.cache
+def _library(path: str | None) -> ctypes.CDLL:
+    return ctypes.CDLL(path)
 
 
 if hasattr(os, "register_at_fork"):

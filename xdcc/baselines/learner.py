@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from xdcc.base.domains import Anything, Seed
+from xdcc.base.domains import Classifier, Either, Seed, check_domain
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData, check_all_known
 
@@ -42,7 +42,7 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
     Raises
     ------
     ValueError
-        If `estimator` is no classifier with probabilities.
+        If `estimator` is not a classifier with probabilities.
 
     Examples
     --------
@@ -51,10 +51,7 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
     >>> seeded(tree, np.random.RandomState(0)).random_state is not None, tree.random_state
     (True, None)
     """
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict_proba")):
-        raise ValueError(
-            f"estimator={estimator!r}: it has to be a classifier with fit and predict_proba."
-        )
+    check_domain("estimator", estimator, Classifier())
     copy = clone(estimator)
     names = [
         name
@@ -101,7 +98,7 @@ def fit_learner(learner: Any, X: Any, y: NDArray[Any], sample_weight: NDArray[An
 class LearnerClassifier(MultiLabelEstimator):
     """A method on copies of a base learner, which needs every label of every row."""
 
-    _domains = MappingProxyType({"estimator": Anything(), "random_state": Seed()})
+    _domains = MappingProxyType({"estimator": Either(Classifier(), None), "random_state": Seed()})
 
     estimator: Any = None
     random_state: int | np.random.RandomState | None = None
@@ -158,9 +155,11 @@ class LearnerClassifier(MultiLabelEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Tags: what the base learner takes."""
         tags = super().__sklearn_tags__()
-        learner_tags = get_tags(self._unseeded_learner())
-        tags.input_tags.allow_nan = learner_tags.input_tags.allow_nan
-        tags.input_tags.sparse = learner_tags.input_tags.sparse
+        learner = self._unseeded_learner()
+        if Classifier().accepts(learner):  # else `fit` says what is wrong
+            learner_tags = get_tags(learner)
+            tags.input_tags.allow_nan = learner_tags.input_tags.allow_nan
+            tags.input_tags.sparse = learner_tags.input_tags.sparse
         return tags
 
     def _unseeded_learner(self) -> Any:

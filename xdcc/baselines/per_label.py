@@ -10,7 +10,7 @@ from sklearn.utils import Tags, get_tags
 
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
-from xdcc.base.domains import Anything, Number
+from xdcc.base.domains import Classifier, Either, Number
 from xdcc.base.features import SparseZeros
 from xdcc.base.fit_data import FitData
 from xdcc.baselines.label_model import EstimatorModel, LabelModel, XGBModel
@@ -30,8 +30,8 @@ _ENTRIES = {
         """,
     "threads": """
         n_jobs : int or None, default=None
-            Number of threads of XGBoost; None and -1 are all processors. It does not change the
-            model.
+            Number of threads of XGBoost; None and -1 are all CPUs that the process may use, -2 is
+            all but one, and so on. It does not change the model.
         """,
     "further_params": """
         **booster_params
@@ -62,7 +62,7 @@ class PerLabelClassifier(BoosterEstimator):
     _domains = MappingProxyType(
         {
             **BoosterEstimator._domains,
-            "estimator": Anything(),
+            "estimator": Either(Classifier(), None),
             "n_estimators": Number(low=1, whole=True),
         }
     )
@@ -135,7 +135,7 @@ class PerLabelClassifier(BoosterEstimator):
     def __sklearn_tags__(self) -> Tags:
         """Tags: what the base learner takes."""
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
+        if Classifier().accepts(self.estimator):  # else XGBoost, or `fit` says what is wrong
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags

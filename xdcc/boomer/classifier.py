@@ -35,6 +35,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.threads import n_threads
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES, Loss
 from xdcc.boomer.prediction import (
@@ -47,7 +48,6 @@ from xdcc.boomer.prediction import (
 from xdcc.boomer.rule import LearnedRule, RuleList
 from xdcc.boomer.training import RuleSettings, SortedColumns
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.kernels.threads import n_threads
 
 LossName = Literal[
     "logistic_label_wise", "logistic_example_wise", "squared_label_wise", "squared_hinge_label_wise"

@@ -19,13 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
-from xdcc.base.domains import Anything, Choice, Either, Number, Verbosity
+from xdcc.base.domains import Choice, Either, Number, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
+from xdcc.base.threads import within_available_cpus
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
+from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
 from xdcc.boosting.out_of_fold import train_out_of_fold
 from xdcc.boosting.sketch_choice import AUTO, choose_sketch
@@ -75,7 +77,8 @@ int, default="sumGain"
     {n_jobs}
     eval_metric : str or list of str, default=None
         What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
-        `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default).
+        `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default). Metrics of XGBoost that
+        support label matrices, such as `auc` or `error@0.3`, are accepted too.
     early_stopping_rounds : int, default=None
         Stop when the last metric has not improved on the last pair of `eval_set` for so many
         iterations; predictions then use the best iteration.
@@ -130,7 +133,7 @@ int, default="sumGain"
             **BoosterEstimator._domains,
             "n_estimators": Number(low=1, whole=True),
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
-            "eval_metric": Anything(),
+            "eval_metric": MetricNames(),
             "importance_type": Choice(IMPORTANCE_TYPES),
             "verbose": Verbosity(),
         }
@@ -216,6 +219,7 @@ int, default="sumGain"
             If the installed XGBoost has no multi-label plugin.
         """
         params = self._native_booster_params()
+        self._check_params()
         if self.early_stopping_rounds is not None and not eval_set:
             raise ValueError("early_stopping_rounds needs an eval_set to watch.")
         require_plugin(type(self).__name__)
@@ -229,6 +233,8 @@ int, default="sumGain"
             if xgb_model is not None:
                 start = earlier_booster(xgb_model)
                 check_belongs(start, self)
+        metrics = metric_names(self.eval_metric)
+        check_eval_metric(metrics, self.n_labels_, is_measured=bool(eval_set))
         train = xgb.DMatrix(
             data.X,
             label=data.Y,
@@ -237,8 +243,8 @@ int, default="sumGain"
             nthread=params.get("nthread"),
         )
         params = self._settled(params, data, train)
-        if self.eval_metric is not None:
-            params["eval_metric"] = self.eval_metric
+        if metrics:
+            params["eval_metric"] = metrics
         self.evals_result_: dict[str, dict[str, list[float]]] = {}
         self.booster_ = xgb.train(
             params,
@@ -284,6 +290,7 @@ int, default="sumGain"
         total = importance.sum()
         return importance / total if total > 0 else importance
 
+    @within_available_cpus()
     def out_of_fold(
         self,
         X: Any,
@@ -368,6 +375,7 @@ int, default="sumGain"
             for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
         ]
 
+    @within_available_cpus()
     def _proba(self, X: Features) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(
             X,

@@ -17,7 +17,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Threads, check_domain
+from xdcc.base.domains import Choice, Either, Number, Seed, Share, Threads, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
@@ -40,7 +40,7 @@ from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_ord
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
 from xdcc.decision.calibration import calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import ClassifierWrapper
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
@@ -154,9 +154,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     _fitted_attribute = "estimators_"
     _domains = MappingProxyType(
         {
-            "estimator": Anything(),
+            "estimator": Either(DECIDED_FOR, None),
             "n_estimators": _AT_LEAST_1,
-            "max_depth": _AT_LEAST_1,
+            "max_depth": Number(low=1, high=2**31, high_open=True, whole=True),
             "learning_rate": Either(Number(low=0, low_open=True), None),
             "reg_lambda": Number(low=0),
             "subsample": Share(),

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.labels import Labels
 from xdcc.base.process import late_interrupt
+from xdcc.base.threads import n_threads
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
 
@@ -101,7 +102,7 @@ def order_free_params(
         "seed": seed,
     }
     if n_jobs not in (None, -1):
-        params["nthread"] = n_jobs
+        params["nthread"] = n_threads(n_jobs)
     return params
 
 

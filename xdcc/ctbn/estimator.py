@@ -1,6 +1,5 @@
 """``BaseCTBN``: what a tree and a mixture of trees share, from parameters to predictions."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
 from xdcc.base.domains import (
-    Anything,
     Choice,
+    Classifier,
     Either,
     Number,
     Seed,
@@ -28,6 +27,7 @@ from xdcc.base.domains import (
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
+from xdcc.base.threads import n_threads
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth
@@ -70,7 +70,7 @@ class BaseCTBN(MultiLabelEstimator):
             "parent_effect": Choice(get_args(ParentEffect)),
             "n_anneal": Number(low=0, whole=True),
             "inference": Choice(get_args(Inference)),
-            "base_estimator": Anything(),
+            "base_estimator": Either(Classifier(), None),
             "prediction": Choice(get_args(Prediction)),
             "n_draws": Number(low=1, whole=True),
             "n_parent_candidates": Either(Number(low=1, whole=True), None),
@@ -304,22 +304,14 @@ class BaseCTBN(MultiLabelEstimator):
             )
         return found
 
-    def _check_params(self) -> None:
-        super()._check_params()
-        if self.base_estimator is not None and not hasattr(self.base_estimator, "predict_proba"):
-            raise ValueError(
-                f"base_estimator={self.base_estimator!r}: it has to be a classifier with "
-                "predict_proba."
-            )
-
 
 @contextmanager
 def _threads(n_jobs: int | None) -> Iterator[Run]:
     """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
-    n_threads = os.cpu_count() if n_jobs is None or n_jobs == -1 else n_jobs
+    count = n_threads(n_jobs)
     with threadpool_limits(1, "blas"):
-        if n_threads == 1:
+        if count == 1:
             yield one_by_one
             return
-        with ThreadPoolExecutor(n_threads) as pool:
+        with ThreadPoolExecutor(count) as pool:
             yield lambda function, items: list(pool.map(function, items))

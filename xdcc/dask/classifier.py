@@ -30,6 +30,7 @@ from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, check_fit_data
 from xdcc.base.plugin import require_plugin
+from xdcc.base.threads import available_cpus, n_threads
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
@@ -58,8 +59,8 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
     Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
     after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
-    each worker, by default as many as the worker has for its tasks; `verbose` prints on one of
-    the workers.
+    each worker, by default as many as the worker has for its tasks, but no more than there are CPUs
+    that its process may use; `verbose` prints on one of the workers.
 
     Every worker needs this package and the XGBoost of this project.
 
@@ -215,6 +216,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             absent=absent,
             has_eval_set=bool(eval_set),
             params=params,
+            n_jobs=self._n_jobs(),
             plan=plan,
             callback=local._reporter(callback),
         )
@@ -225,6 +227,10 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         local._learn(plan, boosters, scores)
         _become_fitted(self, local)
         return self
+
+    def _n_jobs(self) -> int | None:
+        n_jobs: int | None = self.booster_params.get("nthread", self.n_jobs)
+        return n_jobs
 
     def _deal_folds(
         self, rows: Sequence[Future], absent: NDArray[np.bool_], seed: int | None
@@ -262,7 +268,13 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         lengths = client.gather(client.map(_length, rows, pure=False))
         positions = draw_positions(lengths, RACE_ROWS, params.get("seed", 0))
         drawn = client.map(_take, rows, positions, pure=False)
-        choose = partial(_choose, local=local, absent=absent, params=local._on_data(params))
+        choose = partial(
+            _choose,
+            local=local,
+            absent=absent,
+            params=local._on_data(params),
+            n_jobs=self._n_jobs(),
+        )
         chosen: dict[str, int] = client.submit(choose, drawn, pure=False).result()
         return chosen
 
@@ -378,9 +390,15 @@ def _choose(
     local: chain.DynamicChainClassifier,
     absent: NDArray[np.bool_],
     params: Mapping[str, Any],
+    n_jobs: int | None,
 ) -> dict[str, int]:
-    n_threads = params.get("nthread", distributed.get_worker().state.nthreads)
-    return choose_sketch({**params, "nthread": n_threads}, _put_together(drawn, local, absent))
+    return choose_sketch(_with_threads(params, n_jobs), _put_together(drawn, local, absent))
+
+
+def _with_threads(params: Mapping[str, Any], n_jobs: int | None) -> dict[str, Any]:
+    """Parameters with the number of threads on this worker, of those it has for its tasks."""
+    available = min(distributed.get_worker().state.nthreads, available_cpus())
+    return {**params, "nthread": n_threads(n_jobs, available)}
 
 
 def _put_together(
@@ -402,6 +420,7 @@ def _train(
     absent: NDArray[np.bool_],
     has_eval_set: bool,
     params: Mapping[str, Any],
+    n_jobs: int | None,
     plan: ChainPlan,
     callback: RoundCallback,
 ) -> tuple[list[list[xgb.Booster]], list[float] | None]:
@@ -415,10 +434,9 @@ def _train(
     if has_eval_set and not eval_set:
         eval_set = [(data.X[:0], data.Y[:0])]  # other workers have the rows
     watch = estimator._watch(data.Y, eval_set, plan)
-    n_threads = params.get("nthread", distributed.get_worker().state.nthreads)
     boosters = train_chain(
         data,
-        {**params, "nthread": n_threads},
+        _with_threads(params, n_jobs),
         plan,
         watch=watch,
         callback=callback if collective.get_rank() == 0 else None,

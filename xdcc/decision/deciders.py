@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from xdcc.base.domains import check_domain
+from xdcc.base.domains import Classifier, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import check_weight
 from xdcc.base.labels import Labels, check_labels
@@ -20,7 +20,6 @@ from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import MeasureName
-from xdcc.decision.out_of_fold import require_proba
 from xdcc.decision.rules import MeasureLike, Rule
 
 
@@ -65,6 +64,10 @@ class Decider(MultiLabelEstimator):
         return X
 
 
+DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
+"""Classifiers that decision rules can be learned for."""
+
+
 class ClassifierWrapper(Decider):
     """A classifier around another one, its `estimator`."""
 
@@ -73,12 +76,9 @@ class ClassifierWrapper(Decider):
     def __sklearn_tags__(self) -> Tags:
         """Tags: X may be what it may be for the estimator."""
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self._wrapped()).input_tags
+        if DECIDED_FOR.accepts(self._wrapped()):  # else `fit` says what is wrong
+            tags.input_tags = get_tags(self._wrapped()).input_tags
         return tags
-
-    def _check_params(self) -> None:
-        super()._check_params()
-        require_proba(self._wrapped())
 
     def _wrapped(self) -> Any:
         """Get the other classifier, not fitted."""

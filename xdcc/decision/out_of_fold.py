@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
@@ -19,6 +19,7 @@ from sklearn.base import clone
 from xdcc.base.fit_data import take_rows
 from xdcc.base.folds import OutOfFold, TrainsOutOfFold
 from xdcc.base.labels import label_scores
+from xdcc.base.threads import n_threads
 from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats, check_proba
 
@@ -57,31 +58,6 @@ def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
     """
     scores = label_scores(model, X, n_labels)
     return check_proba(scores if hasattr(model, "predict_proba") else expit(scores))
-
-
-def require_proba(model: Any) -> None:
-    """Stop if a classifier gives neither probabilities nor scores.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted or not.
-
-    Raises
-    ------
-    ValueError
-        If it has neither `predict_proba` nor `decision_function`.
-
-    Examples
-    --------
-    >>> from sklearn.svm import LinearSVC
-    >>> require_proba(LinearSVC())  # says nothing: it has a decision_function
-    """
-    if not (hasattr(model, "predict_proba") or hasattr(model, "decision_function")):
-        raise ValueError(
-            f"{type(model).__name__} has neither predict_proba nor decision_function; decision "
-            "rules need one of them."
-        )
 
 
 def out_of_fold(
@@ -146,8 +122,8 @@ def cross_fit(
     sample_weight : float32 array of shape (n_samples,), optional
         Weights of the rows, for training.
     n_jobs : int or None, default=None
-        How many folds are trained at a time, in threads; -1 for as many as there are
-        processors. None is one if the classifier has an `n_jobs` of its own, else as -1.
+        How many folds are trained at a time, in threads; -1 for as many as there are CPUs, -2 for
+        one less, and so on. None is one if the classifier has an `n_jobs` of its own, else as -1.
 
     Returns
     -------
@@ -169,7 +145,7 @@ def cross_fit(
         n_jobs = 1 if hasattr(estimator, "n_jobs") else -1
     n_folds = int(folds.max()) + 1
     # Threads, so that nothing has to be pickled; what takes long runs without the interpreter.
-    parallel = Parallel(n_jobs=min(effective_n_jobs(n_jobs), n_folds), prefer="threads")
+    parallel = Parallel(n_jobs=min(n_threads(n_jobs), n_folds), prefer="threads")
     found = parallel(delayed(fold_model)(fold) for fold in range(n_folds))
     proba = np.empty((len(folds), n_labels))
     for fold, (_, of_fold) in enumerate(found):

@@ -21,7 +21,7 @@ from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
-from xdcc.decision.deciders import ClassifierWrapper
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
 from xdcc.decision.measures import MeasureName
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_of
 from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
@@ -94,7 +94,7 @@ class ThresholdClassifier(ClassifierWrapper):
     _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
-            "estimator": Anything(),
+            "estimator": DECIDED_FOR,
             "method": Choice(METHODS),
             "threshold": Anything(),
             "measure": Anything(),

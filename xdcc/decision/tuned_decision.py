@@ -20,7 +20,7 @@ from xdcc.base.folds import stratified_folds
 from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
 from xdcc.decision.cuts import Floats
-from xdcc.decision.deciders import ClassifierWrapper, DecidingEnsemble
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
@@ -80,9 +80,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         Seed of the folds and of drawn rows; None is the seed 0. The estimator has a seed of its
         own.
     n_jobs : int or None, default=None
-        How many folds are trained at a time, in threads; -1 for as many as there are processors.
-        None is one if the estimator has an `n_jobs` of its own, else as -1. An estimator that
-        trains all folds by itself uses its own `n_jobs`. It does not change the model.
+        How many folds are trained at a time, in threads; -1 for as many as there are CPUs that the
+        process may use, -2 for one less, and so on. None is one if the estimator has an `n_jobs` of
+        its own, else as -1. An estimator that trains all folds by itself uses its own `n_jobs`. It
+        does not change the model.
 
     Attributes
     ----------
@@ -133,7 +134,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     _domains = MappingProxyType(
         {
-            "estimator": Anything(),
+            "estimator": DECIDED_FOR,
             "measure": Anything(),
             "rules": Anything(),
             "calibrate": Switch(),

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Choice, Number, check_domain
+from xdcc.base.threads import n_threads, within_available_cpus
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.explain.walks import Model, Round, Walk, documented_explanation, round_matrix, walk_of
 
@@ -129,7 +130,8 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     return ShapValues(values, walk.feature_names, walk.label_names, round_)
 
 
-def _of_round(round_: Round, walk: Walk, n_threads: int | None) -> NDArray[np.float32]:
+@within_available_cpus()
+def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float32]:
     """Compute SHAP values, (n_samples, n_labels, n_columns), without those of an end label."""
     n_before_bias = len(walk.feature_names) + len(walk.propagated_names)
     values = np.zeros((*round_.before.shape, n_before_bias + 1), dtype=np.float32)
@@ -140,7 +142,7 @@ def _of_round(round_: Round, walk: Walk, n_threads: int | None) -> NDArray[np.fl
     weights = round_.weights
     if weights is None:
         weights = np.full((len(round_.boosters), len(walk.labels)), 1 / len(round_.boosters))
-    matrix = round_matrix(round_, n_threads)
+    matrix = round_matrix(round_, n_threads(n_jobs))
     # The column of an end label, before the bias, is 0 everywhere.
     shown = [*range(n_before_bias), -1]
     for booster, weight in zip(round_.boosters, weights, strict=True):

@@ -34,6 +34,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import check_weight
+from xdcc.base.threads import n_threads, within_available_cpus
 from xdcc.explain.walks import ChainWalk, Model, chain_walk_of, check_truth, round_matrix
 
 
@@ -220,7 +221,7 @@ def label_dependencies(chain: Model, X: Any, Y: Any, sample_weight: Any = None) 
             if model.masks_labels or walk.known_are_silent:
                 silent |= ~round_.open
             factor = _gradient_factor(model, silent, truth, weight)
-            matrix = round_matrix(round_, chain.n_jobs)
+            matrix = round_matrix(round_, n_threads(chain.n_jobs))
             start = np.zeros(truth.shape) if round_.start is None else round_.start
             gains += _gains(
                 booster, model, matrix, truth, factor, start, gains.shape, *walk.penalties
@@ -253,6 +254,7 @@ def _gradient_factor(
     return np.where(silent, 0.0, factor)
 
 
+@within_available_cpus()
 def _gains(
     booster: xgb.Booster,
     model: BoosterModel,

@@ -180,15 +180,15 @@ class ChainWalk(Walk):
     penalties: tuple[float, float]
 
 
-def round_matrix(round_: Round, n_threads: int | None) -> xgb.DMatrix:
+def round_matrix(round_: Round, n_threads: int) -> xgb.DMatrix:
     """Make the matrix that the boosters of a round predict from.
 
     Parameters
     ----------
     round_ : Round
         The round; it has boosters.
-    n_threads : int or None
-        Number of threads, all if None.
+    n_threads : int
+        Number of threads.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData, check_all_known
-from xdcc.kernels.threads import n_threads
+from xdcc.base.threads import n_threads
 from xdcc.lacovac.tree import (
     Clustering,
     Criterion,

@@ -17,8 +17,8 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Th
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import check_all_known
+from xdcc.base.threads import n_threads
 from xdcc.decision.labelsets import number_labelsets
-from xdcc.kernels.threads import n_threads
 from xdcc.rdt.chains import (
     CANDIDATES,
     THRESHOLDS,

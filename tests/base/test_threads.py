@@ -1,0 +1,322 @@
+"""How many threads there are: groups of both versions, nested ones, and who asks."""
+
+import math
+import os
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+import xdcc
+from xdcc.base import threads
+from xdcc.base.process import openmp_libraries
+from xdcc.base.threads import available_cpus, cpu_quota, n_threads, within_available_cpus
+
+V2 = "30 23 0:26 {root} {mount} rw,nosuid shared:4 - cgroup2 cgroup2 rw"
+V1 = "31 23 0:27 {root} {mount} rw - cgroup cgroup rw,{controllers}"
+OTHERS = """\
+22 1 8:1 / / rw - ext4 /dev/sda1 rw
+24 22 0:22 / /proc rw - proc proc rw
+"""
+
+
+class System:
+    """Files that stand for ``/proc/self`` and the mounted control groups."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mount = folder / "cgroup"
+        self.process = folder / "self"
+        self.process.mkdir()
+
+    def is_in(self, lines: str, *mounts: str, root: str = "/", **names: Any) -> "System":
+        (self.process / "cgroup").write_text(lines)
+        named = {"root": root, "mount": str(self.mount).replace(" ", r"\040")} | names
+        listed = "\n".join(mount.format_map(named) for mount in mounts)
+        (self.process / "mountinfo").write_text(OTHERS + listed + "\n")
+        return self
+
+    def v2(self, group: str, limit: str) -> "System":
+        return self._write(group, {"cpu.max": limit})
+
+    def v1(self, group: str, quota: str, period: str = "100000") -> "System":
+        return self._write(group, {"cpu.cfs_quota_us": quota, "cpu.cfs_period_us": period})
+
+    def _write(self, group: str, files: dict[str, str]) -> "System":
+        folder = self.mount / group
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_text(content)
+        return self
+
+    @property
+    def quota(self) -> float:
+        return cpu_quota(self.process)
+
+
+@pytest.fixture(params=["plain", "with a space"])
+def system(tmp_path: Path, request: pytest.FixtureRequest) -> System:
+    folder = tmp_path / request.param
+    folder.mkdir()
+    return System(folder)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"": "max 100000\n", "a": "max 100000\n", "a/b": "150000 100000\n"}, 1.5),
+        ({"": "max 100000\n", "a": "50000 100000\n", "a/b": "max 100000\n"}, 0.5),
+        ({"a": "300000 100000\n", "a/b": "400000 100000\n"}, 3),
+        ({"": "200000 100000", "a": "max 100000", "a/b": "max 100000"}, 2),
+        ({"a/b/c": "100000 100000", "other": "100000 100000"}, math.inf),
+        ({"a/b": "max 100000\n"}, math.inf),
+        ({}, math.inf),
+    ],
+)
+def test_version_2(system: System, limits: dict[str, str], expected: float) -> None:
+    system.is_in("0::/a/b\n", V2)
+    for group, limit in limits.items():
+        system.v2(group, limit)
+    assert system.quota == expected
+
+
+@pytest.mark.parametrize("controllers", ["cpu", "cpu,cpuacct", "cpuacct,cpu"])
+@pytest.mark.parametrize(
+    ("quotas", "expected"),
+    [
+        ({"": "-1\n", "a": "-1\n", "a/b": "150000\n"}, 1.5),
+        ({"": "-1\n", "a": "50000\n", "a/b": "-1\n"}, 0.5),
+        ({"": "-1\n", "a": "-1\n", "a/b": "-1\n"}, math.inf),
+        ({"": "200000"}, 2),
+    ],
+)
+def test_version_1(
+    system: System, controllers: str, quotas: dict[str, str], expected: float
+) -> None:
+    groups = f"5:cpuset:/elsewhere\n4:{controllers}:/a/b\n1:name=systemd:/a:b\n0::/\n"
+    system.is_in(groups, V1, controllers=controllers)
+    for group, quota in quotas.items():
+        system.v1(group, quota)
+    assert system.quota == expected
+
+
+def test_a_container_that_shows_a_part_of_the_hierarchy(system: System) -> None:
+    """Without a namespace of its own: the mount begins at the container's group."""
+    lines = "4:cpu:/docker/1f/inside\n"
+    system.is_in(lines, V1, root="/docker/1f", controllers="cpu").v1("inside", "50000")
+    assert system.quota == 0.5
+
+
+def test_the_root_of_a_mount_is_a_whole_name(system: System) -> None:
+    system.is_in("0::/docker/1f\n", V2, root="/docker/1").v2("docker/1f", "50000 100000")
+    system.v2("f", "10000 100000")
+    assert system.quota == 0.5
+
+
+@pytest.mark.parametrize("group", ["/../other", "/", "/of/the/host"])
+def test_a_container_with_another_view_of_its_group(system: System, group: str) -> None:
+    system.is_in(f"0::{group}\n", V2).v2("", "50000 100000")
+    (system.mount.parent / "other").mkdir()
+    (system.mount.parent / "other" / "cpu.max").write_text("10000 100000")
+    assert system.quota == 0.5
+
+
+def test_both_versions(system: System, tmp_path: Path) -> None:
+    unified = tmp_path / "unified"
+    (unified / "b").mkdir(parents=True)
+    (unified / "b" / "cpu.max").write_text("300000 100000")
+    mount = V2.replace("{mount}", "{unified}")
+    system.is_in("4:cpu:/a\n0::/b\n", V1, mount, controllers="cpu", unified=unified)
+    assert system.quota == 3
+    assert system.v1("a", "200000").quota == 2
+
+
+@pytest.mark.parametrize(
+    "limit", ["", "max", "50000", "few 100000", "50000 0", "-5 100000", "0 100000", "1 2 3"]
+)
+def test_limits_that_say_nothing(system: System, limit: str) -> None:
+    system.is_in("0::/a\n", V2).v2("", "200000 100000").v2("a", limit)
+    assert system.quota == 2
+
+
+def test_files_that_say_nothing(system: System) -> None:
+    assert system.quota == math.inf  # no files
+    system.is_in("nonsense\n", V2).v2("", "50000 100000")
+    assert system.quota == math.inf
+    system.is_in("4:memory:/a\n", V2, V1, "x - cgroup2", controllers="memory")
+    assert system.quota == math.inf
+    (system.process / "mountinfo").unlink()
+    assert system.quota == math.inf
+
+
+@pytest.fixture
+def looked_up(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Say what joblib and the control groups allow."""
+
+    def say(joblib_says: int, quota: float) -> None:
+        monkeypatch.setattr("joblib.cpu_count", lambda: joblib_says)
+        monkeypatch.setattr(threads, "cpu_quota", lambda: quota)
+        threads._look_up.cache_clear()
+
+    yield say
+    threads._look_up.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("joblib_says", "quota", "expected"),
+    [(8, math.inf, 8), (8, 0.5, 1), (8, 2.5, 3), (2, 5.0, 2), (8, 1e-9, 1)],
+)
+def test_the_least_counts(looked_up: Any, joblib_says: int, quota: float, expected: int) -> None:
+    looked_up(joblib_says, quota)
+    assert available_cpus() == expected
+
+
+def test_the_system_is_asked_again_after_a_second(
+    looked_up: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up(8, math.inf)
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    assert available_cpus() == 8
+    monkeypatch.setattr(threads, "cpu_quota", lambda: 2.0)
+    monkeypatch.setattr("time.monotonic", lambda: 101.5)
+    assert available_cpus() == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
+def test_affinity(run_python: Any) -> None:
+    code = """
+        import os
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        from xdcc.base.threads import available_cpus, n_threads
+        print(available_cpus(), n_threads(None), n_threads(-1), n_threads(-2), n_threads(3))
+    """
+    result = run_python("-c", textwrap.dedent(code))
+    assert result.stdout.split() == ["1", "1", "1", "1", "3"], result.stderr
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"),
+    [(None, 4), (-1, 4), (-2, 3), (-4, 1), (-5, 1), (-100, 1), (1, 1), (9, 9), (np.int64(-2), 3)],
+)
+def test_n_jobs(looked_up: Any, n_jobs: Any, expected: int) -> None:
+    looked_up(4, math.inf)
+    with threadpool_limits(8, user_api="openmp"):
+        assert n_threads(n_jobs) == expected
+    assert n_threads(n_jobs, available=4) == expected
+
+
+@pytest.mark.parametrize(("offered", "expected"), [(1, 1), (3, 3), (8, 4)])
+def test_no_more_than_openmp_offers(looked_up: Any, offered: int, expected: int) -> None:
+    looked_up(4, math.inf)
+    with threadpool_limits(offered, user_api="openmp"):
+        assert n_threads(None) == n_threads(-1) == expected
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "OMP_THREAD_LIMIT"])
+def test_variables_of_openmp(
+    run_python: Any, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.setenv(variable, "2")
+    code = """
+        from xdcc.base import threads
+        threads.available_cpus = lambda: 7
+        print(threads.n_threads(None), threads.n_threads(-2), threads.n_threads(5))
+    """
+    result = run_python("-c", textwrap.dedent(code))
+    assert result.stdout.split() == ["2", "1", "5"], result.stderr
+
+
+def offered() -> list[int]:
+    return [library.omp_get_max_threads() for library in openmp_libraries()]
+
+
+def test_openmp_is_bounded_and_comes_back(looked_up: Any) -> None:
+    looked_up(2, math.inf)
+    assert len(offered()) == 2  # the kernels' and XGBoost's
+    with threadpool_limits(5, user_api="openmp"):
+        with within_available_cpus():
+            assert set(offered()) == {2}
+        assert set(offered()) == {5}
+        with pytest.raises(ZeroDivisionError), within_available_cpus():
+            _ = 1 / 0
+        assert set(offered()) == {5}
+    with threadpool_limits(1, user_api="openmp"), within_available_cpus():
+        assert set(offered()) == {1}
+
+
+DATA = xdcc.data.make_multilabel(60, n_labels=3, random_state=0)
+ON_XGBOOST = {
+    "MultiLabelXGBClassifier": {"n_estimators": 2},
+    "DynamicChainClassifier": {"n_estimators": 2, "chain_length": 2},
+    "OrderFreeChainClassifier": {
+        "n_estimators": 2,
+        "cv": 2,
+        "estimator": DecisionTreeClassifier(max_depth=2),
+    },
+    "BinaryRelevance": {"n_estimators": 2},
+    "ClassifierChain": {"n_estimators": 2},
+}
+CALLS = ("inplace_predict", "predict", "update")
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1, 5])
+@pytest.mark.parametrize("name", ON_XGBOOST)
+def test_xgboost_is_bounded(
+    name: str, n_jobs: int | None, looked_up: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a booster's own number of threads is: it takes no more than OpenMP offers."""
+    looked_up(2, math.inf)
+    seen = []
+    for call in CALLS:
+        inner = getattr(xgb.Booster, call)
+
+        def spy(self: Any, *args: Any, _inner: Any = inner, **kwargs: Any) -> Any:
+            seen.append(xgb.core._LIB.omp_get_max_threads())
+            return _inner(self, *args, **kwargs)
+
+        monkeypatch.setattr(xgb.Booster, call, spy)
+    model = getattr(xdcc, name)(n_jobs=n_jobs, **ON_XGBOOST[name])
+    with threadpool_limits(5, user_api="openmp"):
+        model.fit(DATA.X, DATA.Y)
+        trained = len(seen)
+        model.predict_proba(DATA.X)
+        assert xgb.core._LIB.omp_get_max_threads() == 5
+    assert len(seen) > trained > 0
+    assert set(seen) == {2}
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("RandomDecisionTreeClassifier", "xdcc.rdt.classifier"),
+        ("BoomerClassifier", "xdcc.boomer.classifier"),
+        ("LaCovaCClassifier", "xdcc.lacovac.estimator"),
+        ("CTBNClassifier", "xdcc.ctbn.estimator"),
+    ],
+)
+def test_who_asks(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def one(n_jobs: int | None) -> int:
+        asked.append(n_jobs)
+        return 1
+
+    monkeypatch.setattr(f"{place}.n_threads", one)
+    getattr(xdcc, name)(n_jobs=-2).fit(DATA.X, DATA.Y)
+    assert set(asked) == {-2}
+
+
+def test_folds_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(
+        "xdcc.decision.out_of_fold.n_threads", lambda n_jobs: asked.append(n_jobs) or 1
+    )
+    tree = DecisionTreeClassifier(max_depth=2)
+    xdcc.TunedDecisionClassifierCV(tree, cv=2).fit(DATA.X, DATA.Y)
+    xdcc.TunedDecisionClassifierCV(tree, cv=2, n_jobs=-2).fit(DATA.X, DATA.Y)
+    assert asked == [-1, -2]
