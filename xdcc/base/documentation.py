@@ -63,7 +63,9 @@ _PARTS = {
         """,
     "n_jobs": """
         n_jobs : int or None, default=None
-            Number of threads; None and -1 are all processors. It does not change the model.
+            Number of threads. None and -1 are all processors that the process may use, or
+            `OMP_NUM_THREADS` if the environment sets it; `threadpoolctl` has no influence. It does
+            not change the model.
         """,
     "predict_errors": """
         NotFittedError
