@@ -62,6 +62,35 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
         assert np.array_equal(found, expected)
 """
 
+SORTS = """
+import os, sys, time, warnings
+import numpy as np
+import xgboost as xgb
+
+warnings.simplefilter("ignore")
+random = np.random.default_rng(0)
+X = random.normal(size=(5000, 2))
+matrix = xgb.DMatrix(X, (X[:, 0] > 0).astype(int))
+
+
+def evaluate():
+    params = {"nthread": 2, "objective": "binary:logistic", "eval_metric": "auc"}
+    xgb.train(params, matrix, 1, evals=[(matrix, "train")], verbose_eval=False)
+
+
+evaluate()
+child = os.fork()
+evaluate()
+if child == 0:
+    os._exit(0)
+end = time.monotonic() + 60
+while (result := os.waitpid(child, os.WNOHANG)) == (0, 0):
+    if time.monotonic() > end:
+        os.kill(child, 9)
+    time.sleep(0.01)
+assert result[1] == 0, "the child hangs or dies"
+"""
+
 ESTIMATORS = {
     "RandomDecisionTreeClassifier": {},
     "LaCovaCForestClassifier": {"n_estimators": 4},
@@ -88,6 +117,11 @@ def test_a_forked_child_predicts_and_trains(run_python):
 
 def test_a_pool_of_forked_processes_predicts(run_python):
     result = run_python("-c", POOL)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_forked_child_sorts(run_python):
+    result = run_python("-c", SORTS)
     assert result.returncode == 0, result.stderr
 
 

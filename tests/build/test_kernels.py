@@ -1,7 +1,6 @@
-"""Bad machines to compile xdcc's kernels on: one sentence that says what to do."""
+"""A machine without a compiler for xdcc's kernels: one sentence says what to do."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 
 pytest.importorskip("mesonbuild", reason="meson is what builds xdcc")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers are shell scripts")
@@ -32,10 +30,4 @@ def last_error(tmp_path, compiler):
 
 
 def test_no_compiler(tmp_path):
-    assert "there is no C++ compiler: install one with C++17 and" in last_error(tmp_path, "exit 1")
-
-
-@pytest.mark.skipif(REAL is None, reason="there is no compiler whose OpenMP could be hidden")
-def test_no_openmp(tmp_path):
-    without = f'case " $* " in *" -fopenmp"*) exit 1;; esac; exec {REAL} "$@"'
-    assert "the C++ compiler has no OpenMP: install it" in last_error(tmp_path, without)
+    assert "there is no C++ compiler: install one with C++17 (" in last_error(tmp_path, "exit 1")

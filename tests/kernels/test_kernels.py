@@ -1,4 +1,4 @@
-"""What kernels share: X as they hold it, random numbers, threads, and one dialect of sources.
+"""What kernels share: X as they hold it, random numbers, and one dialect of sources.
 
 X: what they refuse, and that dense and sparse rows read the same. The twin of the random numbers
 stands against numbers of the generator's author.
@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 import xdcc
 from xdcc.kernels.matrix import HeldMatrix
 from xdcc.kernels.reference import Random
-from xdcc.kernels.threads import n_threads
 from xdcc.rdt import RandomDecisionTreeClassifier
 
 X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
@@ -77,17 +75,6 @@ def test_bits():
 def test_numbers_follow_from_the_bits():
     assert Random(1234567).uniform() == pytest.approx(6457827717110365317 / 2**64)
     assert Random(1234567).below(10) == 3
-
-
-def test_a_given_number():
-    assert n_threads(3) == 3
-
-
-@pytest.mark.parametrize("n_jobs", [None, -1])
-@pytest.mark.parametrize("offered", [1, 2])
-def test_as_many_as_openmp_offers(n_jobs, offered):
-    with threadpool_limits(offered, user_api="openmp"):
-        assert n_threads(n_jobs) == offered
 
 
 SOURCES = Path(__file__).parents[2] / "xdcc"

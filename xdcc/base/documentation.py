@@ -63,8 +63,9 @@ _PARTS = {
         """,
     "n_jobs": """
         n_jobs : int or None, default=None
-            Number of threads; None and -1 are all CPUs that the process may use, -2 is all but
-            one, and so on. It does not change the model.
+            Number of threads. None and -1 are all CPUs that the process may use, at most
+            `OMP_NUM_THREADS` if that is set, -2 is all but one, and so on. It does not change the
+            model.
         """,
     "predict_errors": """
         NotFittedError

@@ -37,7 +37,6 @@ from xdcc.base.fit_data import (
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels
 from xdcc.base.process import whole_or_nothing
-from xdcc.base.threads import within_available_cpus
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -120,7 +119,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
-            cls.fit = within_available_cpus()(whole_or_nothing(cls.fit))
+            cls.fit = whole_or_nothing(cls.fit)
         fill_in_class(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:

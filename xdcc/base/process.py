@@ -1,12 +1,4 @@
-"""What may befall the process while estimators work: a fork, an interrupt, an exception.
-
-*A fork of a process that has used threads*: OpenMP's are ended before it, and made anew after. A
-forked child has only the thread that called `os.fork`. An OpenMP library does not know that: it
-waits for the others of its pool, and the first parallel loop of the child hangs. So before a fork
-the pool of the calling thread is given up, in the libraries of XGBoost and of the kernels; parent
-and child make new threads when they next need some. The parent loses microseconds, not results.
-This is `omp_pause_resource_all` of OpenMP 5.0, section 3.2.44. A library that has no such function
-is left alone. Importing the module is what makes it so.
+"""Handling interrupts and failed fits.
 
 *An interrupt from the keyboard* waits where it would be lost, or do harm. XGBoost reads the rows of
 a ``QuantileDMatrix`` through functions of Python that C++ calls. ctypes drops an exception there,
@@ -18,62 +10,11 @@ estimator that looks fitted and has no model.
 """
 
 import contextlib
-import ctypes
 import functools
-import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
-
-_HARD = 2
-"""`omp_pause_hard`: nothing is kept."""
-
-
-def end_threads() -> None:
-    """End the OpenMP threads of the calling thread.
-
-    Examples
-    --------
-    >>> end_threads()  # before whatever does not bear with threads
-    """
-    for library in openmp_libraries():
-        pause = getattr(library, "omp_pause_resource_all", None)
-        if pause is not None:
-            pause(_HARD)
-
-
-def openmp_libraries() -> Iterator[ctypes.CDLL]:
-    """Find the OpenMP of the kernels and of XGBoost, as far as these have been imported.
-
-    Yields
-    ------
-    ctypes.CDLL
-        Has OpenMP's functions, which are looked up in what it was linked to.
-
-    Examples
-    --------
-    >>> import xdcc.kernels.threads
-    >>> all(library.omp_get_max_threads() >= 1 for library in openmp_libraries())
-    True
-    """
-    found = []
-    if kernels := sys.modules.get("xdcc.kernels.threads"):
-        found.append(_library(kernels.__file__))
-    if xgboost := sys.modules.get("xgboost.core"):
-        found.append(xgboost._LIB)
-    yield from (library for library in found if hasattr(library, "omp_get_max_threads"))
-
-
-@functools.cache
-def _library(path: str | None) -> ctypes.CDLL:
-    return ctypes.CDLL(path)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=end_threads)
-
 
 @contextlib.contextmanager
 def late_interrupt() -> Iterator[None]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from xdcc.base.threads import within_available_cpus
 from xdcc.baselines.learner import fit_learner
 
 
@@ -124,7 +123,6 @@ class XGBModel(LabelModel):
             num_boost_round=self.n_estimators,
         )
 
-    @within_available_cpus()
     def _positive(self, X: Any) -> NDArray[np.float32]:
         return self.booster_.predict(self._matrix(X))
 

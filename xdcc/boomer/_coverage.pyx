@@ -1,19 +1,19 @@
 """Which rules cover a row, and what they add to its scores: kernel of the prediction."""
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.boomer.conditions cimport covers
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
-from xdcc.kernels.threads cimport threads_worth
+from xdcc.kernels.threads cimport run_loop, threads_worth
 
 RELATIONS = ("<=", ">", "=", "!=")
 
 cdef enum:
     # Rules times rows that threads are worth.
     CHECKS_FOR_THREADS = 100000
+    ROWS_AT_A_TIME = 16
 
 
 cdef struct Rules:
@@ -29,12 +29,20 @@ cdef struct Rules:
     int64_t end
 
 
+cdef struct Rows:
+    # Rows that get scores, which threads share.
+    const Rules* rules
+    const Matrix* matrix
+    vector[float]* memory   # [n_threads]: a sparse row made dense
+    double* sums            # [n_rows, n_labels]
+    int64_t n_labels
+
+
 def add_scores(X, arrays, first, last, scores, n_threads):
     """Add the scores of the rules `first` to `last`; see ``_coverage.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef const Matrix* matrix = &held.matrix
     cdef double[:, ::1] sums = scores
-    cdef int64_t row, n_rows = matrix.n_rows
     cdef Rules rules
     rules.condition_start = elements[int64_t](arrays.condition_start)
     rules.feature = elements[int32_t](arrays.feature)
@@ -46,17 +54,26 @@ def add_scores(X, arrays, first, last, scores, n_threads):
     rules.first = first
     rules.end = last
     cdef int threads = threads_worth(
-        n_threads, <double>n_rows * (rules.end - rules.first), CHECKS_FOR_THREADS
+        n_threads, <double>matrix.n_rows * (rules.end - rules.first), CHECKS_FOR_THREADS
     )
     cdef vector[vector[float]] memory
     memory.resize(threads)
-    cdef vector[float]* own = memory.data()
-    cdef const float* x
-    with nogil, parallel(num_threads=threads):
-        for row in prange(n_rows, schedule="static"):
-            x = load_row(matrix, own + threadid(), row)
-            _add_row(&rules, x, &sums[row, 0])
-            unload_row(matrix, own + threadid(), row)
+    cdef Rows rows
+    rows.rules = &rules
+    rows.matrix = matrix
+    rows.memory = memory.data()
+    rows.sums = &sums[0, 0]
+    rows.n_labels = sums.shape[1]
+    with nogil:
+        run_loop(matrix.n_rows, ROWS_AT_A_TIME, threads, _add_to_row, &rows)
+
+
+cdef void _add_to_row(void* data, int64_t row, int thread) noexcept nogil:
+    cdef const Rows* rows = <const Rows*>data
+    cdef vector[float]* memory = rows.memory + thread
+    cdef const float* x = load_row(rows.matrix, memory, row)
+    _add_rules(rows.rules, x, rows.sums + row * rows.n_labels)
+    unload_row(rows.matrix, memory, row)
 
 
 cdef inline bint _covers_row(const Rules* rules, int64_t rule, const float* x) noexcept nogil:
@@ -67,7 +84,7 @@ cdef inline bint _covers_row(const Rules* rules, int64_t rule, const float* x) n
     return True
 
 
-cdef void _add_row(const Rules* rules, const float* x, double* sums) noexcept nogil:
+cdef void _add_rules(const Rules* rules, const float* x, double* sums) noexcept nogil:
     cdef int64_t rule, i
     for rule in range(rules.first, rules.end):
         if _covers_row(rules, rule, x):

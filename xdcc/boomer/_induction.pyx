@@ -9,7 +9,6 @@ seed, so that a rule does not depend on how the rules before it were asked for.
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
@@ -29,7 +28,7 @@ from xdcc.boomer.linear_systems cimport (
     BinMemory, HeadMemory, System, label_score, solve_bins, solve_head,
 )
 from xdcc.kernels.random cimport draw_below
-from xdcc.kernels.threads cimport threads_worth
+from xdcc.kernels.threads cimport run_loop, threads_worth
 
 LOSSES = {
     "logistic_label_wise": LOGISTIC_LABEL_WISE,
@@ -89,6 +88,28 @@ cdef inline void draw_attributes(
 
 
 # ------------------------------------------------------------------------------------------ rules
+
+
+cdef struct ConditionSearch:
+    # A search over the drawn attributes, which threads share.
+    const Node* node
+    void* learner                   # a `RuleLearner`
+    const int32_t* attributes       # [n_drawn]
+    Scratch* scratch                # [n_threads]
+    Candidate* found                # [n_drawn]
+
+
+cdef void search_drawn(void* data, int64_t i, int thread) noexcept nogil:
+    cdef const ConditionSearch* search = <const ConditionSearch*>data
+    (<RuleLearner>search.learner)._search(
+        search.node, search.attributes[i], search.scratch + thread, search.found + i
+    )
+
+
+cdef void finish_thread(void* data, int64_t i, int thread) noexcept nogil:
+    """Finish the searches of thread i."""
+    cdef const ConditionSearch* search = <const ConditionSearch*>data
+    finish_search(search.node, search.scratch + i)
 
 
 cdef cppclass Body:
@@ -342,25 +363,28 @@ cdef class RuleLearner:
         cdef int64_t i, n_drawn = <int64_t>self.attributes.size(), work = 0
         cdef int n_threads
         cdef Candidate none
-        cdef Scratch* scratch = self.scratch.data()
-        cdef Candidate* found
+        cdef ConditionSearch search
         cdef int32_t winner = -1
         none.gain = best.gain
         none.order = -1
         none.label = -1
         self.found.assign(n_drawn, none)
-        found = self.found.data()
         for i in range(n_drawn):
             work += self._work(node, self.attributes[i])
         n_threads = threads_worth(self.n_threads, <double>work, WORK_FOR_THREADS)
-        with nogil, parallel(num_threads=n_threads):
-            begin_search(&scratch[threadid()], best.gain)
-            for i in prange(n_drawn, schedule="dynamic", chunksize=1):
-                self._search(node, self.attributes[i], &scratch[threadid()], &found[i])
-            finish_search(node, &scratch[threadid()])
+        search.node = node
+        search.learner = <void*>self
+        search.attributes = self.attributes.data()
+        search.scratch = self.scratch.data()
+        search.found = self.found.data()
+        for i in range(n_threads):
+            begin_search(&self.scratch[i], best.gain)
+        run_loop(n_drawn, 1, n_threads, search_drawn, &search)
+        if node.quality == LINEAR_SYSTEM:
+            run_loop(n_threads, 1, n_threads, finish_thread, &search)
         for i in range(n_drawn):
-            if found[i].gain > best.gain:
-                best[0] = found[i]
+            if self.found[i].gain > best.gain:
+                best[0] = self.found[i]
                 winner = self.attributes[i]
         return winner
 

@@ -25,7 +25,6 @@ from xdcc.base.features import Features, SparseZeros
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
-from xdcc.base.threads import within_available_cpus
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance, nameless
@@ -290,7 +289,6 @@ int, default="sumGain"
         total = importance.sum()
         return importance / total if total > 0 else importance
 
-    @within_available_cpus()
     def out_of_fold(
         self,
         X: Any,
@@ -375,7 +373,6 @@ int, default="sumGain"
             for number, (X, Y) in enumerate(self._check_eval_set(eval_set))
         ]
 
-    @within_available_cpus()
     def _proba(self, X: Features) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(
             X,

@@ -28,7 +28,6 @@ from scipy import sparse
 
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
-from xdcc.base.threads import within_available_cpus
 from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, propagate
 
 
@@ -143,7 +142,6 @@ class ChainRun:
         return state
 
 
-@within_available_cpus()
 def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.float32]:
     """Average the probabilities of boosters.
 

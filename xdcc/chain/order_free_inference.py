@@ -33,7 +33,6 @@ from scipy.special import expit
 
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
-from xdcc.base.threads import within_available_cpus
 from xdcc.chain.propagation import NO_LABEL
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
@@ -74,7 +73,6 @@ class LabelStates:
         """Revealed labels, (n_states, n_labels), NaN where a label is open. Not a copy."""
         return self._joined[:, self._margins.shape[1] :]
 
-    @within_available_cpus()
     def log_odds(self) -> Margins:
         """Predict all labels, given those that are revealed.
 

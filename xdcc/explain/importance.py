@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Choice, Number, check_domain
-from xdcc.base.threads import n_threads, within_available_cpus
+from xdcc.base.threads import n_threads
 from xdcc.boosting.importance import IMPORTANCE_TYPES, ImportanceType, column_importance
 from xdcc.explain.walks import Model, Round, Walk, documented_explanation, round_matrix, walk_of
 
@@ -130,7 +130,6 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     return ShapValues(values, walk.feature_names, walk.label_names, round_)
 
 
-@within_available_cpus()
 def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float32]:
     """Compute SHAP values, (n_samples, n_labels, n_columns), without those of an end label."""
     n_before_bias = len(walk.feature_names) + len(walk.propagated_names)

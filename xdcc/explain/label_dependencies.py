@@ -34,7 +34,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import check_weight
-from xdcc.base.threads import n_threads, within_available_cpus
+from xdcc.base.threads import n_threads
 from xdcc.explain.walks import ChainWalk, Model, chain_walk_of, check_truth, round_matrix
 
 
@@ -254,7 +254,6 @@ def _gradient_factor(
     return np.where(silent, 0.0, factor)
 
 
-@within_available_cpus()
 def _gains(
     booster: xgb.Booster,
     model: BoosterModel,

@@ -1,2 +1,19 @@
-def n_threads(n_jobs: int | None) -> int:
-    """Return `n_jobs`, or as many threads as OpenMP offers if it is None or -1."""
+def cpu_quota(process: str = "/proc/self") -> float:
+    """Read how much CPU time the control groups of a process allow it.
+
+    Parameters
+    ----------
+    process : str
+        The process's folder in ``/proc``.
+
+    Returns
+    -------
+    float
+        Number of CPUs: the least quota of its group and of all groups above, in version 1 or 2 of
+        control groups. Infinity if there is none, or nothing that can be read.
+
+    Examples
+    --------
+    >>> cpu_quota("/nowhere")
+    inf
+    """

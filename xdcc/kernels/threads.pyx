@@ -1,8 +1,52 @@
-"""How many threads there are, from the OpenMP that every kernel is linked to."""
+"""Parallel loops on the plugin's workers (``plugins/multilabel/threads``), compiled in here."""
 
-cimport openmp
+from libc.stdint cimport int64_t
+from libcpp.atomic cimport atomic, memory_order_relaxed
+
+cdef extern from "workers.h" namespace "xdcc" nogil:
+    ctypedef void (*Task)(void* data, int number) noexcept
+    void RunTasks(int n_tasks, Task task, void* data, const void* site)
+
+cdef extern from "cpu_quota.h" namespace "xdcc" nogil:
+    double CpuQuota(const char* process)
 
 
-def n_threads(n_jobs):
-    """Number of threads for `n_jobs`; see ``threads.pyi``."""
-    return openmp.omp_get_max_threads() if n_jobs is None or n_jobs == -1 else n_jobs
+cdef cppclass Loop:
+    int64_t n
+    int64_t chunk
+    Iteration iteration
+    void* data
+    atomic[int64_t] next           # the first iteration that is not claimed
+
+
+cdef void claim_iterations(void* data, int thread) noexcept nogil:
+    """Run chunk after chunk until all are claimed."""
+    cdef Loop* loop = <Loop*>data
+    cdef int64_t begin, i
+    while True:
+        begin = loop.next.fetch_add(loop.chunk, memory_order_relaxed)
+        if begin >= loop.n:
+            return
+        for i in range(begin, min(begin + loop.chunk, loop.n)):
+            loop.iteration(loop.data, i, thread)
+
+
+cdef void run_loop(
+    int64_t n, int64_t chunk, int n_threads, Iteration iteration, void* data
+) noexcept nogil:
+    cdef Loop loop
+    cdef int n_tasks = <int>min(<int64_t>n_threads, (n + chunk - 1) // chunk)
+    loop.n = n
+    loop.chunk = chunk
+    loop.iteration = iteration
+    loop.data = data
+    loop.next.store(0)
+    if n_tasks > 1:
+        RunTasks(n_tasks, claim_iterations, &loop, <void*>iteration)
+    else:
+        claim_iterations(&loop, 0)
+
+
+def cpu_quota(str process="/proc/self"):
+    """CPU time that control groups allow; see ``threads.pyi``."""
+    return CpuQuota(process.encode())

@@ -9,7 +9,6 @@ depends on their number.
 
 import numpy as np
 
-from cython.parallel cimport prange
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
@@ -17,6 +16,7 @@ from libcpp.vector cimport vector
 from xdcc.kernels.arrays cimport as_array
 from xdcc.kernels.categories cimport categories_of
 from xdcc.kernels.matrix cimport HeldMatrix
+from xdcc.kernels.threads cimport run_loop
 from xdcc.lacovac._node cimport (
     NodeLabels, absolute_covariances, collect_values, count_labels, count_pairs, find_branches
 )
@@ -362,16 +362,16 @@ cdef bint separate_labels(Growth* growth, Waiting part) noexcept nogil:
     ) and split_labels(growth, part)
 
 
-cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t[::1] rows,
-                    uint64_t seed, int n_threads) noexcept nogil:
+cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t* rows,
+                    int64_t n_rows, uint64_t seed, int n_threads) noexcept nogil:
     cdef Growth growth
     cdef const Rules* rules = &training.rules
     cdef const Split* split
     cdef Waiting part
-    cdef int64_t n_rows = rows.shape[0], n_labels = training.Y.n_labels
+    cdef int64_t n_labels = training.Y.n_labels
     growth.training = training
     growth.tree = tree
-    growth.rows.assign(&rows[0], &rows[0] + n_rows)
+    growth.rows.assign(rows, rows + n_rows)
     growth.ordered.resize(n_rows)
     growth.counts.number.resize(n_labels)
     growth.counts.n_positive.resize(n_labels)
@@ -399,6 +399,22 @@ cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t[::1
             split_rows(&growth, part, split)
 
 
+cdef struct Forest:
+    # Trees that grow, which threads share.
+    const Training* training
+    GrownTree* tree                # [n_trees]
+    const int32_t* rows            # [n_trees, n_rows]
+    int64_t n_rows
+    const uint64_t* seed           # [n_trees]
+    int n_threads                  # of each tree's search
+
+
+cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
+    cdef const Forest* forest = <const Forest*>data
+    grow_tree(forest.tree + i, forest.training, forest.rows + i * forest.n_rows, forest.n_rows,
+              forest.seed[i], forest.n_threads)
+
+
 cdef Rules rules_of(rules):
     cdef Rules given
     given.criterion = CRITERIA[rules.criterion]
@@ -416,7 +432,7 @@ def grow(X, Y, categories, rules, rows, seeds, n_threads):
     cdef const int32_t[:, ::1] rows_of_tree = rows
     cdef const uint64_t[::1] seed_of_tree = seeds
     cdef int64_t i, n_trees = rows_of_tree.shape[0], n_rows = rows_of_tree.shape[1]
-    cdef int n_growing = min(n_threads, n_trees), n_searching = n_threads if n_trees == 1 else 1
+    cdef int threads = n_threads
     # These arrays stay alive while the kernel reads them.
     cdef HeldMatrix held_X = HeldMatrix(X, "F", "csr")
     row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
@@ -429,16 +445,15 @@ def grow(X, Y, categories, rules, rows, seeds, n_threads):
     training.categories = categories_of(values, start)
     training.nlogn = &nlogn[0]
     training.rules = rules_of(rules)
-    cdef const Training* shared = &training
     cdef vector[GrownTree] trees
     trees.resize(n_trees)
-    cdef GrownTree* tree = trees.data()
-    if n_growing == 1:
-        with nogil:
-            for i in range(n_trees):
-                grow_tree(tree + i, shared, rows_of_tree[i], seed_of_tree[i], n_searching)
-    else:
-        with nogil:
-            for i in prange(n_trees, schedule="dynamic", chunksize=1, num_threads=n_growing):
-                grow_tree(tree + i, shared, rows_of_tree[i], seed_of_tree[i], 1)
-    return [arrays_of_tree(tree + i) for i in range(n_trees)]
+    cdef Forest forest
+    forest.training = &training
+    forest.tree = trees.data()
+    forest.rows = &rows_of_tree[0, 0]
+    forest.n_rows = n_rows
+    forest.seed = &seed_of_tree[0]
+    forest.n_threads = n_threads if n_trees == 1 else 1
+    with nogil:
+        run_loop(n_trees, 1, threads, grow_numbered, &forest)
+    return [arrays_of_tree(&trees[i]) for i in range(n_trees)]

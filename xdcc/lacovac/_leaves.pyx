@@ -15,7 +15,6 @@ the rows; what they write does not depend on their number.
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport rotate, sort
@@ -24,6 +23,7 @@ from libcpp.vector cimport vector
 from xdcc.kernels.arrays cimport as_array, elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.matrix cimport load_row, unload_row
+from xdcc.kernels.threads cimport run_loop
 from xdcc.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
 
 
@@ -238,14 +238,14 @@ cdef void fill_leaf(Contents* contents, Leaf* leaf, const int32_t* labels, int64
 
 
 cdef void fill_tree(Contents* contents, const Trees* trees, int64_t tree, const Matrix* X,
-                    const LabelRows* Y, const int32_t[::1] rows) noexcept nogil:
+                    const LabelRows* Y, const int32_t* rows, int64_t n_rows) noexcept nogil:
     cdef Walker walker
     cdef Leaf leaf
     cdef vector[vector[int32_t]] rows_of_node
     cdef int64_t i, j, first = trees.start[tree], n_nodes = trees.start[tree + 1] - first
     cdef int32_t node
     rows_of_node.resize(n_nodes)
-    for i in range(rows.shape[0]):
+    for i in range(n_rows):
         walk_row(&walker, trees, tree, X, rows[i])
         for j in range(<int64_t>walker.leaves.size()):
             rows_of_node[walker.leaves[j] - first].push_back(rows[i])
@@ -278,25 +278,44 @@ cdef dict arrays_of_contents(const Contents* contents):
     }
 
 
+cdef struct Filling:
+    # Trees whose leaves are filled, which threads share.
+    const Trees* trees
+    const Matrix* X
+    const LabelRows* Y
+    const int32_t* rows            # [n_trees, n_rows]
+    int64_t n_rows
+    Contents* contents             # [n_trees]
+
+
+cdef void fill_numbered(void* data, int64_t tree, int thread) noexcept nogil:
+    cdef const Filling* filling = <const Filling*>data
+    fill_tree(filling.contents + tree, filling.trees, tree, filling.X, filling.Y,
+              filling.rows + tree * filling.n_rows, filling.n_rows)
+
+
 def fill(trees, X, Y, rows, n_threads):
     """Count labels and labelsets in the leaves of every tree; see ``_leaves.pyi``."""
     cdef const int32_t[:, ::1] rows_of_tree = rows
     cdef int64_t tree, n_trees = rows_of_tree.shape[0]
-    cdef int n_filling = min(n_threads, n_trees)
+    cdef int threads = n_threads
     cdef HeldMatrix held_X = HeldMatrix(X, "C", "csr")
     # These arrays stay alive while the kernel reads them.
     row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
     cdef LabelRows label_rows = label_rows_of(row_start, label, Y.shape[1])
-    cdef const Matrix* features = &held_X.matrix
-    cdef const LabelRows* labels = &label_rows
     cdef Trees view = trees_of(trees)
     cdef vector[Contents] contents
     contents.resize(n_trees)
-    cdef Contents* of_tree = contents.data()
+    cdef Filling filling
+    filling.trees = &view
+    filling.X = &held_X.matrix
+    filling.Y = &label_rows
+    filling.rows = &rows_of_tree[0, 0]
+    filling.n_rows = rows_of_tree.shape[1]
+    filling.contents = contents.data()
     with nogil:
-        for tree in prange(n_trees, schedule="dynamic", chunksize=1, num_threads=n_filling):
-            fill_tree(of_tree + tree, &view, tree, features, labels, rows_of_tree[tree])
-    return [arrays_of_contents(of_tree + tree) for tree in range(n_trees)]
+        run_loop(n_trees, 1, threads, fill_numbered, &filling)
+    return [arrays_of_contents(&contents[tree]) for tree in range(n_trees)]
 
 
 # ------------------------------------------------------------------------------------- predicting
@@ -318,6 +337,17 @@ cdef struct Reading:
 ctypedef void (*RowReader)(const Reading* reading, Walker* walker, int64_t row) noexcept nogil
 
 
+cdef struct Rows:
+    # Rows that are read, which threads share.
+    const Reading* reading
+    RowReader read_row
+    Walker* walkers                # [n_threads]
+
+
+cdef enum:
+    ROWS_AT_A_TIME = 32
+
+
 cdef Reading reading_of(trees, HeldMatrix X):
     """Point at what is read, which has to stay alive."""
     cdef Reading reading
@@ -330,14 +360,19 @@ cdef Reading reading_of(trees, HeldMatrix X):
     return reading
 
 
+cdef void read_by_thread(void* data, int64_t row, int thread) noexcept nogil:
+    cdef const Rows* rows = <const Rows*>data
+    rows.read_row(rows.reading, rows.walkers + thread, row)
+
+
 cdef void read_rows(const Reading* reading, RowReader read_row, int n_threads) noexcept nogil:
-    cdef int64_t row
     cdef vector[Walker] walkers
+    cdef Rows rows
     walkers.resize(n_threads)
-    cdef Walker* walker = walkers.data()
-    with parallel(num_threads=n_threads):
-        for row in prange(reading.X.n_rows, schedule="static"):
-            read_row(reading, walker + threadid(), row)
+    rows.reading = reading
+    rows.read_row = read_row
+    rows.walkers = walkers.data()
+    run_loop(reading.X.n_rows, ROWS_AT_A_TIME, n_threads, read_by_thread, &rows)
 
 
 cdef void read_leaves(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:

@@ -15,14 +15,13 @@ worse than the best one. ``variance`` is the first sum alone, and the ``gain rat
 follows from entropies, of which a table gives n log2(n).
 """
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from xdcc.kernels.categories cimport n_categories
 from xdcc.kernels.random cimport draw
-from xdcc.kernels.threads cimport threads_worth
+from xdcc.kernels.threads cimport run_loop, threads_worth
 from xdcc.lacovac._node cimport (
     FeatureValues, NodeLabels, absolute_covariances, absolute_covariances_of_rest, are_equal,
     collect_values, find_branches, list_features, sort_values
@@ -447,8 +446,13 @@ cdef void search_drawn_features(SplitSearch* search) noexcept nogil:
             break
 
 
+cdef void search_by_thread(void* data, int64_t at, int thread) noexcept nogil:
+    cdef SplitSearch* search = <SplitSearch*>data
+    search_feature(search, search.scans.data() + thread, at)
+
+
 cdef void search_all_features(SplitSearch* search, const NodeLabels* node) noexcept nogil:
-    cdef int64_t at, n_features = <int64_t>search.features.feature.size()
+    cdef int64_t n_features = <int64_t>search.features.feature.size()
     cdef double n_values
     cdef int n_threads
     # Every value moves a row, and every label and pair of labels of it is counted.
@@ -459,13 +463,7 @@ cdef void search_all_features(SplitSearch* search, const NodeLabels* node) noexc
         n_values * (1 + (node.sum_count + node.sum_pairs) / <double>node.n_rows),
         WORTH_THREADS,
     )
-    if n_threads == 1:
-        for at in range(n_features):
-            search_feature(search, search.scans.data(), at)
-    else:
-        with parallel(num_threads=n_threads):
-            for at in prange(n_features, schedule="dynamic", chunksize=8):
-                search_feature(search, search.scans.data() + threadid(), at)
+    run_loop(n_features, 8, n_threads, search_by_thread, search)
 
 
 cdef const Split* find_split(SplitSearch* search, const NodeLabels* node) noexcept nogil:

@@ -12,7 +12,6 @@ of their seeds, are made to refer to their places in one set of arrays.
 
 import numpy as np
 
-from cython.parallel cimport prange
 from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
@@ -22,6 +21,7 @@ from xdcc.kernels.categories cimport Categories, categories_of, category_number,
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.random cimport draw_below, draw_uniform
 from xdcc.kernels.arrays cimport first_at_least
+from xdcc.kernels.threads cimport run_loop
 from xdcc.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 KINDS = {"leaf": LEAF, "numeric": NUMERIC, "discrete": DISCRETE, "label": LABEL,
@@ -589,6 +589,18 @@ cdef inline void grow_tree(
 # ---------------------------------------------------------------------------------------- forests
 
 
+cdef struct Forest:
+    # Trees that grow, which threads share.
+    const Training* training
+    GrownTree* tree                # [n_trees]
+    const uint64_t* seed           # [n_trees]
+
+
+cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
+    cdef const Forest* forest = <const Forest*>data
+    grow_tree(forest.tree + i, forest.training, forest.seed[i])
+
+
 def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     """Grow one tree per seed; see ``_forest_growing.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "F", "csc")
@@ -612,13 +624,16 @@ def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     training.disjunction_size = shape.disjunction_size
     training.retry = shape.retry
     cdef const uint64_t[::1] seed = seeds
-    cdef const Training* source = &training
-    cdef int64_t i, n_trees = seed.shape[0]
+    cdef int64_t n_trees = seed.shape[0]
     cdef int threads = n_threads
     cdef vector[GrownTree] trees
     trees.resize(n_trees)
-    for i in prange(n_trees, nogil=True, schedule="dynamic", chunksize=1, num_threads=threads):
-        grow_tree(&trees[i], source, seed[i])
+    cdef Forest forest
+    forest.training = &training
+    forest.tree = trees.data()
+    forest.seed = &seed[0]
+    with nogil:
+        run_loop(n_trees, 1, threads, grow_numbered, &forest)
     _move_references(trees)
     return _joined(trees)
 

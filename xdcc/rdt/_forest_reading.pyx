@@ -7,7 +7,6 @@ again and again; an instance is read by one thread, so the results do not depend
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
 from libc.math cimport fabs, floor, isnan, pow
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
@@ -15,6 +14,7 @@ from libcpp.vector cimport vector
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.matrix cimport load_row, unload_row
+from xdcc.kernels.threads cimport run_loop
 from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 
@@ -439,44 +439,84 @@ cdef inline void run_chain(
 # ---------------------------------------------------------------------------------- all instances
 
 
+cdef enum:
+    ROWS_AT_A_TIME = 8
+
+
+cdef struct Posteriors:
+    # The loop of `posteriors`.
+    const ForestView* forest
+    const Matrix* X
+    Instance* instances            # [n_threads]
+    const int8_t* known            # [n_rows or 1, n_labels]
+    int64_t known_step             # from one row of it to the next
+    double* proba                  # [n_rows, n_targets]
+    double* number                 # [n_rows]
+
+
+cdef void read_posteriors(void* data, int64_t row, int thread) noexcept nogil:
+    cdef const Posteriors* out = <const Posteriors*>data
+    cdef Instance* instance = out.instances + thread
+    cdef int64_t target, n_targets = out.forest.n_targets
+    read_instance(
+        out.forest, instance, load_row(out.X, &instance.x, row), out.known + row * out.known_step
+    )
+    for target in range(n_targets):
+        out.proba[row * n_targets + target] = instance.mean_proba[target]
+    out.number[row] = instance.mean_n_positive
+    unload_row(out.X, &instance.x, row)
+
+
 def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
     """Weighted mean posteriors and R of every instance; see ``_forest_reading.pyi``."""
     cdef ForestView view = view_forest(forest, labelsets, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef int64_t i, target, n_rows = held.matrix.n_rows, n_targets = view.n_targets
+    cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
     # One row for all if nothing is known: NULL would be a walk that a chain goes on from.
     cdef const int8_t[:, ::1] known_view = (
         np.full((1, forest.n_labels), -1, np.int8) if known is None else known
     )
-    cdef int64_t known_step = known is not None
-    proba = np.empty((n_rows, n_targets))
+    proba = np.empty((n_rows, view.n_targets))
     number = np.empty(n_rows)
     cdef double[:, ::1] proba_view = proba
     cdef double[::1] number_view = number
-    cdef vector[Instance] memory = vector[Instance](threads)
-    cdef Instance* instances = memory.data()
-    cdef Instance* instance
-    cdef const ForestView* viewed = &view
-    cdef const Matrix* rows = &held.matrix
-    with nogil, parallel(num_threads=threads):
-        for i in prange(n_rows, schedule="dynamic", chunksize=8):
-            instance = instances + threadid()
-            read_instance(
-                viewed, instance, load_row(rows, &instance.x, i), &known_view[i * known_step, 0]
-            )
-            for target in range(n_targets):
-                proba_view[i, target] = instance.mean_proba[target]
-            number_view[i] = instance.mean_n_positive
-            unload_row(rows, &instance.x, i)
+    cdef vector[Instance] instances = vector[Instance](threads)
+    cdef Posteriors out
+    out.forest = &view
+    out.X = &held.matrix
+    out.instances = instances.data()
+    out.known = &known_view[0, 0]
+    out.known_step = 0 if known is None else known_view.shape[1]
+    out.proba = &proba_view[0, 0]
+    out.number = &number_view[0]
+    with nogil:
+        run_loop(n_rows, ROWS_AT_A_TIME, threads, read_posteriors, &out)
     return proba, number
+
+
+cdef struct Chains:
+    # The loop of `chain`.
+    const ForestView* forest
+    const Matrix* X
+    Instance* instances            # [n_threads]
+    const Chain* chain
+    const Decisions* decisions
+
+
+cdef void decide_row(void* data, int64_t row, int thread) noexcept nogil:
+    cdef const Chains* chains = <const Chains*>data
+    cdef Instance* instance = chains.instances + thread
+    read_instance(chains.forest, instance, load_row(chains.X, &instance.x, row), NULL)
+    run_chain(chains.forest, instance, chains.chain, chains.decisions, row)
+    unload_row(chains.X, &instance.x, row)
 
 
 def chain(forest, X, rule, sigma, weighting, n_threads):
     """Decide the labels of every instance one after the other; see ``_forest_reading.pyi``."""
     cdef ForestView view = view_forest(forest, False, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef int64_t i, n_rows = held.matrix.n_rows
+    cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
     cdef Chain how
     cdef const int64_t[::1] order
@@ -501,16 +541,13 @@ def chain(forest, X, rule, sigma, weighting, n_threads):
     decisions.proba = &proba_view[0, 0]
     decisions.label = &labels_view[0, 0]
     decisions.number = &numbers_view[0, 0]
-    cdef vector[Instance] memory = vector[Instance](threads)
-    cdef Instance* instances = memory.data()
-    cdef Instance* instance
-    cdef const ForestView* viewed = &view
-    cdef const Matrix* rows = &held.matrix
-    cdef const Chain* chain_view = &how
-    with nogil, parallel(num_threads=threads):
-        for i in prange(n_rows, schedule="dynamic", chunksize=8):
-            instance = instances + threadid()
-            read_instance(viewed, instance, load_row(rows, &instance.x, i), NULL)
-            run_chain(viewed, instance, chain_view, &decisions, i)
-            unload_row(rows, &instance.x, i)
+    cdef vector[Instance] instances = vector[Instance](threads)
+    cdef Chains chains
+    chains.forest = &view
+    chains.X = &held.matrix
+    chains.instances = instances.data()
+    chains.chain = &how
+    chains.decisions = &decisions
+    with nogil:
+        run_loop(n_rows, ROWS_AT_A_TIME, threads, decide_row, &chains)
     return decided, proba, labels, numbers

@@ -12,6 +12,7 @@
 #include <array>               // for array
 #include <atomic>              // for atomic
 #include <chrono>              // for steady_clock
+#include <cmath>               // for ceil
 #include <condition_variable>  // for condition_variable
 #include <cstdint>             // for int64_t, uintptr_t
 #include <memory>              // for unique_ptr
@@ -19,7 +20,7 @@
 #include <system_error>        // for system_error
 #include <thread>              // for thread
 
-#include "cpu_quota.h"  // for QuotaCpus
+#include "cpu_quota.h"  // for CpuQuota
 
 #if !defined(_WIN32)
 #include <pthread.h>  // for pthread_atfork, pthread_sigmask
@@ -77,6 +78,7 @@ struct Region {
   int n_tasks;
   Task task;
   void* data;
+  void const* site;
   std::atomic<int> next{0};
   std::atomic<Nanoseconds> helped{0};  // time that workers spent in tasks
 
@@ -110,7 +112,7 @@ class Pool {
       return;
     }
     auto const begin = Now();
-    auto* usual = this->UsualWork(region->task);
+    auto* usual = this->UsualWork(region->site);
     if (begin < paused_until_.load(std::memory_order_relaxed) ||
         usual->load(std::memory_order_relaxed) < kWorthSharing) {
       RunAlone(region);
@@ -136,6 +138,12 @@ class Pool {
     std::mutex mutex;
     std::condition_variable wake, done;
   };
+
+  /** @brief As many as the quota of a container leaves, besides the thread that begins a region. */
+  static int QuotaWorkers() {
+    auto const cpus = std::ceil(std::min<double>(CpuQuota("/proc/self"), kMaxWorkers));
+    return std::max(1, static_cast<int>(cpus)) - 1;
+  }
 
   static void RunAlone(Region* region) {
     int const outer = task_number;
@@ -297,9 +305,9 @@ class Pool {
     paused_until_.store(now + pause, std::memory_order_relaxed);
   }
 
-  /** @brief How long all threads together usually work in a loop, known by its function. */
-  std::atomic<Nanoseconds>* UsualWork(Task task) {
-    auto const hash = reinterpret_cast<std::uintptr_t>(task) / 16 * 0x9E3779B97F4A7C15u;
+  /** @brief How long all threads together usually work in a region of this site. */
+  std::atomic<Nanoseconds>* UsualWork(void const* site) {
+    auto const hash = reinterpret_cast<std::uintptr_t>(site) / 16 * 0x9E3779B97F4A7C15u;
     return &usual_work_[hash >> 56];
   }
   static void Remember(Nanoseconds work, std::atomic<Nanoseconds>* usual) {
@@ -313,7 +321,7 @@ class Pool {
   std::array<std::unique_ptr<Worker>, kMaxWorkers> workers_;
   std::atomic<int> n_workers_{0};
   std::mutex hiring_;
-  std::atomic<int> max_workers_{std::min(kMaxWorkers, QuotaCpus() - 1)};
+  std::atomic<int> max_workers_{QuotaWorkers()};
   std::atomic<Nanoseconds> paused_until_{0}, pause_{kShortestPause};
   std::array<std::atomic<Nanoseconds>, 256> usual_work_{};
 };
@@ -341,8 +349,8 @@ Pool* Pool::Get() {
 }
 }  // namespace
 
-void RunTasks(int n_tasks, Task task, void* data) {
-  Region region{n_tasks, task, data};
+void RunTasks(int n_tasks, Task task, void* data, void const* site) {
+  Region region{n_tasks, task, data, site != nullptr ? site : reinterpret_cast<void const*>(task)};
   Pool::Get()->Run(&region);
 }
 

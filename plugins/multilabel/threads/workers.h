@@ -26,8 +26,10 @@ using Task = void (*)(void* data, int number);
  * depend on the load. A region within a task runs on the thread of the task.
  *
  * @param n_tasks Number of tasks, and the most threads that work on them.
+ * @param site    By what the region is known again, so that short ones do without workers; by
+ *                default the task.
  */
-void RunTasks(int n_tasks, Task task, void* data);
+void RunTasks(int n_tasks, Task task, void* data, void const* site = nullptr);
 
 /** @brief How many threads, of `n`, a region would get now: 1 on a busy machine. */
 int UsefulThreads(int n);

@@ -1,0 +1,132 @@
+"""Parallel loops of the kernels: every iteration runs once, whoever asks for it, and when.
+
+Kernels import `run_loop` in C. Here ctypes calls it, with iterations in Python.
+"""
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xdcc.kernels.threads
+from xdcc.kernels.threads import cpu_quota
+
+_ITERATION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int)
+
+
+def _run_loop():
+    capsule = ctypes.py_object(xdcc.kernels.threads.__pyx_capi__["run_loop"])
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    arguments = ctypes.c_int64, ctypes.c_int64, ctypes.c_int, _ITERATION, ctypes.c_void_p
+    return ctypes.CFUNCTYPE(None, *arguments)(pointer(capsule, name(capsule)))
+
+
+RUN_LOOP = _run_loop()
+
+
+def visits(n, chunk, threads, during=lambda number, thread: None):
+    """Run a loop; return (iteration, thread) for each call."""
+    seen = []
+
+    def iteration(data, number, thread):
+        seen.append((number, thread))
+        during(number, thread)
+
+    RUN_LOOP(n, chunk, threads, _ITERATION(iteration), None)
+    return seen
+
+
+def is_complete(seen, n, threads):
+    return sorted(number for number, _ in seen) == list(range(n)) and all(
+        0 <= thread < threads for _, thread in seen
+    )
+
+
+@settings(deadline=None)
+@given(n=st.integers(0, 200), chunk=st.integers(1, 40), threads=st.integers(1, 9))
+def test_every_iteration_runs_once(n, chunk, threads):
+    assert is_complete(visits(n, chunk, threads), n, threads)
+
+
+def test_a_loop_is_run_by_several_threads():
+    if cpu_quota() <= 1 or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor")
+    idents = set()
+    end = time.monotonic() + 60
+    while len(idents) < 2:  # on a busy machine loops do without other threads for a while
+        assert time.monotonic() < end
+        visits(8, 1, 2, lambda *_: (idents.add(threading.get_ident()), time.sleep(0.001)))
+
+
+def test_no_two_iterations_have_one_number_at_the_same_time():
+    busy, wrong = [False] * 4, []
+
+    def during(number, thread):
+        wrong.append(busy[thread])
+        busy[thread] = True
+        time.sleep(0.0005)
+        busy[thread] = False
+
+    visits(60, 3, 4, during)
+    assert not any(wrong)
+
+
+@pytest.mark.parametrize("outer", [1, 2])
+def test_loops_within_loops(outer):
+    inner = []
+    seen = visits(4, 1, outer, lambda *_: inner.append(visits(20, 3, 3)))
+    assert is_complete(seen, 4, outer)
+    assert len(inner) == 4
+    assert all(is_complete(loop, 20, 3) for loop in inner)
+
+
+def test_many_threads_of_the_program_run_loops():
+    def work(_):
+        return all(is_complete(visits(30, 4, 3), 30, 3) for _ in range(40))
+
+    with ThreadPoolExecutor(6) as program:
+        assert all(program.map(work, range(6)))
+
+
+def test_beside_other_processes():
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        for _ in range(300):
+            assert is_complete(visits(40, 2, 4), 40, 4)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_forked_processes_have_threads_of_their_own():
+    def works():
+        return is_complete(visits(50, 2, 3), 50, 3)
+
+    def child_works(then):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python warns of forks beside threads
+            child = os.fork()
+        if child == 0:
+            os._exit(0 if then() else 1)
+        assert works()
+        end = time.monotonic() + 60
+        while (result := os.waitpid(child, os.WNOHANG)) == (0, 0):
+            if time.monotonic() > end:
+                os.kill(child, 9)
+            time.sleep(0.01)
+        return result[1] == 0
+
+    assert works()
+    assert child_works(lambda: works() and child_works(works))
