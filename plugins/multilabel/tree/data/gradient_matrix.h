@@ -17,16 +17,17 @@
 
 #include <algorithm>   // for max, min, transform
 #include <array>       // for array
-#include <cmath>       // for abs, ilogb, isnan, ldexp
+#include <cmath>       // for ilogb, isnan, ldexp
 #include <cstddef>     // for size_t
-#include <cstdint>     // for uint8_t
+#include <cstdint>     // for int32_t, uint8_t
+#include <cstring>     // for memcpy
 #include <functional>  // for plus
 #include <vector>      // for vector
 
 #include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
+#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Int8
 #include "xgboost/base.h"                            // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                         // for Context
 #include "xgboost/linalg.h"                          // for MatrixView
@@ -72,30 +73,43 @@ struct GradientRange {
   float grad{0.0f}, hess{0.0f}, probe{0.0f};
 };
 
+// By their bits, since numbers without a sign are ordered as these are, and clang takes no vectors
+// for the largest of numbers that could be NaN.
 XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
   auto const* values = reinterpret_cast<float const*>(gpair);
-  float grad{0.0f}, hess{0.0f}, probe{0.0f};
-#pragma omp simd reduction(max : grad, hess) reduction(+ : probe)
-  for (std::size_t i = 0; i < n; ++i) {
-    float const g = std::abs(values[2 * i]), h = std::abs(values[2 * i + 1]);
-    grad = g > grad ? g : grad;
-    hess = h > hess ? h : hess;
-    probe += 0.0f * g + 0.0f * h;
+  Int8 bits, largest{};
+  std::size_t k = 0;
+  for (; k + kLanes <= 2 * n; k += kLanes) {
+    std::memcpy(&bits, values + k, sizeof(bits));
+    bits &= 0x7fffffff;
+    largest = bits > largest ? bits : largest;
   }
-  return {grad, hess, probe};
+  bits = Int8{};
+  std::memcpy(&bits, values + k, (2 * n - k) * sizeof(float));
+  bits &= 0x7fffffff;
+  largest = bits > largest ? bits : largest;
+  float by_lane[kLanes];
+  std::memcpy(by_lane, &largest, sizeof(by_lane));
+  GradientRange range;
+  for (std::size_t l = 0; l < kLanes; l += 2) {
+    range.grad = std::max(range.grad, by_lane[l]);
+    range.hess = std::max(range.hess, by_lane[l + 1]);
+    range.probe += 0.0f * by_lane[l] + 0.0f * by_lane[l + 1];
+  }
+  return range;
 }
 
 /** @brief Whether any entry of a row is not rounded to zero. */
 XDCC_TARGET_CLONES static bool IsActive(GradientView gradients, std::size_t row) {
   auto const* pairs = gradients.Row(row);
-  float largest{0.0f};
-#pragma omp simd reduction(max : largest)
+  std::int32_t any{0};
+#pragma omp simd reduction(| : any)
   for (std::size_t j = 0; j < gradients.n_labels; ++j) {
-    float const size = std::abs(gradients.grad_rounding(pairs[2 * j])) +
-                       std::abs(gradients.hess_rounding(pairs[2 * j + 1]));
-    largest = size > largest ? size : largest;
+    any |= gradients.grad_rounding(pairs[2 * j]) != 0.0f;
+    any |= gradients.hess_rounding(pairs[2 * j + 1]) != 0.0f;
   }
-  return largest > 0.0f;
+  return any != 0;
 }
 
 /**

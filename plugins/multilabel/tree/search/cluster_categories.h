@@ -107,11 +107,11 @@ XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::siz
       square += of_label * of_label;
     }
     XDCC_UNROLL(4)
-    for (int lane = 4; lane > 0; lane /= 2) {
-      key += XDCC_SWAP_LANES(key, lane);
-      size += XDCC_SWAP_LANES(size, lane);
-      unit += XDCC_SWAP_LANES(unit, lane);
-      square += XDCC_SWAP_LANES(square, lane);
+    for (int k = 0; k < 3; ++k) {
+      key += XDCC_SWAP_LANES(key, 4 >> k);
+      size += XDCC_SWAP_LANES(size, 4 >> k);
+      unit += XDCC_SWAP_LANES(unit, 4 >> k);
+      square += XDCC_SWAP_LANES(square, 4 >> k);
     }
     out[i].key += key[0];
     out[i].size += size[0];

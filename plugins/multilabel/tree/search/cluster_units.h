@@ -14,6 +14,7 @@
 #include <cmath>       // for abs, ilogb, ldexp
 #include <cstddef>     // for size_t
 #include <cstdint>     // for int32_t
+#include <cstring>     // for memcpy
 #include <functional>  // for plus
 #include <vector>      // for vector
 
@@ -37,10 +38,10 @@ struct GradientSizes {
 XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const* rows,
                                         std::size_t n_rows, double* sums, float* largest) {
   auto const n_labels = gradients.n_labels;
-  float least{0.0f};
+  std::int32_t most{0};  // its bits, which are ordered as numbers without a sign are
   for (std::size_t i = 0; i < n_rows; ++i) {
     auto const* pairs = gradients.Row(rows[i]);
-#pragma omp simd reduction(min : least)
+#pragma omp simd reduction(max : most)
     for (std::size_t j = 0; j < n_labels; ++j) {
       float const grad = std::abs(gradients.grad_rounding(pairs[2 * j]));
       float const hess = gradients.hess_rounding(pairs[2 * j + 1]), size = std::abs(hess);
@@ -48,10 +49,15 @@ XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const*
       sums[n_labels + j] += size;
       largest[j] = grad > largest[j] ? grad : largest[j];
       largest[n_labels + j] = size > largest[n_labels + j] ? size : largest[n_labels + j];
-      least = hess < least ? hess : least;
+      float const below = hess < 0.0f ? size : 0.0f;
+      std::int32_t bits;
+      std::memcpy(&bits, &below, sizeof(bits));
+      most = bits > most ? bits : most;
     }
   }
-  largest[2 * n_labels] = std::max(largest[2 * n_labels], -least);
+  float below;
+  std::memcpy(&below, &most, sizeof(below));
+  largest[2 * n_labels] = std::max(largest[2 * n_labels], below);
 }
 
 inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradients,

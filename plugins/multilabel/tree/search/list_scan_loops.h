@@ -109,8 +109,8 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
           sum += __builtin_convertvector(hess[v], Float8) * hess_scale[v];
         }
         XDCC_UNROLL(4)
-        for (int lane = 4; lane > 0; lane /= 2) {
-          sum += XDCC_SWAP_LANES(sum, lane);
+        for (int k = 0; k < 3; ++k) {
+          sum += XDCC_SWAP_LANES(sum, 4 >> k);
         }
         out.hess[n_candidates] = sum[0];
       }
@@ -204,15 +204,15 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
                   (disordered & out_of_order & ReachBits::kDisordered) |
                   (maybe & ~disordered & out_of_order & ReachBits::kMaybeDisordered);
       XDCC_UNROLL(4)
-      for (int lane = 4; lane > 0; lane /= 2) {
-        bits |= XDCC_SWAP_LANES(bits, lane);
-        error += XDCC_SWAP_LANES(error, lane);
-        doubt += XDCC_SWAP_LANES(doubt, lane);
+      for (int k = 0; k < 3; ++k) {
+        bits |= XDCC_SWAP_LANES(bits, 4 >> k);
+        error += XDCC_SWAP_LANES(error, 4 >> k);
+        doubt += XDCC_SWAP_LANES(doubt, 4 >> k);
         if constexpr (Traits::kSum) {
-          sum += XDCC_SWAP_LANES(sum, lane);
+          sum += XDCC_SWAP_LANES(sum, 4 >> k);
         } else {
-          Float8 const p = XDCC_SWAP_LANES(largest, lane);
-          Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
+          Float8 const p = XDCC_SWAP_LANES(largest, 4 >> k);
+          Float8 const q = XDCC_SWAP_LANES(largest_rest, 4 >> k);
           largest = p > largest ? p : largest;
           largest_rest = q > largest_rest ? q : largest_rest;
         }
@@ -298,13 +298,13 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         Int8 bits = (passed_does & ReachBits::kPassed) | (rest_does & ReachBits::kRest) |
                     (in_doubt & ReachBits::kInDoubt);
         XDCC_UNROLL(4)
-        for (int lane = 4; lane > 0; lane /= 2) {
-          bits |= XDCC_SWAP_LANES(bits, lane);
+        for (int k = 0; k < 3; ++k) {
+          bits |= XDCC_SWAP_LANES(bits, 4 >> k);
           if constexpr (Traits::kSum) {
-            sum += XDCC_SWAP_LANES(sum, lane);
+            sum += XDCC_SWAP_LANES(sum, 4 >> k);
           } else {
-            Float8 const p = XDCC_SWAP_LANES(largest, lane);
-            Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
+            Float8 const p = XDCC_SWAP_LANES(largest, 4 >> k);
+            Float8 const q = XDCC_SWAP_LANES(largest_rest, 4 >> k);
             largest = p > largest ? p : largest;
             largest_rest = q > largest_rest ? q : largest_rest;
           }
@@ -348,8 +348,8 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         }
       }
       XDCC_UNROLL(4)
-      for (int lane = 4; lane > 0; lane /= 2) {
-        sum += XDCC_SWAP_LANES(sum, lane);
+      for (int k = 0; k < 3; ++k) {
+        sum += XDCC_SWAP_LANES(sum, 4 >> k);
       }
       out.passed[n_candidates] = sum[0];
     } else {
@@ -378,9 +378,9 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
         largest_rest = q > largest_rest ? q : largest_rest;
       }
       XDCC_UNROLL(4)
-      for (int lane = 4; lane > 0; lane /= 2) {
-        Float8 const p = XDCC_SWAP_LANES(largest, lane);
-        Float8 const q = XDCC_SWAP_LANES(largest_rest, lane);
+      for (int k = 0; k < 3; ++k) {
+        Float8 const p = XDCC_SWAP_LANES(largest, 4 >> k);
+        Float8 const q = XDCC_SWAP_LANES(largest_rest, 4 >> k);
         largest = p > largest ? p : largest;
         largest_rest = q > largest_rest ? q : largest_rest;
       }

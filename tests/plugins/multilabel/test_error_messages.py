@@ -1,0 +1,23 @@
+"""Error messages name source files, but not the folder in which they were compiled."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xgboost as xgb
+from xgboost.libpath import find_lib_path
+
+
+def test_library_names_no_folder_of_the_build():
+    library = Path(find_lib_path()[0]).read_bytes()
+    files = re.findall(rb"\0([^\0\n]+\.(?:cc|cu|h))(?=\0)", library)
+    assert {b"src/learner.cc", b"plugin/multilabel/objective/logistic_loss.cc"} <= {*files}
+    assert [file for file in files if b"/cpp_src/" in file] == []
+
+
+def test_message_begins_with_the_path_in_the_sources():
+    data = xgb.DMatrix(np.ones((2, 1)), [[1.0, 0.0], [0.0, 1.0]])
+    where = r"^\[\d\d:\d\d:\d\d\] plugin/multilabel/param/param\.cc:\d+: "
+    with pytest.raises(xgb.core.XGBoostError, match=where):
+        xgb.train({"objective": "multilabel:logistic", "split_method": "none"}, data, 1)
