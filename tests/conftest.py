@@ -27,7 +27,6 @@ WITHOUT_DATA = "without data"
 sys.path[:] = [*(entry for entry in sys.path if Path(entry).resolve() != ROOT), str(ROOT)]
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _SHARED_DATA = ROOT.parent / "shared" / "data"
 if _SHARED_DATA.is_dir():
@@ -103,11 +102,12 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture
-def threads():
-    """As many threads as a test asks for: XGBoost takes no more than OpenMP offers, which is one.
+def threads(monkeypatch):
+    """As many threads as a test asks for, in place of one.
 
-    Nor does it take more than there are cores.
+    XGBoost takes no more than OpenMP offers, nor more than there are cores.
     """
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
     with threadpool_limits(8, user_api="openmp"):
         yield
 

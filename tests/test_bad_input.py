@@ -76,7 +76,7 @@ def test_whole_numbers_are_found() -> None:
 @pytest.mark.parametrize("value", [2**63, 2**64, 10**30, -(2**63) - 1], ids=hex)
 @pytest.mark.parametrize(("name", "parameter"), WHOLE)
 def test_whole_numbers_of_more_than_64_bits(name: str, parameter: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"^{parameter}={value}: it has to be .*whole number"):
+    with pytest.raises(ValueError, match=f"^{parameter}={value}: it has to be .*in 64 bits"):
         make(name, **{parameter: value}).fit(X, Y)
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import make_multilabel_classification
-from threadpoolctl import threadpool_limits
 
 from xdcc.base.booster_parameters import (
     PARAM_BY_NAME,
@@ -123,8 +122,8 @@ def test_monotone_constraints(plugin: bool) -> None:
 )
 def test_threads(n_jobs: object, expected: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xdcc.base.threads.available_cpus", lambda: 4)
-    with threadpool_limits(8, user_api="openmp"):
-        native = _native({"n_jobs": n_jobs})
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    native = _native({"n_jobs": n_jobs})
     assert {name: value for name, value in native.items() if name == "nthread"} == expected
 
 

@@ -107,7 +107,6 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 @pytest.fixture(autouse=True)
 def threads(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")  # on a busy machine spinning costs seconds
 
 
 def test_a_forked_child_predicts_and_trains(run_python):

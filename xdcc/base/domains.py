@@ -22,7 +22,7 @@ class Domain(Protocol):
     >>> def explain(domain: Domain, value):
     ...     return f"{value!r}: {domain.accepts(value)}, as it has to be {domain}"
     >>> explain(Number(low=1, whole=True), 2.5)
-    '2.5: False, as it has to be a whole number at least 1 and below 2**63'
+    '2.5: False, as it has to be a whole number at least 1'
     """
 
     def accepts(self, value: object) -> bool:
@@ -32,15 +32,18 @@ class Domain(Protocol):
         """Say the domain in words that follow "it has to be"."""
 
 
-_POWERS: dict[float, str] = {2**31: "2**31", 2**63: "2**63"}
+_POWERS: dict[float, str] = {2**31: "2**31"}
 """Bounds that are easier to read as powers."""
+
+_LARGEST = 2**63
+"""Compiled code takes whole numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
 class Number:
     """A real or whole number within bounds; infinity is rejected.
 
-    Whole numbers are below 2**63 and at least -2**63, because compiled code takes 64 bits.
+    Whole numbers have 64 bits: they are below 2**63, and at least -2**63.
 
     Examples
     --------
@@ -62,7 +65,7 @@ class Number:
             return False
         if isinstance(value, Integral) and self.whole:
             number: float = int(value)
-            if not -(2**63) <= number < 2**63:
+            if not -_LARGEST <= number < _LARGEST:
                 return False
         else:
             try:
@@ -81,12 +84,9 @@ class Number:
         bounds = []
         if self.low > -np.inf:
             bounds.append(f"{'above' if self.low_open else 'at least'} {self.low:g}")
-        high, is_open = self.high, self.high_open
-        if self.whole and high == np.inf:
-            high, is_open = 2**63, True
-        if high < np.inf or is_open:
-            limit = _POWERS.get(high, f"{high:g}")
-            bounds.append(f"{'below' if is_open else 'at most'} {limit}")
+        if self.high < np.inf or self.high_open:
+            limit = _POWERS.get(self.high, f"{self.high:g}")
+            bounds.append(f"{'below' if self.high_open else 'at most'} {limit}")
         return f"a {kind} {' and '.join(bounds)}".rstrip()
 
 
@@ -245,7 +245,7 @@ class Verbosity:
 
     def __str__(self) -> str:
         """Say the values in words."""
-        return "a whole number at least 0 and below 2**63"
+        return "a whole number at least 0"
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ class Either:
     Examples
     --------
     >>> str(Either(Number(low=1, whole=True), Choice(("auto",)), None))
-    "a whole number at least 1 and below 2**63, 'auto', or None"
+    "a whole number at least 1, 'auto', or None"
     """
 
     def __init__(self, *domains: "Domain | None") -> None:
@@ -354,10 +354,12 @@ def check_domain(name: str, value: object, domain: Domain) -> None:
     --------
     >>> check_domain("cv", 1, Number(low=2, whole=True))
     Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2 and below 2**63.
+    ValueError: cv=1: it has to be a whole number at least 2.
     """
     if not domain.accepts(value):
-        raise ValueError(f"{name}={value!r}: it has to be {domain}.")
+        huge = isinstance(value, Integral) and not -_LARGEST <= value < _LARGEST
+        bits = ", in 64 bits" if huge else ""
+        raise ValueError(f"{name}={value!r}: it has to be {domain}{bits}.")
 
 
 def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
@@ -380,7 +382,7 @@ def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
     >>> from types import SimpleNamespace
     >>> check_parameters(SimpleNamespace(cv=1), {"cv": Number(low=2, whole=True)})
     Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2 and below 2**63.
+    ValueError: cv=1: it has to be a whole number at least 2.
     """
     for name, domain in domains.items():
         check_domain(name, getattr(owner, name), domain)
