@@ -65,6 +65,7 @@ typedef std::int64_t Long4 __attribute__((vector_size(32)));
 typedef float Float8 __attribute__((vector_size(32)));
 typedef float Float4 __attribute__((vector_size(16)));
 typedef double Double4 __attribute__((vector_size(32)));
+typedef double Double2 __attribute__((vector_size(16)));
 
 #if defined(__x86_64__) && defined(__clang__)
 #define XDCC_AVX2 "avx2,fma,bmi,bmi2"

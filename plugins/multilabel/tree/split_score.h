@@ -19,15 +19,18 @@
 #ifndef XDCC_MULTILABEL_SPLIT_SCORE_H_
 #define XDCC_MULTILABEL_SPLIT_SCORE_H_
 
-#include <algorithm>  // for max, max_element, min, min_element
-#include <cmath>      // for abs, copysign
-#include <cstddef>    // for size_t
-#include <limits>     // for numeric_limits
-#include <numeric>    // for accumulate
+#include <algorithm>    // for max, max_element, min, min_element
+#include <cmath>        // for abs, copysign
+#include <cstddef>      // for size_t
+#include <cstring>      // for memcpy
+#include <limits>       // for numeric_limits
+#include <numeric>      // for accumulate
+#include <type_traits>  // for conditional_t
 
 #include "../../../src/tree/param.h"  // for TrainParam, ThresholdL1
 #include "../param/param.h"           // for MultiLabelTrainParam, MinChildWeightScope
 #include "../param/split_method.h"    // for SplitMethod
+#include "../vectorised.h"            // for Double2
 
 namespace xgboost::multilabel {
 /** @brief What the loops over labels must look out for; each rule has loops of its own. */
@@ -99,9 +102,16 @@ struct MethodTraits {
                                kMethod == SplitMethod::kSumWeight ||
                                kMethod == SplitMethod::kSumAbsG;
 
-  /** @brief The score of a label times H_j + lambda, if nothing clips its weight. */
-  static double Numerator(double grad) {
-    return kGain ? grad * grad : kWeight ? -grad : std::abs(grad);
+  /** @brief The score of a label, or of two, times H_j + lambda, if nothing clips its weight. */
+  template <typename T>
+  static T Numerator(T grad) {
+    if constexpr (kGain) {
+      return grad * grad;
+    } else if constexpr (kWeight) {
+      return -grad;
+    } else {
+      return grad < 0.0 ? -grad : grad;
+    }
   }
   /** @brief The score of a label. */
   static double LabelScore(Regularisation const& r, double grad, double hess) {
@@ -119,47 +129,70 @@ struct MethodTraits {
   }
 };
 
-/** @brief The score of a label as a fraction; not for `LabelRule::kClipped`. */
+/** @brief The score of a label, or of two, as a fraction; not for `LabelRule::kClipped`. */
+template <typename T>
 struct Fraction {
-  double numerator;
-  double denominator;
+  T numerator;
+  T denominator;
 };
 
-template <SplitMethod kMethod, LabelRule kRule>
-inline Fraction LabelFraction(double lambda, double floor, double grad, double hess) {
-  bool const counts = kRule == LabelRule::kPlain || (hess > 0.0 && hess >= floor);
-  return {counts ? MethodTraits<kMethod>::Numerator(grad) : 0.0, counts ? hess + lambda : 1.0};
+template <SplitMethod kMethod, LabelRule kRule, typename T>
+inline Fraction<T> LabelFraction(double lambda, double floor, T grad, T hess) {
+  if constexpr (kRule == LabelRule::kPlain) {
+    return {MethodTraits<kMethod>::Numerator(grad), hess + lambda};
+  } else {
+    bool const counts = hess > 0.0 && hess >= floor;
+    return {counts ? MethodTraits<kMethod>::Numerator(grad) : 0.0, counts ? hess + lambda : 1.0};
+  }
 }
 
 /**
- * @brief Add up a number of each label, in an order that no compiler changes: models depend on it.
+ * @brief Call `fn(Double2{}, j)` for labels j and j + 1, and `fn(0.0, j)` for one that is left.
  *
- * With `kPlain`, labels of even and of odd position are added up apart.
+ * Rules with branches take all labels one by one.
  */
-template <LabelRule kRule, typename OfLabel>
-inline double SumOverLabels(std::size_t n_labels, OfLabel&& of_label) {
-  constexpr std::size_t kRun = 64;
-  double parts[kRun], sum{0.0}, odd{0.0};
-  for (std::size_t begin = 0; begin < n_labels; begin += kRun) {
-    auto const n = std::min(kRun, n_labels - begin);
-#pragma omp simd
-    for (std::size_t k = 0; k < n; ++k) {
-      parts[k] = of_label(begin + k);
-    }
-    if constexpr (kRule == LabelRule::kPlain) {
-      for (std::size_t k = 0; k + 1 < n; k += 2) {
-        sum += parts[k];
-        odd += parts[k + 1];
-      }
-      sum += n % 2 == 1 ? parts[n - 1] : 0.0;
-    } else {
-      for (std::size_t k = 0; k < n; ++k) {
-        sum += parts[k];
-      }
+template <LabelRule kRule, typename Fn>
+inline void ForEachLabel(std::size_t n_labels, Fn&& fn) {
+  std::size_t j = 0;
+  if constexpr (kRule == LabelRule::kPlain) {
+    for (; j + 2 <= n_labels; j += 2) {
+      fn(Double2{}, j);
     }
   }
-  return sum + odd;
+  for (; j < n_labels; ++j) {
+    fn(0.0, j);
+  }
 }
+
+template <typename T>
+inline T Load(double const* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+/** @brief Adds up numbers of labels, in an order that no compiler changes: models depend on it. */
+class LabelSum {
+  Double2 pairs_{};
+  double singles_{0.0};
+
+ public:
+  void Add(Double2 pair) { pairs_ += pair; }
+  void Add(double single) { singles_ += single; }
+  [[nodiscard]] double Value() const { return (pairs_[0] + singles_) + pairs_[1]; }
+};
+
+/** @brief The largest of numbers of labels. */
+class LabelMax {
+  static constexpr double kInf = std::numeric_limits<double>::infinity();
+  Double2 pairs_{-kInf, -kInf};
+  double singles_{-kInf};
+
+ public:
+  void Add(Double2 pair) { pairs_ = pair > pairs_ ? pair : pairs_; }
+  void Add(double single) { singles_ = std::max(singles_, single); }
+  [[nodiscard]] double Value() const { return std::max({pairs_[0], pairs_[1], singles_}); }
+};
 
 /**
  * @brief Score of a node.
@@ -170,24 +203,18 @@ template <SplitMethod kMethod, LabelRule kRule>
 inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
   using Traits = MethodTraits<kMethod>;
   double const lambda = r.lambda, floor = r.LabelFloor();
-  auto of_label = [&](std::size_t j) {
-    double const grad = sums[j], hess = sums[n_labels + j];
+  std::conditional_t<Traits::kSum, LabelSum, LabelMax> all;
+  ForEachLabel<kRule>(n_labels, [&](auto kind, std::size_t j) {
+    using T = decltype(kind);
+    auto const grad = Load<T>(sums + j), hess = Load<T>(sums + n_labels + j);
     if constexpr (kRule == LabelRule::kClipped) {
-      return Traits::LabelScore(r, grad, hess);
+      all.Add(Traits::LabelScore(r, grad, hess));
     } else {
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
-      return f.numerator / f.denominator;
+      all.Add(f.numerator / f.denominator);
     }
-  };
-  if constexpr (Traits::kSum) {
-    return SumOverLabels<kRule>(n_labels, of_label);
-  }
-  double largest = -std::numeric_limits<double>::infinity();
-#pragma omp simd reduction(max : largest)
-  for (std::size_t j = 0; j < n_labels; ++j) {
-    largest = std::max(largest, of_label(j));
-  }
-  return largest;
+  });
+  return all.Value();
 }
 
 /**

@@ -13,9 +13,9 @@
 #include <algorithm>   // for fill, max, transform
 #include <cstddef>     // for size_t
 #include <cstdint>     // for uint32_t
+#include <cstring>     // for memcpy
 #include <functional>  // for minus
 #include <limits>      // for numeric_limits
-#include <utility>     // for make_pair
 #include <vector>      // for vector
 
 #include "../data/bin_index.h"  // for BinIndex
@@ -145,32 +145,28 @@ class SplitScanner {
                                 ScoreNode<kMethod, kRule>(reg_, rest_.data(), n) - node.score);
     }
     using Traits = MethodTraits<kMethod>;
-    constexpr double kInf = std::numeric_limits<double>::infinity();
     double const lambda = reg_.lambda, floor = reg_.LabelFloor();
-    auto pass_label = [&](std::size_t j) {
-      double const grad = scanned[j] += bin[j];
-      double const hess = scanned[n + j] += bin[n + j];
+    LabelSum sum;
+    LabelMax largest, largest_rest;
+    ForEachLabel<kRule>(n, [&](auto kind, std::size_t j) {
+      using T = decltype(kind);
+      auto const grad = Load<T>(scanned + j) + Load<T>(bin + j);
+      auto const hess = Load<T>(scanned + n + j) + Load<T>(bin + n + j);
+      std::memcpy(scanned + j, &grad, sizeof(grad));
+      std::memcpy(scanned + n + j, &hess, sizeof(hess));
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
-      auto const r =
-          LabelFraction<kMethod, kRule>(lambda, floor, total[j] - grad, total[n + j] - hess);
-      return std::make_pair(f, r);
-    };
-    if constexpr (Traits::kSum) {
-      auto const sum = SumOverLabels<kRule>(n, [&](std::size_t j) {
-        auto const [f, r] = pass_label(j);  // both with one division
-        return (f.numerator * r.denominator + r.numerator * f.denominator) /
-               (f.denominator * r.denominator);
-      });
-      return static_cast<float>(sum - node.score);
-    }
-    double largest = -kInf, largest_rest = -kInf;
-#pragma omp simd reduction(max : largest, largest_rest)
-    for (std::size_t j = 0; j < n; ++j) {
-      auto const [f, r] = pass_label(j);
-      largest = std::max(largest, f.numerator / f.denominator);
-      largest_rest = std::max(largest_rest, r.numerator / r.denominator);
-    }
-    return static_cast<float>(largest + largest_rest - node.score);
+      auto const r = LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(total + j) - grad,
+                                                   Load<T>(total + n + j) - hess);
+      if constexpr (Traits::kSum) {  // both fractions with one division
+        sum.Add((f.numerator * r.denominator + r.numerator * f.denominator) /
+                (f.denominator * r.denominator));
+      } else {
+        largest.Add(f.numerator / f.denominator);
+        largest_rest.Add(r.numerator / r.denominator);
+      }
+    });
+    auto const score = Traits::kSum ? sum.Value() : largest.Value() + largest_rest.Value();
+    return static_cast<float>(score - node.score);
   }
 
   /** @brief Whether both children have enough Hessian; sets `rest_`. */
