@@ -34,13 +34,13 @@ using Nanoseconds = std::int64_t;
 
 constexpr int kMaxWorkers = 255;
 /** @brief Work in a region, of all threads together, that is worth a word to another thread. */
-constexpr Nanoseconds kWorthSharing = 10'000;
+constexpr Nanoseconds kWorthSharing = 10'000, kUnknown = 0;
 /** @brief How long a worker spins for the next region before it sleeps. */
 constexpr Nanoseconds kSpin = 100'000;
 /** @brief How long an owner spins for a claimed task at least, before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
 /** @brief Time awake over which a worker compares wall and CPU time. */
-constexpr Nanoseconds kWindow = 500'000;
+constexpr Nanoseconds kWindow = 1'000'000;
 /** @brief Time that waking a thread takes on an idle machine, at most. */
 constexpr Nanoseconds kWaking = 200'000;
 /** @brief Shortest and longest time without workers on a busy machine. */
@@ -113,8 +113,9 @@ class Pool {
     }
     auto const begin = Now();
     auto* usual = this->UsualWork(region->site);
+    auto const work = usual->load(std::memory_order_relaxed);
     if (begin < paused_until_.load(std::memory_order_relaxed) ||
-        usual->load(std::memory_order_relaxed) < kWorthSharing) {
+        (work != kUnknown && work < kWorthSharing)) {
       RunAlone(region);
       Remember(Now() - begin, usual);
       return;
@@ -312,7 +313,8 @@ class Pool {
   }
   static void Remember(Nanoseconds work, std::atomic<Nanoseconds>* usual) {
     auto const before = usual->load(std::memory_order_relaxed);
-    usual->store(before + (work - before) / 8, std::memory_order_relaxed);
+    auto const now = before == kUnknown ? work : before + (work - before) / 8;
+    usual->store(std::max(now, kUnknown + 1), std::memory_order_relaxed);
   }
 
   /** @brief Time after which a worker that has not come by counts as late. */
