@@ -38,8 +38,8 @@ PLUGIN = HERE.parent.parent / "plugins" / "multilabel"
 # pyproject.toml, so a config setting or CMAKE_ARGS of the user's still overrides them. Hidden
 # symbols keep the C++ of this library apart from that of other libraries in the same process; the
 # official wheels are built so. The unity build compiles many files at once, since much of the time
-# goes into reading the same headers (build_cost.py measures what it saves); files whose speed counts
-# are left out of it (plugins/multilabel/CMakeLists.txt).
+# goes into reading the same headers (build_cost.py measures what it saves). Files whose speed
+# counts are left out of it (plugins/multilabel/CMakeLists.txt).
 CMAKE_DEFAULTS = {
     "HIDE_CXX_SYMBOLS": "ON",
     "CMAKE_UNITY_BUILD": "ON",
