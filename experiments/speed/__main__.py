@@ -101,7 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         help="CPU seconds after which a training is ended (default: 900)")  # fmt: skip
     add("--output", type=Path, required=True, metavar="DIR", help="where to write, or to go on")
 
-    report = commands.add_parser("report", help="write QUALITY.md, its figure, RESULTS.md and DROP_IN.md")
+    report = commands.add_parser(
+        "report", help="write QUALITY.md, its figure, RESULTS.md and DROP_IN.md"
+    )
     report.set_defaults(command=_report)
     report.add_argument("folder", type=Path, metavar="DIR", help="that a run wrote to")
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",

@@ -357,7 +357,7 @@ def check_domain(name: str, value: object, domain: Domain) -> None:
     ValueError: cv=1: it has to be a whole number at least 2.
     """
     if not domain.accepts(value):
-        huge = isinstance(value, Integral) and not -_LARGEST <= value < _LARGEST
+        huge = isinstance(value, Integral) and not -_LARGEST <= int(value) < _LARGEST
         bits = ", in 64 bits" if huge else ""
         raise ValueError(f"{name}={value!r}: it has to be {domain}{bits}.")
 

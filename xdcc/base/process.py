@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+
 @contextlib.contextmanager
 def late_interrupt() -> Iterator[None]:
     """Let Ctrl-C wait until the block has ended.

@@ -1,7 +1,8 @@
 """How many threads estimators use: what affinity, quotas of containers and the environment allow.
 
 Everything here that has to decide on a number of threads asks :func:`n_threads`. XGBoost decides
-for itself; its loops, too, use no more workers than the quota allows (`plugins/multilabel/threads`).
+for itself; its loops, too, use no more workers than the quota allows
+(`plugins/multilabel/threads`).
 """
 
 import math

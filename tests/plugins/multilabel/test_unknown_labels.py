@@ -1,4 +1,4 @@
-"""A label that is NaN is unknown: what does not support it refuses it, at every way into a model."""
+"""A label that is NaN is unknown: what does not support it refuses it, on every way to a model."""
 
 import numpy as np
 import pytest
@@ -199,7 +199,9 @@ def test_infinite_labels_are_refused_in_upstreams_words(value):
 
 def evaluate(metric, labels, weight=None, params=PARAMS):
     """Train on known labels, and return predictions and the metric with the given labels."""
-    booster = xgb.train(params | {"eval_metric": metric}, xgb.DMatrix(X, FULL[:, : labels.shape[1]]), 3)
+    booster = xgb.train(
+        params | {"eval_metric": metric}, xgb.DMatrix(X, FULL[:, : labels.shape[1]]), 3
+    )
     matrix = xgb.DMatrix(X, labels, weight=weight)
     return booster.predict(matrix), float(booster.eval(matrix).rpartition(":")[2])
 
@@ -247,7 +249,7 @@ def test_metrics_that_cannot_leave_them_out(metric):
 
 def test_early_stopping_by_a_metric_that_is_always_nan():
     constant = np.column_stack([FULL[:, :2], np.ones(len(X))])  # no area under a curve
-    with pytest.raises(ValueError, match="The metric `test-auc` was nan in every round."):
+    with pytest.raises(ValueError, match="The metric `test-auc` was nan in every round"):
         xgb.train(
             PARAMS | {"eval_metric": "auc", "verbosity": 0},
             xgb.DMatrix(X, FULL),
