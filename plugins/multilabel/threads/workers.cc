@@ -39,12 +39,12 @@ constexpr Nanoseconds kWorthSharing = 10'000, kUnknown = 0;
 constexpr Nanoseconds kSpin = 100'000;
 /** @brief How long an owner spins for a claimed task at least, before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
-/** @brief Time awake over which a worker compares wall and CPU time. */
+/** @brief Time awake after which a worker judges whether it is of use. */
 constexpr Nanoseconds kWindow = 1'000'000;
 /** @brief Time that waking a thread takes on an idle machine, at most. */
 constexpr Nanoseconds kWaking = 200'000;
 /** @brief Shortest and longest time without workers on a busy machine. */
-constexpr Nanoseconds kShortestPause = 10'000'000, kLongestPause = 1'000'000'000;
+constexpr Nanoseconds kShortestPause = 10'000'000, kLongestPause = 400'000'000;
 
 Nanoseconds Now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -126,8 +126,9 @@ class Pool {
     region->Work();
     auto const done = Now();
     for (int i = 0; i < n_helpers; ++i) {
-      this->Dismiss(helpers[i], Address(region), begin);
+      Dismiss(helpers[i], Address(region), done - begin);
     }
+    gained_.fetch_sub(Now() - done, std::memory_order_relaxed);
     Remember(done - ready + region->helped.load(std::memory_order_relaxed), usual);
   }
 
@@ -181,20 +182,16 @@ class Pool {
   }
 
   /** @brief Take the offer back from a worker, or wait until it has ended its task. */
-  void Dismiss(Worker* worker, std::uintptr_t address, Nanoseconds begin) {
+  static void Dismiss(Worker* worker, std::uintptr_t address, Nanoseconds worked) {
     auto offer = address;
     if (worker->offer.compare_exchange_strong(offer, 0)) {
-      if (Now() - begin > kLate) {
-        this->Busy();
-      }
       return;
     }
     auto const taken = address | kTaken;
-    auto const asked = Now();
-    auto const patience = kWait + (asked - begin) / 8;
+    auto const end = Now() + kWait + worked / 8;
     while (worker->offer.load(std::memory_order_acquire) == taken) {
       Pause();
-      if (Now() - asked > patience) {
+      if (Now() > end) {
         std::unique_lock<std::mutex> lock{worker->mutex};
         offer = taken;
         if (worker->offer.compare_exchange_strong(offer, taken | kAwaited)) {
@@ -251,7 +248,7 @@ class Pool {
       awake += end - begin;
       lost += end - begin - (CpuTime() - cpu);
       if (awake > kWindow) {
-        this->Judge(awake, lost);
+        this->Judge(lost);
         awake = lost = 0;
       }
       if (end - begin <= kWindow) {
@@ -267,7 +264,9 @@ class Pool {
     auto* region = reinterpret_cast<Region*>(offer);
     auto const begin = Now();
     region->Work();
-    region->helped.fetch_add(Now() - begin, std::memory_order_relaxed);
+    auto const helped = Now() - begin;
+    gained_.fetch_add(helped, std::memory_order_relaxed);
+    region->helped.fetch_add(helped, std::memory_order_relaxed);
     if (worker->offer.exchange(0) & kAwaited) {
       std::lock_guard<std::mutex> guard{worker->mutex};
       worker->done.notify_all();
@@ -285,9 +284,9 @@ class Pool {
     return std::max(Nanoseconds{0}, late);
   }
 
-  /** @brief Learn from how much of its time awake a worker had no processor. */
-  void Judge(Nanoseconds awake, Nanoseconds lost) {
-    if (lost > awake / 4) {
+  /** @brief Learn whether help was worth more than the time that was lost and waited for. */
+  void Judge(Nanoseconds lost) {
+    if (gained_.exchange(0, std::memory_order_relaxed) < lost) {
       this->Busy();
     } else {
       auto const pause = pause_.load(std::memory_order_relaxed);
@@ -295,7 +294,7 @@ class Pool {
     }
   }
 
-  /** @brief Do without workers for a while, since they were kept from running. */
+  /** @brief Do without workers for a while, since they were of no use. */
   void Busy() {
     auto const now = Now();
     if (now < paused_until_.load(std::memory_order_relaxed)) {
@@ -317,14 +316,13 @@ class Pool {
     usual->store(std::max(now, kUnknown + 1), std::memory_order_relaxed);
   }
 
-  /** @brief Time after which a worker that has not come by counts as late. */
-  static constexpr Nanoseconds kLate = 300'000;
-
   std::array<std::unique_ptr<Worker>, kMaxWorkers> workers_;
   std::atomic<int> n_workers_{0};
   std::mutex hiring_;
   std::atomic<int> max_workers_{QuotaWorkers()};
   std::atomic<Nanoseconds> paused_until_{0}, pause_{kShortestPause};
+  /** @brief Time that workers spent in tasks, less that which owners waited for them. */
+  std::atomic<Nanoseconds> gained_{0};
   std::array<std::atomic<Nanoseconds>, 256> usual_work_{};
 };
 
