@@ -23,6 +23,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from xgboost import collective
 from xgboost.collective import Config
+from xgboost.core import XGBoostError
 
 from xdcc import chain
 from xdcc.base.plugin import PluginMissingError
@@ -32,6 +33,7 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
+from xgboost import dask as xgboost_dask  # noqa: E402
 
 from xdcc.dask import DaskDynamicChainClassifier, WorkerLostError  # noqa: E402
 from xdcc.dask.communicator import Place, run_together  # noqa: E402
@@ -526,6 +528,14 @@ def test_worker_that_ends_before_the_training(client: Any, monkeypatch: pytest.M
     workers = {**client.nthreads(), "tcp://127.0.0.1:1": 1}
     monkeypatch.setattr(client, "nthreads", lambda: workers)
     assert_same_chain(on(client).fit(rows(X), rows(Y)), local_chain(X, Y))
+
+
+def test_xgboost_on_dask_refuses_unknown_labels(client: Any) -> None:
+    labels = np.where(RNG.random(N_SAMPLES) < 0.5, np.nan, Y[:, 0])  # some on every worker
+    refused = pytest.raises(XGBoostError, match="`binary:logistic` does not support unknown")
+    with client.as_current(), refused:
+        matrix = xgboost_dask.DaskDMatrix(client, rows(X), rows(labels))
+        xgboost_dask.train(client, {"objective": "binary:logistic"}, matrix, 1)
 
 
 def test_worker_that_is_gone_before_all_are_connected(client: Any) -> None:
