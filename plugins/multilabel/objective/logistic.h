@@ -8,11 +8,10 @@
 #ifndef XDCC_MULTILABEL_LOGISTIC_H_
 #define XDCC_MULTILABEL_LOGISTIC_H_
 
-#include <algorithm>  // for copy_n, fill, min
-#include <cstddef>    // for size_t
-#include <cstring>    // for memcpy
+#include <cstddef>  // for size_t
+#include <cstring>  // for memcpy
 
-#include "../vectorised.h"  // for XDCC_TARGET_CLONES, Float8, Int8
+#include "../vectorised.h"  // for Float8, Int8
 
 namespace xgboost::multilabel {
 /** @brief Numbers that `XDCC_LOGISTIC` takes. */
@@ -60,25 +59,5 @@ inline constexpr std::size_t kLogisticLanes = 32;
   XDCC_FOUR(XDCC_TERM1);               \
   XDCC_FOUR(XDCC_SCALE);               \
   XDCC_FOUR(XDCC_INVERSE)
-
-/** @brief Turn margins into probabilities, in place. */
-XDCC_TARGET_CLONES static void ApplyLogistic(float* values, std::size_t n) {
-  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
-    auto const n_here = std::min(kLogisticLanes, n - i);
-    float rest[kLogisticLanes];
-    auto* here = n_here == kLogisticLanes ? values + i : rest;
-    if (here == rest) {
-      std::copy_n(values + i, n_here, rest);
-      std::fill(rest + n_here, rest + kLogisticLanes, 0.0f);
-    }
-    XDCC_LOGISTIC(here)
-#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
-    XDCC_FOUR(XDCC_STORE)
-#undef XDCC_STORE
-    if (here == rest) {
-      std::copy_n(rest, n_here, values + i);
-    }
-  }
-}
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LOGISTIC_H_

@@ -10,7 +10,7 @@
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
-#include <algorithm>  // for clamp, copy_n, max, min
+#include <algorithm>  // for clamp, copy_n, fill, max, min
 #include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
@@ -29,7 +29,7 @@
 #include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
 #include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
 #include "../vectorised.h"                            // for XDCC_TARGET_CLONES, Float8, Int8
-#include "logistic.h"                                 // for ApplyLogistic
+#include "logistic.h"                                 // for XDCC_LOGISTIC, kLogisticLanes
 #include "logistic_loss.h"                            // for LogisticLoss, OffersLogisticLoss
 #include "xgboost/base.h"                             // for Args, GradientPair, bst_target_t
 #include "xgboost/context.h"                          // for Context
@@ -43,6 +43,26 @@
 namespace xgboost::multilabel {
 namespace {
 using Loss = obj::LogisticRegression;
+
+/** @brief Turn margins into probabilities, in place. */
+XDCC_TARGET_CLONES void ApplyLogistic(float* values, std::size_t n) {
+  for (std::size_t i = 0; i < n; i += kLogisticLanes) {
+    auto const n_here = std::min(kLogisticLanes, n - i);
+    float rest[kLogisticLanes];
+    auto* here = n_here == kLogisticLanes ? values + i : rest;
+    if (here == rest) {
+      std::copy_n(values + i, n_here, rest);
+      std::fill(rest + n_here, rest + kLogisticLanes, 0.0f);
+    }
+    XDCC_LOGISTIC(here)
+#define XDCC_STORE(k) std::memcpy(here + 8 * k, &p##k, sizeof(p##k));
+    XDCC_FOUR(XDCC_STORE)
+#undef XDCC_STORE
+    if (here == rest) {
+      std::copy_n(rest, n_here, values + i);
+    }
+  }
+}
 
 /** @brief Gradients of one weight's worth of signed probabilities. */
 XDCC_TARGET_CLONES void ToGradients(float const* probabilities, std::size_t n, float weight,
