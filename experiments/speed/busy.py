@@ -31,7 +31,7 @@ from xdcc import MultiLabelClassifier
 
 _OWN_NICE = 5
 _NICE = {"lower": 10, "equal": 5, "higher": 0}
-_TURNS = 5
+_TURNS = 4
 _SECONDS = 0.25  # of rounds in a turn, at least
 _PERIOD = 100_000  # microseconds
 _GROUPS = (("cgroup/cpu", "cpu.cfs_quota_us"), ("cgroup", "cpu.max"))
