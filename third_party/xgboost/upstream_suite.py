@@ -8,12 +8,13 @@ test fails that is not listed there, or if a listed failure passes.
 
 ``--stock`` expects the official wheel and what fails with it. Options after ``--`` go to pytest::
 
-    python upstream_suite.py xgboost-3.4.1.tar.gz -- -n 2 --dist loadfile --timeout 1200
+    python upstream_suite.py xgboost-3.4.1.tar.gz -- -n 2 --dist loadfile
 
-The tests need these packages besides XGBoost: pytest, pytest-timeout, hypothesis, scikit-learn,
-pandas, pyarrow, polars, dask[dataframe], distributed, matplotlib, graphviz, loky and shap.
-pytest-xdist is for ``-n``. Tests that need cupy, modin, dask_ml or PySpark are skipped without
-them.
+The tests need these packages besides XGBoost: pytest, hypothesis, scikit-learn, pandas, pyarrow,
+polars, dask[dataframe], distributed, matplotlib, graphviz, loky and shap. pytest-xdist is for
+``-n``. Tests that need cupy, modin, dask_ml or PySpark are skipped without them. The time limits in
+the tests, 30 or 60 seconds, are not in force: on a busy machine the official wheel exceeds them. A
+test that takes 20 minutes prints where it is.
 """
 
 import argparse
@@ -157,6 +158,7 @@ def run_tests(
     # -P: no folder comes before the installed packages.
     command = [sys.executable, "-P", "-m", "pytest", *tests, f"--rootdir={root}"]
     command += ["--continue-on-collection-errors", "-p", "no:cacheprovider"]
+    command += ["-p", "no:timeout", "-o", "faulthandler_timeout=1200"]
     command += [f"--junit-xml={results}", "-o", "junit_family=xunit1", *options]  # xunit1 has files
     status = subprocess.run(command, cwd=root, env=environ, check=False).returncode
     outcomes = read_results(results) if results.is_file() else {}
