@@ -61,6 +61,7 @@ __version__: str
 
 _HOMES = {
     "MultiLabelClassifier": "automatic",
+    "LogisticLabels": "linear",
     "HOMER": "baselines",
     "LPBR": "baselines",
     "BinaryRelevance": "baselines",

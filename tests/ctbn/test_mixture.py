@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 
 from xdcc.ctbn.growth import Grower, held_out_rows
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
+from xdcc.linear.logistic import Penalty
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,

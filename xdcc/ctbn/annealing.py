@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from xdcc.base.documentation import documented
-from xdcc.ctbn.logistic import Floats
+from xdcc.linear.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
 
 MOST_EXACT_LABELS = 15

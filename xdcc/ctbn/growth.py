@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.linear.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,

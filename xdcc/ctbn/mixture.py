@@ -26,7 +26,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from xdcc.ctbn.learner import Learner, Models
-from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.linear.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import (
     Parents,
     documented_tree,

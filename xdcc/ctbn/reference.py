@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xdcc.ctbn.logistic import Floats
+from xdcc.linear.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents, documented_tree
 
 

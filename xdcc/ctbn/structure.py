@@ -17,7 +17,7 @@ from scipy.special import rel_entr
 from tqdm import tqdm
 
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.linear.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents, documented_tree
 
 _MOST_ENTRIES = 2**22

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.ctbn.reference import logistic_objective
 
 
