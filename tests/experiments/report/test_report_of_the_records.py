@@ -168,7 +168,7 @@ def test_the_first_screen_says_how_to_run_each_report_again(report):
 
 
 def test_the_page_of_decision_rules_shows_the_league(report):
-    shown = table_after(RULES_PAGE.read_text(), "## The league")
+    shown = table_after(RULES_PAGE.read_text(), "## Comparison with other methods")
     made, league = {}, report["studies/league/REPORT.md"]
     for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
         title = measure[0].upper() + measure[1:]
