@@ -1,11 +1,10 @@
 """
-Say which measure counts
-========================
+Automatic model selection for a metric
+======================================
 
-:class:`~xdcc.automatic.MultiLabelClassifier` trains a few boosters on shared folds, calibrates
-them, mixes them and chooses how their probabilities become labels. It is told one thing: what a
-prediction is judged by. Here that is subset accuracy, the share of rows of which every label is
-right.
+:class:`~xdcc.automatic.MultiLabelClassifier` trains a few boosters on shared folds, calibrates and
+combines them, and selects a decision rule. Its only required choice is the metric to optimise: here
+subset accuracy, the fraction of rows whose labels are all correct.
 """
 
 import xdcc
@@ -19,12 +18,12 @@ reached = xdcc.metrics.evaluate(test.Y, model.predict(test.X))["subset_accuracy"
 print(f"expected {model.best_score_:.3f}, on test rows {reached:.3f}")
 
 # %%
-# What was tried, with its score on rows that it was not trained on, less what the luck of having
-# chosen the best of many rules is worth. The line is one standard error to either side.
+# The plot shows each candidate with its out-of-fold score, corrected for the optimism of selecting
+# the best of many rules. Error bars are one standard error.
 
 axes = model.plot_summary()
 axes.set_xlabel("subset accuracy")
 axes.figure.set_label(
-    "Bars of the subset accuracy of four models, each with the name of its rule: two boosters and "
-    "their mixture at about .41, and in another colour the chosen order-free chain at .44"
+    "Bar chart of the subset accuracy of four models, labelled with their rules: two boosters and "
+    "their mixture at about .41, and in another colour the selected order-free chain at .44"
 )
