@@ -33,8 +33,8 @@ for name, chain in chains.items():
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.4), sharex=True)
 figure.set_label(
     "Example-based F1 and subset accuracy after each of seven steps of two chains: F1 rises for "
-    "four steps in both, then the in-sample chain falls below its starting point, and the out-of-fold "
-    "chain does not"
+    "four steps in both, then the in-sample chain falls below its starting point, and the "
+    "out-of-fold chain does not"
 )
 titles = ("example-based F1", "subset accuracy")
 for ax, title, position in zip(axes, titles, range(2), strict=True):
