@@ -576,8 +576,8 @@ def _slow(place: str) -> Any:
 @pytest.mark.parametrize(
     "place",
     [
-        _slow("chunks.join_chunks"),
-        _slow("chunks.join_measured_chunks"),
+        _slow("client_rows.join_chunks"),
+        _slow("client_rows.join_measured_chunks"),
         _slow("classifier._positive_bits"),
         _slow("classifier.deal_folds"),
         _slow("classifier._take"),
