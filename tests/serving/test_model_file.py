@@ -460,7 +460,7 @@ def _child_outside(manifest, members):
 )
 def test_a_booster_is_checked_before_xgboost_reads_it(saved, change, message):
     _rewrite(saved, change)
-    with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*no booster: .*{message}"):
+    with pytest.raises(ModelFileError, match=f"cannot be read by xdcc.*not a booster: .*{message}"):
         load_model(saved)
 
 

@@ -110,7 +110,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
             "sparse_X_": NotRequired[bool],
         }
     )
-    """Attributes that `fit` sets, and their types: what model files store. Subclasses add theirs."""
+    """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
     """What each parameter can be; parameters of boosters are declared in `booster_parameters`."""

@@ -9,7 +9,7 @@ read. The digest tells accidents; it is no signature, and proves nothing about w
 Nothing in a file is executed, and only objects of a closed table of classes are made
 (``known_classes.py``). A file with a right digest that holds something else is refused too: every
 size is compared with the file's before memory is taken, every index of a tree with the tree, and
-boosters are checked before XGBoost reads them (``xdcc/base/booster_file.py``). The same model gives
+boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives
 the same bytes.
 """
 
@@ -27,11 +27,11 @@ from typing import Any
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_file import ModelFileError, read_booster
 from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import plugin_version, require_plugin
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
+from xdcc.serving.booster_file import ModelFileError, read_booster
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import MODELS
 
@@ -142,7 +142,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     >>> _ = Path("model.xdcc").write_bytes(b"something else")
     >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.base.booster_file.ModelFileError: ...
+    xdcc.serving.booster_file.ModelFileError: ...
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
         raise ValueError(f"max_bytes={max_bytes!r} is no positive whole number.")
