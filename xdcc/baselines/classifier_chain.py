@@ -63,9 +63,7 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
-    _stored = MappingProxyType(
-        {"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain}
-    )
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**PerLabelClassifier._entries, **ORDER_ENTRIES})
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})

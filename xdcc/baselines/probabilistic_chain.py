@@ -79,9 +79,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
-    _stored = MappingProxyType(
-        {"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain}
-    )
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 

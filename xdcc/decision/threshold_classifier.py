@@ -91,9 +91,7 @@ class ThresholdClassifier(ClassifierWrapper):
            [1, 1, 1, 0, 1]])
     """
 
-    _stored = MappingProxyType(
-        {"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator}
-    )
+    _stored = MappingProxyType({"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator})
     _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
