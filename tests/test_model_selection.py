@@ -47,7 +47,7 @@ def test_known_labels_are_spread_present_and_absent_ones():
     Y = some_labels(400, unknown=0.9)
     for _, test in LabelStratifiedKFold(4, random_state=1).split(Y, Y):
         for value in (0, 1):
-            count = (Y == value).sum(axis=0)
+            count = (value == Y).sum(axis=0)
             assert (Y[test] == value).sum(axis=0) == pytest.approx(count / 4, abs=4)
 
 

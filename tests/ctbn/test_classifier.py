@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
-from xdcc.linear.design import Design
-from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.ctbn.reference import all_labelsets
 from xdcc.data import load_dataset
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.metrics import example_f1, hamming_loss, subset_accuracy
 
 

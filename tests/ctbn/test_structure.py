@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.linear.logistic import Penalty
 from xdcc.ctbn.reference import best_tree
 from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import top_down
+from xdcc.linear.logistic import Penalty
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from xdcc.base.documentation import documented
-from xdcc.linear.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
+from xdcc.linear.logistic import Floats
 
 MOST_EXACT_LABELS = 15
 """Most labels of which all labelsets are tried."""

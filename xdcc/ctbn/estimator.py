@@ -25,7 +25,6 @@ from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
-from xdcc.linear.design import Design
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (
     EstimatorLearner,
@@ -35,11 +34,12 @@ from xdcc.ctbn.learner import (
     choose_C,
     warn_if_not_converged,
 )
-from xdcc.linear.logistic import Matrix, Penalty, Run, solver_threads
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Matrix, Penalty, Run, solver_threads
 
 Inference = Literal["anneal", "exact"]
 
@@ -58,6 +58,19 @@ _MANY_PAIRS = 100_000
 class BaseCTBN(MultiLabelEstimator):
     """A mixture of trees, of one tree unless a subclass makes `max_components` a parameter."""
 
+    _stored = MappingProxyType(
+        {
+            "_seed": int,
+            "_design": Design | None,
+            "C_": float | None,
+            "mixture_": Mixture,
+            "mixture_weights_": NDArray[np.float64],
+            "structures_": list[list[tuple[str, str]]],
+            "validation_log_likelihood_": list[float],
+            "log_likelihood_curves_": list[list[float]],
+            "log_likelihood_curve_": list[float],
+        }
+    )
     _domains = MappingProxyType(
         {
             "max_components": Number(low=1, whole=True),
@@ -300,4 +313,3 @@ class BaseCTBN(MultiLabelEstimator):
                 log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
             )
         return found
-

@@ -19,14 +19,14 @@ label's conditional probability as target; a row without any counts once.
 
 import warnings
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.learner import Learner, Models
-from xdcc.linear.logistic import Floats, Matrix
+from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
 from xdcc.ctbn.tree_inference import (
     Parents,
     documented_tree,
@@ -34,6 +34,7 @@ from xdcc.ctbn.tree_inference import (
     log_cpd_of,
     sum_product,
 )
+from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_ROWS = 1.0
 """A component that is responsible for less than so many rows has collapsed."""
@@ -50,6 +51,8 @@ class Component:
     models : Models
         One for each label.
     """
+
+    _stored = MappingProxyType({"parents": Parents, "models": LogisticModels | EstimatorModels})
 
     parents: Parents
     models: Models

@@ -17,8 +17,8 @@ from scipy.special import rel_entr
 from tqdm import tqdm
 
 from xdcc.ctbn.learner import Learner
-from xdcc.linear.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents, documented_tree
+from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**22
 """Rows times models that are trained at a time."""

@@ -1,27 +1,16 @@
 """``LogisticLabels``: a logistic regression for each label, all trained together."""
 
-import warnings
-from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Choice, Either, Number, Seed, Switch, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import PACKAGE, FitData
-from xdcc.base.folds import OutOfFold, stratified_folds
-from xdcc.linear.columns import Columns
-from xdcc.linear.design import Design
-from xdcc.linear.logistic import Floats, Matrix, Penalty, Run, solver_threads
-from xdcc.linear.path import FoldPath, LabelData
+from xdcc.linear.logistic import Floats, solver_threads
 
 _TOL = 1e-9
 _TOL_OF_CHOICE = 1e-5

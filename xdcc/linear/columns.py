@@ -129,9 +129,7 @@ class Columns:
         columns[:, first[-1] :] = missing[:, self.has_indicator]
         return columns
 
-    def _complete_categories(
-        self, filled: Floats, missing: NDArray[np.bool_]
-    ) -> sparse.csr_matrix:
+    def _complete_categories(self, filled: Floats, missing: NDArray[np.bool_]) -> sparse.csr_matrix:
         """Make the columns of a dense X as a sparse matrix."""
         first = self._first_columns()
         numbers = self.n_categories == 0

@@ -390,4 +390,3 @@ def _log1p(decay: Floats) -> Floats:
 def _dots(a: Floats, b: Floats) -> Floats:
     """Products of the columns."""
     return np.einsum("ij,ij->j", a, b)
-
