@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 GROUND = {"base", "kernels"}
-METHODS = {"baselines", "boomer", "boosting", "chain", "ctbn", "lacovac", "rdt"}
+METHODS = {"baselines", "boomer", "boosting", "chain", "ctbn", "lacovac", "linear", "rdt"}
 BELOW_METHODS = {*GROUND, "metrics", "decision"}
 METHODS_AND_BELOW = {*METHODS, *BELOW_METHODS, "automatic", "scoring", "data"}
 
@@ -24,9 +24,11 @@ MAY_KNOW = {
     "data": {"base"},
     "metrics": {"base"},
     "scoring": {"base", "metrics"},
+    "model_selection": {"base"},
     "decision": {"base", "metrics"},
     **dict.fromkeys(METHODS, BELOW_METHODS),
     "chain": {*BELOW_METHODS, "boosting"},
+    "ctbn": {*BELOW_METHODS, "linear"},
     "automatic": {*BELOW_METHODS, "boosting", "chain"},
     "explain": METHODS_AND_BELOW,
     "serving": METHODS_AND_BELOW,

@@ -84,7 +84,7 @@ def test_missing_numbers_are_means_and_marked():
     X = np.array([[1, 2, 0], [np.nan, 4, 0], [3, np.nan, 5]], np.float32)
     expected = [[1, 2, 0, 0, 0], [2, 4, 0, 1, 0], [3, 3, 5, 0, 1]]
     for form in (X, sparse.csr_matrix(X)):
-        assert dense(learn(form).complete(form)).tolist() == expected
+        assert dense(learn(form).complete(form)) == pytest.approx(np.array(expected))
 
 
 def test_missing_values_that_training_had_none_of_are_means():

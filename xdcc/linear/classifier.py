@@ -1,20 +1,45 @@
 """``LogisticLabels``: a logistic regression for each label, all trained together."""
 
+import copy
+import warnings
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.base.domains import Choice, Either, Number, Seed, Switch, Threads
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.linear.logistic import Floats, solver_threads
+from xdcc.base.fit_data import PACKAGE, FitData
+from xdcc.base.folds import OutOfFold, stratified_folds
+from xdcc.linear.columns import Columns
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Floats, Matrix, Penalty, Run, solver_threads
+from xdcc.linear.path import FoldModels, FoldPath, LabelData, choose_strength
 
 _TOL = 1e-9
-_TOL_OF_CHOICE = 1e-5
+_TOL_OF_FOLDS = 1e-6
 """Tolerances of the final models, and of those of the folds."""
+
+_FIRST_OF_TEXT = 1
+_FIRST = -4
+"""The choice of C begins at 3.2 and at 0.01 (``path.py``)."""
+
+_SINGLE: Any = np.float32
+
+
+class _Rows(NamedTuple):
+    """Training rows as the solver takes them, and how they were made."""
+
+    columns: Columns
+    design: Design | None
+    X: Matrix
 
 
 @declares_parameters
@@ -27,9 +52,10 @@ class LogisticLabels(MultiLabelEstimator):
 
     Parameters
     ----------
-    C : float or "auto", default="auto"
-        Inverse strength of the penalty, as in scikit-learn. ``"auto"`` chooses it by the log-loss
-        of rows that the models have not seen.
+    C : float, array-like of shape (n_labels,) or "auto", default="auto"
+        Inverse strength of the penalty, as in scikit-learn; of each label's, if there are several.
+        ``"auto"`` chooses it by out-of-fold log-loss from a grid of factor sqrt(10): the best for
+        all labels together, or for a label that differs enough, one of its neighbours.
     text_like : bool or "auto", default="auto"
         Whether X holds something like counts of words. Such columns are multiplied by their inverse
         document frequency, and rows are divided by their lengths; other columns are divided by
@@ -85,7 +111,8 @@ class LogisticLabels(MultiLabelEstimator):
     _domains = MappingProxyType(
         {
             "C": Either(
-                Choice(("auto",)), Number(low=0, high=np.inf, low_open=True, high_open=True)
+                Choice(("auto",)),
+                OneOrPerLabel(Number(low=0, high=np.inf, low_open=True, high_open=True)),
             ),
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
@@ -95,7 +122,7 @@ class LogisticLabels(MultiLabelEstimator):
     )
     _takes_categories = True
 
-    C: float | Literal["auto"] = "auto"
+    C: float | ArrayLike | Literal["auto"] = "auto"
     text_like: bool | Literal["auto"] = "auto"
     cv: int = 5
     random_state: int | np.random.RandomState | None = None
@@ -125,8 +152,113 @@ class LogisticLabels(MultiLabelEstimator):
         """
         data = self._begin_fit(X, Y, sample_weight)
         with solver_threads(self.n_jobs) as run:
-            pass
+            rows = self._rows_of(data)
+            labels = LabelData(rows.X, data.Y, data.sample_weight)
+            if isinstance(self.C, str):
+                folds = stratified_folds(data.Y, self.cv, self.random_state)
+                found = self._train_folds(labels, folds, run)
+                self.C_, start = found.C, found.coef.mean(axis=0)
+            else:
+                self.C_ = self._given_C()
+                start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
+            self._keep(rows, self._train(labels, start, run))
         return self
+
+    def out_of_fold(
+        self, X: Any, Y: Any, folds: NDArray[np.intp], sample_weight: Any = None
+    ) -> OutOfFold:
+        """Train models without each fold, at the penalty that is best for all folds together.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        folds : int array of shape (n_samples,)
+            Fold of each row, from 0.
+        {sample_weight}
+
+        Returns
+        -------
+        OutOfFold
+            Margins and fitted estimators. The estimator itself stays as it is.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
+
+    def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold:
+        """Train the models of all folds on checked data."""
+        model = clone(self)
+        model._begin_fit(data, data.Y)
+        with solver_threads(self.n_jobs) as run:
+            rows = model._rows_of(data)
+            labels = LabelData(rows.X, data.Y, data.sample_weight)
+            found = model._train_folds(labels, folds, run)
+        model.C_ = found.C
+        estimators = [copy.copy(model) for _ in found.coef]
+        for estimator, coef in zip(estimators, found.coef, strict=True):
+            estimator._keep(rows, coef.astype(np.float64))
+        return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _rows_of(self, data: FitData) -> "_Rows":
+        """Learn the columns, and make those of the training rows."""
+        n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
+        for feature, values in getattr(self, "categories_", {}).items():
+            n_categories[feature] = len(values)
+        text_like = None if self.text_like == "auto" else bool(self.text_like)
+        columns = Columns.learn(data.X, n_categories, data.sample_weight, text_like)
+        made = columns.transform(data.X)
+        if sparse.issparse(made):
+            return _Rows(columns, None, made)
+        design = Design(made)
+        return _Rows(columns, design, design.transform(made))
+
+    def _train_folds(self, labels: LabelData, folds: NDArray[np.intp], run: Run) -> FoldModels:
+        """Train the models of the folds, at the best penalty or at the one that is given."""
+        path = FoldPath(labels.astype(_SINGLE), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
+        if isinstance(self.C, str):
+            return choose_strength(path, _FIRST_OF_TEXT if sparse.issparse(labels.X) else _FIRST)
+        return path.at(self._given_C())
+
+    def _given_C(self) -> Floats:
+        """Return the parameter `C` as one number per label."""
+        given = np.asarray(self.C, dtype=np.float64)
+        if given.ndim and len(given) != self.n_labels_:
+            raise ValueError(
+                f"C has {len(given)} entries; it has to be a number or have one for each of the "
+                f"{self.n_labels_} labels."
+            )
+        return np.full(self.n_labels_, given)
+
+    def _train(self, labels: LabelData, start: Floats, run: Run) -> Floats:
+        """Train the models on all rows, nearly to the end in single precision."""
+        single, rough = labels.astype(_SINGLE), Penalty(1.0, 0.0, _TOL_OF_FOLDS)
+        begin = single.solve_each(self.C_, rough, start.astype(_SINGLE), run).coef
+        exact = replace(rough, tol=_TOL)
+        found = labels.solve_each(self.C_, exact, begin.astype(np.float64), run)
+        if not found.converged.all():
+            late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
+            warnings.warn(
+                f"The logistic regression did not converge for label {late}.",
+                ConvergenceWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
+        return found.coef
+
+    def _keep(self, rows: "_Rows", coef: Floats) -> None:
+        """Set what is learned."""
+        original = coef if rows.design is None else rows.design.original(coef)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{number}" for number in range(self.n_features_in_)]
+        self._columns = rows.columns
+        self.text_like_ = rows.columns.text_like
+        self.coef_ = original[:-2].T * rows.columns.scale
+        self.intercept_ = original[-1]
+        self.coef_names_ = rows.columns.names(list(names), getattr(self, "categories_", {}))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Log-odds of every label.

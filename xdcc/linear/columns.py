@@ -122,7 +122,7 @@ class Columns:
         columns = np.zeros((len(X), len(self.scale)))
         first = self._first_columns()
         numbers = self.n_categories == 0
-        columns[:, first[numbers]] = filled[:, numbers]
+        columns[:, first[:-1][numbers]] = filled[:, numbers]
         for feature in np.flatnonzero(~numbers):
             rows = np.flatnonzero(~missing[:, feature])
             columns[rows, first[feature] + X[rows, feature].astype(np.intp)] = 1

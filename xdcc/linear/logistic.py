@@ -215,6 +215,7 @@ def _mean_squares(X: Matrix) -> Floats:
 
 
 def model_blocks(n_models: int) -> Iterator[slice]:
+    """Cut models into blocks that are solved at a time."""
     for first in range(0, max(n_models, 1), _BLOCK):
         yield slice(first, min(first + _BLOCK, n_models))
 
