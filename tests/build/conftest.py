@@ -1,8 +1,8 @@
 """Fixtures for the tests of the build backend: a miniature of the repository.
 
-`project` copies the modules of the backend to a temporary clone with its own tiny "XGBoost": an sdist
-of four files whose "library" is a text file. scikit-build-core makes a real wheel of it without CMake.
-The modules use the pin, patches and plugin of the clone.
+`project` copies the modules of the backend to a temporary clone with its own tiny "XGBoost": an
+sdist of four files whose "library" is a text file. scikit-build-core makes a real wheel of it
+without CMake. The modules use the pin, patches and plugin of the clone.
 """
 
 import hashlib
