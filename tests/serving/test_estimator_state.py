@@ -222,6 +222,17 @@ def test_every_class_has_one_name():
     assert set(MODELS) < set(NAMES)
 
 
+def test_declarations_of_classes_and_their_bases():
+    chain = KNOWN_CLASSES["DynamicChainClassifier"]
+    assert chain.fitted["boosters_"] == list[list[xgb.Booster]]
+    assert chain.fitted["n_labels_"] is int
+    assert chain.optional["stop_scores_"] == list[float]
+    assert "n_estimators" in chain.attributes
+    assert KNOWN_CLASSES["Forest"].attributes["n_labels"] is int
+    assert set(KNOWN_CLASSES["KnownLabelsets"].attributes) == {"labelsets", "counts"}
+    assert "name" not in KNOWN_CLASSES["LabelWise"].attributes
+
+
 def test_what_is_made_by_calling_the_class(monkeypatch):
     for name, known in CONSTRUCTED.items():
         monkeypatch.setitem(estimator_state.KNOWN_CLASSES, name, known)
