@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import forest as reference
-from xdcc.forest.bins import MISSING, bin_features
+from xdcc.forest.columns import feature_columns, order_keys
 from xdcc.forest.forest import Forest, TreeShape, grow_forest, label_rows, mean_proba
 
 SHAPE = TreeShape(
-    n_sampled=60, n_drawn_dense=3, n_drawn_sparse=3, min_samples_leaf=1, sketch_size=1
+    n_sampled=60, n_drawn_dense=3, sparse_share=0.4, min_samples_leaf=1, sketch_size=1
 )
 CATEGORICAL = np.isin(np.arange(14), [2, 3])
 
@@ -34,12 +34,12 @@ def labelled_rows(seed=0, n_rows=60, *, binary=False, missing=0.0, unknown=0.0):
     return X, Y
 
 
-def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, max_bin=20, n_threads=1):
-    bins = bin_features(X, CATEGORICAL, max_bin, n_threads)
+def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, n_threads=1):
+    columns = feature_columns(X, CATEGORICAL)
     labels = label_rows(Y, weight)
     seeds = np.array([0, 1, 7, 2**63], np.uint64)
-    grown = grow_forest(bins, labels, shape, seeds, n_threads)
-    expected = reference.grow_forest(bins, labels, shape, seeds)
+    grown = grow_forest(columns, labels, shape, seeds, n_threads)
+    expected = reference.grow_forest(columns, labels, shape, seeds)
     for field in fields(Forest):
         found, wanted = getattr(grown, field.name), getattr(expected, field.name)
         if field.name == "labels":
@@ -74,22 +74,22 @@ def test_sparse_features(convert, binary):
     binary=st.booleans(),
     weighted=st.booleans(),
     n_sampled=st.sampled_from([60, 35]),
-    drawn=st.tuples(st.integers(0, 6), st.integers(0, 8)),
+    n_drawn=st.integers(0, 6),
+    sparse_share=st.sampled_from([0, 0.3, 1]),
     min_samples_leaf=st.integers(1, 8),
     sketch_size=st.integers(0, 3),
-    max_bin=st.sampled_from([3, 5, 255]),
 )
 @settings(max_examples=40, deadline=None)
 def test_reference_and_kernel_agree_on_anything(
-    seed, missing, unknown, binary, weighted, n_sampled, drawn, min_samples_leaf, sketch_size,
-    max_bin,
+    seed, missing, unknown, binary, weighted, n_sampled, n_drawn, sparse_share,
+    min_samples_leaf, sketch_size,
 ):  # fmt: skip
     X, Y = labelled_rows(seed, binary=binary, missing=missing, unknown=unknown)
     weight = None
     if weighted:
         weight = np.random.default_rng(seed).gamma(1, size=60).astype(np.float32)
-    shape = TreeShape(n_sampled, *drawn, min_samples_leaf, sketch_size)
-    forest = assert_equal_forests(X, Y, shape, weight, max_bin=max_bin)
+    shape = TreeShape(n_sampled, n_drawn, sparse_share, min_samples_leaf, sketch_size)
+    forest = assert_equal_forests(X, Y, shape, weight)
     rows, _ = labelled_rows(seed + 1, 10, binary=binary, missing=missing)
     rows[0] += 100  # categories that did not occur
     np.testing.assert_allclose(
@@ -97,38 +97,48 @@ def test_reference_and_kernel_agree_on_anything(
     )
 
 
-@given(seed=st.integers(0, 1000), max_bin=st.integers(3, 40), n_rows=st.integers(2, 80))
-@settings(max_examples=40, deadline=None)
-def test_bins(seed, max_bin, n_rows):
-    X, _ = labelled_rows(seed, n_rows, missing=0.1)
-    bins = bin_features(X, np.zeros(14, bool), max_bin, 1)
-    n_dense = len(bins.dense)
-    by_columns = sparse.csr_matrix(
-        (bins.row_bin + 1, bins.row_feature, bins.row_start), shape=(n_rows, 14 - n_dense)
-    ).tocsc()
-    np.testing.assert_array_equal(by_columns.data, bins.column_bin + 1)
-    np.testing.assert_array_equal(by_columns.indices, bins.column_row)
-    np.testing.assert_array_equal(by_columns.indptr, bins.column_start)
-    for number, feature in enumerate(bins.feature.tolist()):
-        expected, low, high = reference.bin_values(
-            X[:, feature], max_bin, zero_apart=number >= n_dense
-        )
-        part = slice(bins.start[number], bins.start[number + 1])
-        np.testing.assert_array_equal(bins.low[part], low)
-        np.testing.assert_array_equal(bins.high[part], high)
-        assert bins.has_missing[number] == (expected == MISSING).any()
-        if number < n_dense:
-            np.testing.assert_array_equal(bins.dense[number], expected)
-        else:
-            stored = X[:, feature] != 0
-            column = slice(*bins.column_start[number - n_dense :][:2])
-            np.testing.assert_array_equal(bins.column_row[column], np.flatnonzero(stored))
-            np.testing.assert_array_equal(bins.column_bin[column], expected[stored])
-            assert set(expected[~stored].tolist()) <= {int(bins.default[number - n_dense])}
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+def test_columns(convert):
+    X, _ = labelled_rows(missing=0.1)
+    columns = feature_columns(convert(X), CATEGORICAL)
+    n_dense = len(columns.dense)
+    assert sorted(columns.feature.tolist()) == list(range(14))
+    assert not set(range(4)) & set(columns.feature[n_dense:].tolist())
+    stored = np.nan_to_num(X[:, columns.feature[n_dense:]], nan=-7)
+    by_rows = sparse.csr_array(stored)
+    by_columns = sparse.csc_array(stored)
+    for found, wanted in [
+        (columns.row_start, by_rows.indptr),
+        (columns.row_feature, by_rows.indices),
+        (np.nan_to_num(columns.row_value, nan=-7), by_rows.data),
+        (columns.column_start, by_columns.indptr),
+        (columns.column_row, by_columns.indices),
+        (np.nan_to_num(columns.column_value, nan=-7), by_columns.data),
+    ]:
+        np.testing.assert_array_equal(found, wanted)
+    for number, feature in enumerate(columns.feature.tolist()):
+        assert columns.has_missing[number] == np.isnan(X[:, feature]).any()
+        if number < n_dense and not columns.is_category[number]:
+            values = reference.values_of(columns.dense[number])
+            np.testing.assert_array_equal(values, X[:, feature])
+        elif number >= n_dense:
+            column = np.append(X[:, feature], 0)
+            assert columns.least[number - n_dense] == np.nanmin(column)
+            assert columns.largest[number - n_dense] == np.nanmax(column)
 
 
-def test_many_categories_share_a_bin():
-    X = np.repeat(np.arange(10, dtype=np.float32), np.arange(1, 11))[:, np.newaxis]
-    bins = bin_features(X, np.array([True]), 4, 1)
-    assert bins.category_bin.tolist() == [3] * 7 + [2, 1, 0]
-    assert bins.dense.max() == 3
+@given(st.lists(st.floats(width=32, allow_infinity=False, allow_nan=False), min_size=2))
+def test_keys_are_in_the_order_of_values(values):
+    array = np.array(values, np.float32)
+    keys = order_keys(array)
+    np.testing.assert_array_equal(
+        keys[:, np.newaxis] < keys, array[:, np.newaxis] < array, strict=True
+    )
+
+
+def test_many_categories_share_a_number():
+    X = np.repeat(np.arange(300, dtype=np.float32), np.arange(300) + 1)[:, np.newaxis]
+    columns = feature_columns(X, np.array([True]))
+    assert columns.category_number[:47].tolist() == [254] * 46 + [253]
+    assert columns.category_number[-2:].tolist() == [1, 0]
+    assert columns.dense.max() == 254

@@ -1,6 +1,6 @@
 """The reference implementations of ``xdcc/forest``'s kernels, in plain NumPy.
 
-Growing: every node looks at the bins of all its rows again and sums up their values; sparse
+Growing: every node looks at the values of all its rows again and sums up their projections; sparse
 features are dense here. Random numbers are drawn in the kernel's order and sums are whole numbers,
 so both grow the same forest. Prediction averages the frequencies of whole leaves.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.forest._sketched_growing import KINDS
-from xdcc.forest.bins import MISSING, BinnedFeatures
+from xdcc.forest.columns import MISSING, MISSING_CATEGORY, FeatureColumns
 from xdcc.forest.forest import Forest, LabelRows, TreeShape
 from xdcc.kernels.reference import Random
 
@@ -20,41 +20,17 @@ LARGEST = 2.0**31 - 1
 """The largest sum."""
 
 
-def bin_values(
-    values: NDArray[np.float32], max_bin: int, *, zero_apart: bool = False
-) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
-    """Divide the values of a feature into bins; return the bins, and their ranges.
-
-    If zero is to be apart, values of either sign have bins of their own, and zero has one.
-    """
-    known = np.sort(values[~np.isnan(values)])
-    if zero_apart:
-        signed = known[known != 0]
-        parts = [signed[signed < 0], np.zeros(1, np.float32), signed[signed > 0]]
-        most = [max((max_bin - 1) * len(part) // max(len(signed), 1), 1) for part in parts]
-    else:
-        parts, most = [known], [max_bin]
-    low: list[float] = []
-    high: list[float] = []
-    for part, n_bins in zip(parts, most, strict=True):
-        if not len(part):
-            continue
-        distinct = np.unique(part)
-        if len(distinct) > n_bins:
-            distinct = np.unique(part[[b * len(part) // n_bins for b in range(n_bins)]])
-        low += distinct.tolist()
-        high += [part[part < above].max() for above in distinct[1:]] + [part.max()]
-    bins = np.full(len(values), MISSING, np.uint8)
-    is_known = ~np.isnan(values)
-    bins[is_known] = (np.array(low)[:, np.newaxis] <= values[is_known]).sum(axis=0) - 1
-    return bins, np.array(low, np.float32), np.array(high, np.float32)
+def values_of(keys: NDArray[np.int32]) -> NDArray[np.float32]:
+    """The values of ``order_keys``'s keys."""
+    bits = np.where(keys < 0, keys ^ MISSING, keys).astype(np.int32)
+    return np.where(keys == MISSING, np.float32(np.nan), bits.view(np.float32))
 
 
 def grow_forest(
-    bins: BinnedFeatures, labels: LabelRows, shape: TreeShape, seeds: NDArray[np.uint64]
+    columns: FeatureColumns, labels: LabelRows, shape: TreeShape, seeds: NDArray[np.uint64]
 ) -> Forest:
     """Grow a forest."""
-    growth = _Growth(bins, labels, shape)
+    growth = _Growth(columns, labels, shape)
     for seed in seeds.tolist():
         growth.grow_tree(Random(seed))
     return growth.forest()
@@ -70,16 +46,21 @@ class _Split:
 
 
 class _Growth:
-    def __init__(self, bins: BinnedFeatures, labels: LabelRows, shape: TreeShape) -> None:
-        self.bins, self.labels, self.shape = bins, labels, shape
-        self.n_dense, self.n_sparse = len(bins.dense), len(bins.default)
+    def __init__(self, columns: FeatureColumns, labels: LabelRows, shape: TreeShape) -> None:
+        self.columns, self.labels, self.shape = columns, labels, shape
+        self.n_dense, self.n_sparse = len(columns.dense), len(columns.least)
         n_rows = len(labels.positive_start) - 1
-        self.columns = np.empty((self.n_dense + self.n_sparse, n_rows), np.uint8)
-        self.columns[: self.n_dense] = bins.dense
-        self.columns[self.n_dense :] = bins.default[:, np.newaxis]
+        self.values = np.zeros((self.n_dense + self.n_sparse, n_rows), np.float32)
+        for number, keys in enumerate(columns.dense):
+            if columns.is_category[number]:
+                self.values[number] = np.where(keys == MISSING_CATEGORY, np.nan, keys)
+            else:
+                self.values[number] = values_of(keys)
         for feature in range(self.n_sparse):
-            part = slice(*bins.column_start[feature : feature + 2])
-            self.columns[self.n_dense + feature, bins.column_row[part]] = bins.column_bin[part]
+            part = slice(*columns.column_start[feature : feature + 2])
+            self.values[self.n_dense + feature, columns.column_row[part]] = columns.column_value[
+                part
+            ]
         self.Y = np.zeros((n_rows, labels.n_labels))
         for row in range(n_rows):
             self.Y[row, self._of_row(labels.positive_start, labels.positive, row)] = 1
@@ -115,23 +96,23 @@ class _Growth:
             label=np.array(self.label, np.int32),
             share=np.array(self.share, np.float32),
             labels=self.labels,
-            category_value=self.bins.category_value,
-            category_start=self.bins.category_start,
-            category_bin=self.bins.category_bin,
+            category_value=self.columns.category_value,
+            category_start=self.columns.category_start,
+            category_number=self.columns.category_number,
         )
 
     def grow_tree(self, random: Random) -> None:
         self.random = random
         rows = self._sample()
         self._project(rows)
-        self._cut_sparse_features()
+        self._draw_sparse_thresholds()
         self.order = list(range(self.n_dense))
         root = self._add_node()
         self._grow(root, rows)
         self.start.append(len(self.kind))
 
     def _sample(self) -> list[int]:
-        n_rows, n_wanted, rows = self.columns.shape[1], self.shape.n_sampled, []
+        n_rows, n_wanted, rows = self.values.shape[1], self.shape.n_sampled, []
         for row in range(n_rows):
             if not n_wanted:
                 break
@@ -189,33 +170,23 @@ class _Growth:
             total += self.random.uniform()
         return total
 
-    def _cut_sparse_features(self) -> None:
-        """Cut the sparse features; most rows are not on."""
-        bins = self.bins
-        self.cut = [0] * self.n_sparse
-        self.missing_right = [False] * self.n_sparse
-        for feature in range(0 if bins.is_binary else self.n_sparse):
-            number = self.n_dense + feature
-            n_bins = bins.start[number + 1] - bins.start[number]
-            if n_bins > 2:
-                self.cut[feature], _ = self._draw_cut(number, 0, n_bins - 1)
-            if bins.has_missing[number]:
-                self.missing_right[feature] = self.random.uniform() < 0.5
+    def _draw_sparse_thresholds(self) -> None:
+        self.sparse_threshold: list[np.float32] = []
+        self.missing_right: list[bool] = []
+        for feature in range(self.n_sparse):
+            least, largest = self.columns.least[feature], self.columns.largest[feature]
+            self.sparse_threshold.append(self._draw_threshold(least, largest))
+            has_missing = self.columns.has_missing[self.n_dense + feature]
+            self.missing_right.append(bool(has_missing) and self.random.uniform() < 0.5)
 
     def _sparse_right(self, feature: int, rows: list[int]) -> NDArray[np.bool_]:
-        bins = self.columns[self.n_dense + feature, rows]
-        return np.where(bins == MISSING, self.missing_right[feature], bins > self.cut[feature])
+        values = self.values[self.n_dense + feature, rows]
+        right = values > self.sparse_threshold[feature]
+        return np.where(np.isnan(values), self.missing_right[feature], right)
 
-    def _draw_cut(self, number: int, least: int, largest: int) -> tuple[int, float]:
-        first = self.bins.start[number]
-        low = [float(v) for v in self.bins.low[first : first + largest + 1]]
-        high = [float(v) for v in self.bins.high[first : first + largest + 1]]
-        value = high[least] + self.random.uniform() * (low[largest] - high[least])
-        cut = max(b for b in range(least, largest) if b == least or high[b] <= value)
-        if value >= low[cut + 1]:
-            value = (high[cut] + low[cut + 1]) / 2
-        threshold = float(np.float32(value))
-        return cut, high[cut] if threshold >= low[cut + 1] else threshold
+    def _draw_threshold(self, least: np.float32, largest: np.float32) -> np.float32:
+        drawn = float(least) + self.random.uniform() * (float(largest) - float(least))
+        return np.float32(drawn) if np.float32(drawn) < largest else least
 
     def _add_node(self) -> int:
         self.kind.append(KINDS["leaf"])
@@ -243,23 +214,25 @@ class _Growth:
             self._grow(child, of_child)
 
     def _find_split(self, rows: list[int]) -> _Split | None:
-        best, n_varied = None, 0
+        best, n_varied, any_sparse = None, 0, self.n_sparse > 0
         varied = [
             feature
             for feature in range(self.n_sparse)
             if len(set(self._sparse_right(feature, rows).tolist())) == 2
         ]
-        n_left, n_wanted = self.n_sparse, self.shape.n_drawn_sparse
-        for feature in varied:
-            if n_wanted and self.random.uniform() * n_left < n_wanted:
-                best = self._better(best, self._sparse_split(feature, rows))
-                n_varied += 1
-                n_wanted -= 1
-            n_left -= 1
-            if not n_wanted:
+        n_drawn = 0
+        if any_sparse:
+            n_drawn = int(len(varied) * self.shape.sparse_share + self.random.uniform())
+        for i in range(n_drawn):
+            at = int((i + self.random.uniform()) * (len(varied) / n_drawn))
+            feature = varied[min(at, len(varied) - 1)]
+            best = self._better(best, self._sparse_split(feature, rows))
+            n_varied += 1
+            if len(rows) == 2:
                 break
         for i in range(self.n_dense):
-            if i >= self.shape.n_drawn_dense and n_varied:
+            enough = i >= self.shape.n_drawn_dense and n_varied > 0
+            if enough or (len(rows) == 2 and best is not None):
                 break
             other = i + self.random.below(self.n_dense - i)
             self.order[i], self.order[other] = self.order[other], self.order[i]
@@ -271,9 +244,8 @@ class _Growth:
             best = self._better(best, self._sparse_split(feature, rows))
         if best is not None and best.feature >= self.n_dense:
             feature = best.feature - self.n_dense
-            cut = self.cut[feature]
-            _, best.threshold = self._draw_cut(best.feature, cut, cut + 1)
-            best.has_missing = bool(self.bins.has_missing[best.feature])
+            best.threshold = float(self.sparse_threshold[feature])
+            best.has_missing = bool(self.columns.has_missing[best.feature])
             best.missing_right = self.missing_right[feature]
         return best
 
@@ -303,38 +275,39 @@ class _Growth:
         return _Split(self._score(rows, right), self.n_dense + feature, right)
 
     def _dense_split(self, feature: int, rows: list[int]) -> _Split | None:
-        bins = self.columns[feature, rows]
-        present, known = set(bins.tolist()), bins[bins != MISSING].tolist()
-        if len(present) == 1:
+        values = self.values[feature, rows]
+        is_missing = np.isnan(values)
+        known = values[~is_missing]
+        has_missing = bool(is_missing.any())
+        if len(np.unique(known)) + has_missing == 1:
             return None
-        split = _Split(0, feature, bins > MISSING)
-        split.has_missing = MISSING in present
-        if self.bins.is_category[feature]:
-            inside: set[int] = set()
-            while not inside or inside == present:
+        split = _Split(0, feature, is_missing)
+        split.has_missing = has_missing
+        if self.columns.is_category[feature]:
+            numbers = np.where(is_missing, MISSING_CATEGORY, values).astype(int).tolist()
+            split.right = np.zeros(len(rows), bool)
+            while split.right.all() or not split.right.any():
                 split.words = [self.random.draw() for _ in range(4)]
-                inside = {b for b in present if split.words[b // 64] >> b % 64 & 1}
-            split.right = np.isin(bins, list(inside))
-        elif min(known) == max(known):
-            cut = min(known)
-            split.threshold = float(self.bins.high[self.bins.start[feature] + cut])
+                split.right = np.array([split.words[n // 64] >> n % 64 & 1 == 1 for n in numbers])
+        elif known.min() == known.max():
+            split.threshold = float(known[0])
             split.missing_right = True
-            split.right = bins == MISSING
         else:
-            if split.has_missing:
+            if has_missing:
                 split.missing_right = self.random.uniform() < 0.5
-            cut, split.threshold = self._draw_cut(feature, min(known), max(known))
-            split.right = np.where(bins == MISSING, split.missing_right, bins > cut)
+            threshold = self._draw_threshold(known.min(), known.max())
+            split.threshold = float(threshold)
+            split.right = np.where(is_missing, split.missing_right, values > threshold)
         split.score = self._score(rows, split.right)
         return split
 
     def _set_test(self, node: int, split: _Split) -> None:
-        self.feature[node] = int(self.bins.feature[split.feature])
+        self.feature[node] = int(self.columns.feature[split.feature])
         self.child[node] = len(self.kind)
         missing_right = split.missing_right
         if not split.has_missing:
             missing_right = bool(2 * split.right.sum() > len(split.right))
-        if split.feature < self.n_dense and self.bins.is_category[split.feature]:
+        if split.feature < self.n_dense and self.columns.is_category[split.feature]:
             self.kind[node] = KINDS["categories"]
             if not split.has_missing:
                 split.words[3] = split.words[3] & ~(1 << 63) | missing_right << 63
@@ -371,9 +344,11 @@ def leaf_of(forest: Forest, tree: int, x: NDArray[np.float32]) -> int:
         if forest.kind[node] == KINDS["categories"]:
             part = slice(*forest.category_start[feature : feature + 2])
             equal = np.flatnonzero(forest.category_value[part] == x[feature])
-            bin_ = int(forest.category_bin[part][equal[0]]) if len(equal) else MISSING
+            category = (
+                int(forest.category_number[part][equal[0]]) if len(equal) else MISSING_CATEGORY
+            )
             number = int((forest.kind[:node] == KINDS["categories"]).sum())
-            right = bool(int(forest.category_set[4 * number + bin_ // 64]) >> bin_ % 64 & 1)
+            right = bool(int(forest.category_set[4 * number + category // 64]) >> category % 64 & 1)
         elif not np.isnan(x[feature]):
             right = bool(x[feature] > forest.threshold[node])
         node = int(forest.child[node]) + right

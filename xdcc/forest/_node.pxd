@@ -11,5 +11,6 @@ cdef enum:
     CATEGORIES = 2   # in a set of categories?
 
 cdef enum:
-    MISSING = 255    # the bin of a missing value
-    SET_WORDS = 4    # 64-bit words of a set of bins
+    MISSING = 0x7FFFFFFF      # the key of a missing value
+    MISSING_CATEGORY = 255    # the number of a missing or new category
+    SET_WORDS = 4             # 64-bit words of a set of categories

@@ -12,7 +12,7 @@ from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, SET_WORDS
+from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING_CATEGORY, SET_WORDS
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
@@ -48,7 +48,7 @@ cdef struct ForestView:
     const double* mean
     const float* weight
     Categories categories
-    const uint8_t* category_bin
+    const uint8_t* category_number
 
 
 cdef cppclass Reader:
@@ -72,7 +72,7 @@ cdef inline int64_t leaf_of(
     const ForestView* forest, int64_t tree, const float* x
 ) noexcept nogil:
     """Number of the leaf that a row reaches."""
-    cdef int64_t node = forest.start[tree], feature, bin
+    cdef int64_t node = forest.start[tree], feature, category
     cdef const uint64_t* words
     cdef float value
     cdef int32_t number
@@ -80,15 +80,15 @@ cdef inline int64_t leaf_of(
         feature = forest.feature[node]
         value = x[feature]
         if forest.kind[node] == CATEGORIES:
-            bin = MISSING
+            category = MISSING_CATEGORY
             if not isnan(value):
                 number = category_number(&forest.categories, feature, value)
                 if number < n_categories(&forest.categories, feature):
                     number += forest.categories.start[feature]
                     if forest.categories.value[number] == value:
-                        bin = forest.category_bin[number]
+                        category = forest.category_number[number]
             words = forest.category_set + forest.set_number[node] * SET_WORDS
-            node = forest.child[node] + <int64_t>(words[bin >> 6] >> (bin & 63) & 1)
+            node = forest.child[node] + <int64_t>(words[category >> 6] >> (category & 63) & 1)
         elif isnan(value):
             node = forest.child[node] + forest.missing[node]
         else:
@@ -188,7 +188,7 @@ def predict(forest, X, is_left_out, n_threads):
     view.mean = elements[double](labels.mean)
     view.weight = elements[float](labels.weight)
     view.categories = categories_of(forest.category_value, forest.category_start)
-    view.category_bin = elements[uint8_t](forest.category_bin)
+    view.category_number = elements[uint8_t](forest.category_number)
     proba = np.empty((n_rows, view.n_labels))
     cdef double[:, ::1] proba_view = proba
     cdef const uint8_t[:, ::1] left_out

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.forest.bins import BinnedFeatures
+from xdcc.forest.columns import FeatureColumns
 from xdcc.forest.forest import LabelRows, TreeShape
 
 KINDS: dict[str, int]
@@ -13,7 +13,7 @@ MAX_NODES: int
 """How many nodes the trees of a forest can have together."""
 
 def grow(
-    bins: BinnedFeatures,
+    columns: FeatureColumns,
     labels: LabelRows,
     shape: TreeShape,
     seeds: NDArray[np.uint64],

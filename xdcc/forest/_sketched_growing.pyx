@@ -2,15 +2,15 @@
 
 A tree searches its splits on `sketch_size` random projections of the centred labels, which are
 drawn for the tree. Its rows have these values as integers on a common grid, so sums are exact in
-any order. A node draws features and one cut for each, and takes the split after which the
+any order. A node draws features and one threshold for each, and takes the split after which the
 projections vary least within the children. Label values enter only when a leaf is written.
 
-Features come in two kinds. A *dense* one has a bin for every row; a node gathers its rows' bins,
-draws a cut between the least and the largest, and adds up the values above it. A *sparse* one has
-few rows away from its most frequent bin. Each tree draws one cut for it, so it is binary in the
-tree, and a node knows for every such feature how many of its rows are *on*, that is on the other
-side of the cut than most rows, and the sum of their values. These sums are counted for the smaller
-child of a split and subtracted for the larger one.
+Features come in two kinds. A *dense* one has a key for every row, a whole number in the order of the
+values; a node gathers its rows' keys, draws a threshold between the least and the largest, and adds
+up the rows above it. A *sparse* one has few rows with another value than 0. Each tree draws one
+threshold for it, so it is binary in the tree, and a node knows for every such feature how many of
+its rows are *on*, that is on the other side of the threshold than 0, and the sum of their values.
+These sums are counted for the smaller child of a split and subtracted for the larger one.
 
 A tree depends on its seed alone, not on the thread that grows it. At last the trees, in the order
 of their seeds, are made to refer to their places in one set of arrays.
@@ -18,12 +18,12 @@ of their seeds, are made to refer to their places in one set of arrays.
 
 import numpy as np
 
-from libc.math cimport fabs, floor
+from libc.math cimport fabs, floor, isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, NUMERIC, SET_WORDS
+from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, MISSING_CATEGORY, NUMERIC, SET_WORDS
 from xdcc.kernels.arrays cimport as_array, elements, first_at_least
 from xdcc.kernels.random cimport draw, draw_below, draw_uniform
 from xdcc.kernels.threads cimport run_loop
@@ -44,21 +44,19 @@ cdef struct Training:
     int64_t n_rows
     int64_t n_dense
     int64_t n_sparse
-    const uint8_t* bins            # [n_dense, n_rows]
+    const int32_t* dense           # [n_dense, n_rows]: keys, or numbers of categories
     const uint8_t* is_category     # [n_dense]
     const uint8_t* has_missing     # [n_dense + n_sparse]
     const int32_t* feature         # [n_dense + n_sparse]: number of the column of X
-    const float* low               # of bin b of feature f: low[start[f] + b]
-    const float* high
-    const int64_t* start           # [n_dense + n_sparse + 1]
-    const int64_t* row_start       # entries away from the most frequent bin, by rows
+    const float* least             # [n_sparse]: range of the values, 0 among them
+    const float* largest
+    const int64_t* row_start       # entries that are not 0, by rows
     const int32_t* row_feature
-    const uint8_t* row_bin
+    const float* row_value
     const int64_t* column_start    # the same by columns
     const int32_t* column_row
-    const uint8_t* column_bin
-    const uint8_t* default_bin     # [n_sparse]
-    bint is_binary                 # do all sparse features have two bins?
+    const float* column_value
+    bint is_binary                 # has no sparse feature a third value?
     int64_t n_labels
     const int64_t* positive_start  # [n_rows + 1]: labels that are 1
     const int32_t* positive
@@ -68,7 +66,7 @@ cdef struct Training:
     const float* weight            # [n_rows] or NULL
     int64_t n_sampled              # rows of a tree
     int64_t n_drawn_dense          # features that a node draws
-    int64_t n_drawn_sparse
+    double sparse_share            # share of the sparse features that it draws
     int64_t min_samples_leaf
     int64_t sketch_size            # 0: all labels
 
@@ -82,31 +80,26 @@ cdef inline double draw_normal(uint64_t* random) noexcept nogil:
     return total
 
 
-cdef inline int64_t draw_cut(
-    const Training* training, int64_t feature, int64_t least, int64_t largest, uint64_t* random,
-    float* threshold,
-) noexcept nogil:
-    """Draw a threshold between two bins of a feature; return the last bin below it.
+cdef inline int32_t key_of(float value) noexcept nogil:
+    """Bits of a value, all but the sign inverted where it is negative: in the order of values."""
+    cdef int32_t bits
+    memcpy(&bits, &value, sizeof(bits))
+    return bits ^ ((bits >> 31) & MISSING)
 
-    It is uniform between the largest value of the bin `least` and the smallest value of the bin
-    `largest`. Where it falls within a bin, that bin lies above it.
-    """
-    cdef const float* low = training.low + training.start[feature]
-    cdef const float* high = training.high + training.start[feature]
-    cdef double value = high[least] + draw_uniform(random) * (<double>low[largest] - high[least])
-    cdef int64_t end = largest, middle
-    while end - least > 1:
-        middle = (least + end) >> 1
-        if high[middle] <= value:
-            least = middle
-        else:
-            end = middle
-    if value >= low[least + 1]:
-        value = (<double>high[least] + low[least + 1]) / 2
-    threshold[0] = <float>value
-    if threshold[0] >= low[least + 1]:  # rounded up
-        threshold[0] = high[least]
-    return least
+
+cdef inline float value_of(int32_t key) noexcept nogil:
+    """Value of a key."""
+    cdef float value
+    key ^= (key >> 31) & MISSING
+    memcpy(&value, &key, sizeof(value))
+    return value
+
+
+cdef inline float draw_threshold(float least, float largest, uint64_t* random) noexcept nogil:
+    """Draw a threshold, uniform from the least value up to, but not including, the largest."""
+    cdef double drawn = least + draw_uniform(random) * (<double>largest - least)
+    cdef float threshold = <float>drawn
+    return threshold if threshold < largest else least  # rounded up
 
 
 # ----------------------------------------------------------------------------------- a grown tree
@@ -150,7 +143,7 @@ cdef struct OpenNode:
 cdef struct Split:
     int64_t feature                # -1: none
     double score
-    int64_t cut                    # rows of larger bins go right
+    int32_t cut                    # rows of larger keys go right
     float threshold
     bint has_missing               # are there missing values in the node?
     bint missing_right
@@ -168,16 +161,16 @@ cdef cppclass Growth:
     vector[int32_t] value_right
     vector[int32_t] total          # [width]: sum over a node
     vector[int32_t] right          # [width]: sum over the rows that go right
-    vector[uint8_t] bins           # [n_sampled]: of a node's rows
-    vector[uint8_t] best_bins
+    vector[int32_t] keys           # [n_sampled]: of a node's rows
+    vector[int32_t] best_keys
     vector[int32_t] order          # [n_dense]: features, those that were drawn first
     vector[OpenNode] stack
     vector[vector[int32_t]] sums   # of each slot, [n_sparse, 1 + width]: number and sum of rows on
     vector[vector[int32_t]] varied # of each slot: sparse features that are not constant
     vector[int32_t] free_slots
-    vector[uint8_t] cut            # [n_sparse]: of the tree
+    vector[float] threshold        # [n_sparse]: of the tree
     vector[uint8_t] missing_right  # [n_sparse]
-    vector[int64_t] own_start      # which features are on in a row, if the tree's cuts matter
+    vector[int64_t] own_start      # which features are on in a row, if the tree's thresholds matter
     vector[int32_t] own_feature
     const int64_t* on_start        # [n_rows + 1]
     const int32_t* on_feature
@@ -278,43 +271,36 @@ cdef inline void round_values(Growth* growth, const Training* training) noexcept
 
 
 cdef inline bint is_on(
-    const Growth* growth, const Training* training, int64_t feature, uint8_t bin
+    const Growth* growth, int64_t feature, float value
 ) noexcept nogil:
-    """Whether a bin of a sparse feature is on the other side of the cut than most rows."""
-    cdef bint goes_right
-    if bin == MISSING:
-        goes_right = growth.missing_right[feature]
-    else:
-        goes_right = bin > growth.cut[feature]
-    return goes_right != (training.default_bin[feature] > growth.cut[feature])
+    """Whether a value of a sparse feature is on the other side of the threshold than 0."""
+    cdef float threshold = growth.threshold[feature]
+    cdef bint goes_right = growth.missing_right[feature] if isnan(value) else value > threshold
+    return goes_right != (threshold < 0)
 
 
-cdef inline void cut_sparse_features(
+cdef inline void draw_sparse_thresholds(
     Growth* growth, const Training* training, uint64_t* random
 ) noexcept nogil:
-    """Draw the tree's cuts of sparse features, and list what is on in each row."""
-    cdef int64_t feature, at, row, n_bins
-    cdef float threshold
+    """Draw the tree's thresholds of sparse features, and list what is on in each row."""
+    cdef int64_t feature, at, row
+    growth.threshold.resize(training.n_sparse)
+    growth.missing_right.assign(training.n_sparse, 0)
+    for feature in range(training.n_sparse):
+        growth.threshold[feature] = draw_threshold(
+            training.least[feature], training.largest[feature], random
+        )
+        if training.has_missing[training.n_dense + feature]:
+            growth.missing_right[feature] = draw_uniform(random) < 0.5
     growth.on_start = training.row_start
     growth.on_feature = training.row_feature
-    growth.cut.assign(training.n_sparse, 0)
-    growth.missing_right.assign(training.n_sparse, 0)
     if training.is_binary:
         return
-    for feature in range(training.n_sparse):
-        at = training.n_dense + feature
-        n_bins = training.start[at + 1] - training.start[at]
-        if n_bins > 2:
-            growth.cut[feature] = <uint8_t>draw_cut(
-                training, at, 0, n_bins - 1, random, &threshold
-            )
-        if training.has_missing[at]:
-            growth.missing_right[feature] = draw_uniform(random) < 0.5
     growth.own_start.assign(1, 0)
     growth.own_feature.clear()
     for row in range(training.n_rows):
         for at in range(training.row_start[row], training.row_start[row + 1]):
-            if is_on(growth, training, training.row_feature[at], training.row_bin[at]):
+            if is_on(growth, training.row_feature[at], training.row_value[at]):
                 growth.own_feature.push_back(training.row_feature[at])
         growth.own_start.push_back(<int64_t>growth.own_feature.size())
     growth.on_start = growth.own_start.data()
@@ -335,10 +321,10 @@ cdef inline int32_t take_slot(Growth* growth, const Training* training) noexcept
 
 
 cdef inline void add_rows(
-    const Growth* growth, int32_t* sums, int64_t begin, int64_t end
+    const Growth* growth, int32_t* sums, int64_t begin, int64_t end, int32_t sign, int64_t width
 ) noexcept nogil:
-    """Add rows to the sums of the features that are on in them."""
-    cdef int64_t width = growth.width, i, at, k
+    """Add rows to the sums of the features that are on in them, or subtract them."""
+    cdef int64_t i, at, k
     cdef int32_t row
     cdef int32_t* of_feature
     cdef const int32_t* value
@@ -347,75 +333,110 @@ cdef inline void add_rows(
         value = growth.value.data() + i * width
         for at in range(growth.on_start[row], growth.on_start[row + 1]):
             of_feature = sums + growth.on_feature[at] * (1 + width)
-            of_feature[0] += 1
+            of_feature[0] += sign
             for k in range(width):
-                of_feature[1 + k] += value[k]
+                of_feature[1 + k] += sign * value[k]
 
 
-cdef inline int32_t open_root(Growth* growth, const Training* training) noexcept nogil:
+cdef inline size_t keep_varied(
+    int32_t* kept, const int32_t* varied, size_t n_varied, const int32_t* sums, int64_t n_rows,
+    int64_t width,
+) noexcept nogil:
+    """Keep the features that are not constant; return their number."""
+    cdef size_t i, n_kept = 0
+    cdef int32_t feature
+    for i in range(n_varied):
+        feature = varied[i]
+        kept[n_kept] = feature
+        n_kept += 0 < sums[feature * (1 + width)] < n_rows
+    return n_kept
+
+
+cdef inline size_t subtract_sums(
+    int32_t* large, const int32_t* small, int32_t* varied, size_t n_varied, int64_t n_large,
+    int64_t width,
+) noexcept nogil:
+    """Make the sums of a node those of its larger child, and keep what varies there."""
+    cdef size_t i, n_kept = 0
+    cdef int64_t k, at
+    cdef int32_t feature
+    for i in range(n_varied):
+        feature = varied[i]
+        at = feature * (1 + width)
+        for k in range(1 + width):
+            large[at + k] -= small[at + k]
+        varied[n_kept] = feature
+        n_kept += 0 < large[at] < n_large
+    return n_kept
+
+
+cdef inline void clear_sums(
+    int32_t* sums, const int32_t* varied, size_t n_varied, int64_t width
+) noexcept nogil:
+    """Set the sums of some features to zero."""
+    cdef size_t i
+    cdef int64_t k
+    for i in range(n_varied):
+        for k in range(1 + width):
+            sums[varied[i] * (1 + width) + k] = 0
+
+
+cdef inline int32_t open_root(
+    Growth* growth, const Training* training, int64_t width
+) noexcept nogil:
     """Sum up the sparse features over all rows."""
     cdef int32_t slot = take_slot(growth, training), feature
     cdef int32_t* sums = growth.sums[slot].data()
-    cdef int64_t step = 1 + growth.width
-    growth.sums[slot].assign(training.n_sparse * step, 0)
-    add_rows(growth, sums, 0, training.n_sampled)
+    growth.sums[slot].assign(training.n_sparse * (1 + width), 0)
+    add_rows(growth, sums, 0, training.n_sampled, 1, width)
     growth.varied[slot].clear()
     for feature in range(<int32_t>training.n_sparse):
-        if 0 < sums[feature * step] < training.n_sampled:
+        if 0 < sums[feature * (1 + width)] < training.n_sampled:
             growth.varied[slot].push_back(feature)
     return slot
 
 
-cdef inline void keep_varied(
-    vector[int32_t]* varied, const int32_t* sums, int64_t step, int64_t n_rows
-) noexcept nogil:
-    """Drop the features that are constant."""
-    cdef size_t i, n_kept = 0
-    cdef int32_t feature
-    for i in range(varied.size()):
-        feature = varied[0][i]
-        varied[0][n_kept] = feature
-        n_kept += 0 < sums[feature * step] < n_rows
-    varied.resize(n_kept)
-
-
 cdef inline void open_children(
-    Growth* growth, const Training* training, OpenNode* small, OpenNode* large, int32_t slot
+    Growth* growth, const Training* training, OpenNode* small, OpenNode* large, int32_t slot,
+    int64_t width,
 ) noexcept nogil:
     """Sum up the sparse features over the children of a node, whose slot is used again."""
-    cdef int64_t step = 1 + growth.width, k
-    cdef size_t i
-    cdef int32_t feature, of_small = slot
+    cdef int64_t n_small = small.end - small.begin, n_large = large.end - large.begin
+    cdef size_t n_varied = growth.varied[slot].size()
+    cdef int32_t* sums = growth.sums[slot].data()
+    cdef int32_t* varied = growth.varied[slot].data()
     cdef int32_t* small_sums
-    cdef int32_t* large_sums
     small.slot = -1
     large.slot = -1
-    if small.is_leaf and large.is_leaf:
-        growth.free_slots.push_back(slot)
+    if small.is_leaf:
+        if large.is_leaf:
+            growth.free_slots.push_back(slot)
+            return
+        large.slot = slot
+        add_rows(growth, sums, small.begin, small.end, -1, width)
+        growth.varied[slot].resize(keep_varied(varied, varied, n_varied, sums, n_large, width))
         return
-    if not large.is_leaf:
-        of_small = take_slot(growth, training)
-        growth.varied[of_small] = growth.varied[slot]
+    if large.is_leaf:
+        small.slot = slot
+    else:
+        small.slot = take_slot(growth, training)
+        growth.varied[small.slot].resize(n_varied)
+        sums = growth.sums[slot].data()
+        varied = growth.varied[slot].data()
     # Other features are constant in the children, too: what is added to them is never read.
-    small_sums = growth.sums[of_small].data()
-    for i in range(growth.varied[of_small].size()):
-        feature = growth.varied[of_small][i]
-        for k in range(step):
-            small_sums[feature * step + k] = 0
-    add_rows(growth, small_sums, small.begin, small.end)
+    small_sums = growth.sums[small.slot].data()
+    clear_sums(small_sums, varied, n_varied, width)
+    add_rows(growth, small_sums, small.begin, small.end, 1, width)
+    growth.varied[small.slot].resize(
+        keep_varied(
+            growth.varied[small.slot].data(), varied, n_varied, small_sums, n_small, width
+        )
+    )
     if not large.is_leaf:
         large.slot = slot
-        large_sums = growth.sums[slot].data()
-        for i in range(growth.varied[slot].size()):
-            feature = growth.varied[slot][i]
-            for k in range(step):
-                large_sums[feature * step + k] -= small_sums[feature * step + k]
-        keep_varied(&growth.varied[slot], large_sums, step, large.end - large.begin)
-    if small.is_leaf:
-        growth.free_slots.push_back(of_small)
-        return
-    small.slot = of_small
-    keep_varied(&growth.varied[of_small], small_sums, step, small.end - small.begin)
+        growth.varied[slot].resize(
+            subtract_sums(sums, small_sums, varied, n_varied, n_large, width)
+        )
 
 
 # --------------------------------------------------------------------------- which split a node gets
@@ -455,16 +476,16 @@ cdef inline void try_sparse(
 
 
 cdef inline int64_t sum_right(
-    int32_t* right, const uint8_t* bins, uint8_t cut, const int32_t* value, int64_t n,
+    int32_t* right, const int32_t* keys, int32_t cut, const int32_t* value, int64_t n,
     int64_t width,
 ) noexcept nogil:
-    """Count the rows of larger bins than `cut`, and sum up their values."""
+    """Count the rows of larger keys than `cut`, and sum up their values."""
     cdef int64_t i, k
     cdef int32_t n_right = 0, mask, sum_of
     if width == 1:
         sum_of = 0
         for i in range(n):
-            mask = -<int32_t>(bins[i] > cut)
+            mask = -<int32_t>(keys[i] > cut)
             sum_of += value[i] & mask
             n_right -= mask
         right[0] = sum_of
@@ -472,7 +493,7 @@ cdef inline int64_t sum_right(
     for k in range(width):
         right[k] = 0
     for i in range(n):
-        mask = -<int32_t>(bins[i] > cut)
+        mask = -<int32_t>(keys[i] > cut)
         n_right -= mask
         for k in range(width):
             right[k] += value[i * width + k] & mask
@@ -480,9 +501,9 @@ cdef inline int64_t sum_right(
 
 
 cdef inline bint draw_categories(
-    Split* split, uint8_t* bins, int64_t n, uint64_t* random
+    Split* split, int32_t* keys, int64_t n, uint64_t* random
 ) noexcept nogil:
-    """Draw a set of categories that divides a node; a row's bin becomes whether it is in there.
+    """Draw a set of categories that divides a node; a row's key becomes whether it is in there.
 
     A missing value is a category, too. False if all rows have one category.
     """
@@ -493,7 +514,7 @@ cdef inline bint draw_categories(
     for i in range(SET_WORDS):
         present[i] = 0
     for i in range(n):
-        present[bins[i] >> 6] |= <uint64_t>1 << (bins[i] & 63)
+        present[keys[i] >> 6] |= <uint64_t>1 << (keys[i] & 63)
     for i in range(SET_WORDS):
         if present[i]:
             n_present += 1 if present[i] & (present[i] - 1) == 0 else 2
@@ -506,44 +527,44 @@ cdef inline bint draw_categories(
             inside = present[i] & split.category_set[i]
             any_inside |= inside != 0
             any_outside |= inside != present[i]
-    split.has_missing = present[MISSING >> 6] >> (MISSING & 63)
+    split.has_missing = present[MISSING_CATEGORY >> 6] >> (MISSING_CATEGORY & 63)
     split.cut = 0
     for i in range(n):
-        bins[i] = split.category_set[bins[i] >> 6] >> (bins[i] & 63) & 1
+        keys[i] = split.category_set[keys[i] >> 6] >> (keys[i] & 63) & 1
     return True
 
 
 cdef inline bint cut_with_missing(
-    Split* split, const Training* training, int64_t feature, uint8_t* bins, int64_t n,
-    uint64_t* random,
+    Split* split, int32_t* keys, int64_t n, uint64_t* random
 ) noexcept nogil:
-    """Draw a cut of a numeric feature, and the side of missing values; false if it is constant.
+    """Draw a threshold of a numeric feature, and the side of missing values; false if constant.
 
     If all known values are equal these go left, the missing ones right.
     """
     cdef int64_t i, n_missing = 0
-    cdef uint8_t least = MISSING, largest = 0
+    cdef int32_t least = MISSING, largest = -MISSING
     for i in range(n):
-        if bins[i] == MISSING:
+        if keys[i] == MISSING:
             n_missing += 1
         else:
-            least = min(least, bins[i])
-            largest = max(largest, bins[i])
+            least = min(least, keys[i])
+            largest = max(largest, keys[i])
     if n_missing == n or (n_missing == 0 and least == largest):
         return False
     split.has_missing = n_missing > 0
     split.missing_right = n_missing > 0
     if least == largest:
+        split.threshold = value_of(least)
         split.cut = least
-        split.threshold = training.high[training.start[feature] + least]
         return True
     if n_missing:
         split.missing_right = draw_uniform(random) < 0.5
-    split.cut = draw_cut(training, feature, least, largest, random, &split.threshold)
+    split.threshold = draw_threshold(value_of(least), value_of(largest), random)
+    split.cut = key_of(split.threshold)
     if n_missing and not split.missing_right:
         for i in range(n):
-            if bins[i] == MISSING:
-                bins[i] = 0
+            if keys[i] == MISSING:
+                keys[i] = least
     return True
 
 
@@ -553,30 +574,30 @@ cdef inline bint try_dense(
 ) noexcept nogil:
     """Draw a split of a dense feature, take it if it is better; false if it is constant."""
     cdef int64_t n = open_node.end - open_node.begin, i
-    cdef const uint8_t* column = training.bins + feature * training.n_rows
+    cdef const int32_t* column = training.dense + feature * training.n_rows
     cdef const int32_t* rows = growth.rows.data() + open_node.begin
-    cdef uint8_t* bins = growth.bins.data()
-    cdef uint8_t least, largest
+    cdef int32_t* keys = growth.keys.data()
+    cdef int32_t least = MISSING, largest = -MISSING, key
     cdef Split split
     for i in range(n):
-        bins[i] = column[rows[i]]
+        key = column[rows[i]]
+        keys[i] = key
+        least = min(least, key)
+        largest = max(largest, key)
     split.has_missing = False
     if training.is_category[feature]:
-        if not draw_categories(&split, bins, n, random):
+        if not draw_categories(&split, keys, n, random):
             return False
     elif training.has_missing[feature]:
-        if not cut_with_missing(&split, training, feature, bins, n, random):
+        if not cut_with_missing(&split, keys, n, random):
             return False
     else:
-        least = largest = bins[0]
-        for i in range(n):
-            least = min(least, bins[i])
-            largest = max(largest, bins[i])
         if least == largest:
             return False
-        split.cut = draw_cut(training, feature, least, largest, random, &split.threshold)
+        split.threshold = draw_threshold(value_of(least), value_of(largest), random)
+        split.cut = key_of(split.threshold)
     split.n_right = sum_right(
-        growth.right.data(), bins, <uint8_t>split.cut,
+        growth.right.data(), keys, split.cut,
         growth.value.data() + open_node.begin * growth.width, n, growth.width,
     )
     if (
@@ -588,7 +609,7 @@ cdef inline bint try_dense(
     if best.feature < 0 or split.score > best.score:
         split.feature = feature
         best[0] = split
-        growth.bins.swap(growth.best_bins)
+        growth.keys.swap(growth.best_keys)
     return True
 
 
@@ -598,16 +619,16 @@ cdef inline void find_split(
 ) noexcept nogil:
     """Draw features and a split of each; keep the best.
 
-    As many features are drawn as there are to be, constant ones among them, and more until one is
-    not constant. Of the sparse features only those that are not constant need to be looked at: each
-    is among the drawn ones with the probability that it has if all are drawn in some order.
+    Of the sparse features that are not constant a share is drawn, one from each of as many equal
+    parts of their list. Of the dense ones a number is drawn, constant ones among them, and more if
+    all that were drawn are constant. Two rows are divided by the first feature that can.
     """
     cdef int64_t n = open_node.end - open_node.begin, width = growth.width, i, k, other
-    cdef int64_t n_varied = 0, n_left = training.n_sparse, n_wanted = training.n_drawn_sparse
+    cdef int64_t n_varied = 0, n_drawn = 0, n_varied_sparse = 0
     cdef const int32_t* value = growth.value.data() + open_node.begin * width
     cdef const int32_t* varied = NULL
-    cdef int64_t n_varied_sparse = 0
     cdef int32_t feature
+    cdef double step
     best.feature = -1
     for k in range(width):
         growth.total[k] = 0
@@ -617,17 +638,21 @@ cdef inline void find_split(
     if open_node.slot >= 0:
         varied = growth.varied[open_node.slot].data()
         n_varied_sparse = <int64_t>growth.varied[open_node.slot].size()
-    for i in range(n_varied_sparse):
-        if n_wanted == 0:
-            break
-        if draw_uniform(random) * <double>n_left < <double>n_wanted:
-            try_sparse(best, growth, training, open_node.slot, varied[i], n)
-            n_varied += 1
-            n_wanted -= 1
-        n_left -= 1
+        n_drawn = <int64_t>(
+            n_varied_sparse * training.sparse_share + draw_uniform(random)
+        )
+    for i in range(n_drawn):
+        step = <double>n_varied_sparse / <double>n_drawn
+        other = <int64_t>((i + draw_uniform(random)) * step)
+        try_sparse(
+            best, growth, training, open_node.slot, varied[min(other, n_varied_sparse - 1)], n
+        )
+        n_varied += 1
+        if n == 2:
+            return
     for i in range(training.n_dense):
-        if i >= training.n_drawn_dense and n_varied > 0:
-            break
+        if (i >= training.n_drawn_dense and n_varied > 0) or (n == 2 and best.feature >= 0):
+            return
         other = i + draw_below(random, training.n_dense - i)
         feature = growth.order[other]
         growth.order[other] = growth.order[i]
@@ -643,38 +668,33 @@ cdef inline void find_split(
 
 
 cdef inline void settle_sparse_split(
-    Split* split, Growth* growth, const Training* training, const OpenNode* open_node,
-    uint64_t* random,
+    Split* split, Growth* growth, const Training* training, const OpenNode* open_node
 ) noexcept nogil:
-    """Find out which rows go right, and draw the threshold between the bins beside the cut."""
+    """Find out which rows go right."""
     cdef int64_t n = open_node.end - open_node.begin, i, at, end
-    cdef int64_t number = split.feature, feature = number - training.n_dense
+    cdef int64_t feature = split.feature - training.n_dense
     cdef int64_t begin = training.column_start[feature]
-    cdef bint default_right = training.default_bin[feature] > growth.cut[feature]
-    cdef uint8_t* right = growth.best_bins.data()
+    cdef bint zero_right = growth.threshold[feature] < 0
+    cdef int32_t* right = growth.best_keys.data()
     cdef const int32_t* rows = growth.rows.data() + open_node.begin
     cdef int32_t row
     split.cut = 0
     split.n_right = 0
-    draw_cut(
-        training, number, growth.cut[feature], growth.cut[feature] + 1, random, &split.threshold
-    )
-    split.has_missing = training.has_missing[number]
+    split.threshold = growth.threshold[feature]
+    split.has_missing = training.has_missing[split.feature]
     split.missing_right = growth.missing_right[feature]
     if 8 * n < training.column_start[feature + 1] - begin:
         for i in range(n):
             row = rows[i]
             end = growth.on_start[row + 1]
             at = first_at_least(growth.on_feature, growth.on_start[row], end, <int32_t>feature)
-            right[i] = (at < end and growth.on_feature[at] == feature) != default_right
+            right[i] = (at < end and growth.on_feature[at] == feature) != zero_right
             split.n_right += right[i]
         return
     for at in range(begin, training.column_start[feature + 1]):
-        growth.is_on[training.column_row[at]] = is_on(
-            growth, training, feature, training.column_bin[at]
-        )
+        growth.is_on[training.column_row[at]] = is_on(growth, feature, training.column_value[at])
     for i in range(n):
-        right[i] = growth.is_on[rows[i]] != default_right
+        right[i] = growth.is_on[rows[i]] != zero_right
         split.n_right += right[i]
     for at in range(begin, training.column_start[feature + 1]):
         growth.is_on[training.column_row[at]] = 0
@@ -711,8 +731,8 @@ cdef inline void set_test(
         for k in range(SET_WORDS):
             words[k] = split.category_set[k]
         if not split.has_missing:
-            words[MISSING >> 6] &= ~(<uint64_t>1 << (MISSING & 63))
-            words[MISSING >> 6] |= <uint64_t>missing_right << (MISSING & 63)
+            words[MISSING_CATEGORY >> 6] &= ~(<uint64_t>1 << (MISSING_CATEGORY & 63))
+            words[MISSING_CATEGORY >> 6] |= <uint64_t>missing_right << (MISSING_CATEGORY & 63)
         for k in range(SET_WORDS):
             tree.category_set.push_back(words[k])
     else:
@@ -730,10 +750,10 @@ cdef inline void divide(
     cdef int64_t n_left = 0, n_right = 0
     cdef int32_t* rows = growth.rows.data() + parent.begin
     cdef int32_t* value = growth.value.data() + parent.begin * width
-    cdef const uint8_t* bins = growth.best_bins.data()
+    cdef const int32_t* keys = growth.best_keys.data()
     cdef OpenNode left, right
     for i in range(n):
-        if bins[i] > split.cut:
+        if keys[i] > split.cut:
             growth.rows_right[n_right] = rows[i]
             for k in range(width):
                 growth.value_right[n_right * width + k] = value[i * width + k]
@@ -759,12 +779,12 @@ cdef inline void divide(
     add_node(tree)
     if n_right < n_left:
         if parent.slot >= 0:
-            open_children(growth, training, &right, &left, parent.slot)
+            open_children(growth, training, &right, &left, parent.slot, width)
         growth.stack.push_back(left)
         growth.stack.push_back(right)
     else:
         if parent.slot >= 0:
-            open_children(growth, training, &left, &right, parent.slot)
+            open_children(growth, training, &left, &right, parent.slot, width)
         growth.stack.push_back(right)
         growth.stack.push_back(left)
 
@@ -833,8 +853,8 @@ cdef inline void start_tree(
     growth.projected.resize(n * growth.n_values)
     growth.total.resize(growth.width)
     growth.right.resize(growth.width)
-    growth.bins.resize(n)
-    growth.best_bins.resize(n)
+    growth.keys.resize(n)
+    growth.best_keys.resize(n)
     growth.is_on.resize(training.n_rows)
     growth.count.resize(training.n_labels)
     growth.order.resize(training.n_dense)
@@ -846,7 +866,7 @@ cdef inline void start_tree(
     else:
         centre_labels(growth, training)
     round_values(growth, training)
-    cut_sparse_features(growth, training, random)
+    draw_sparse_thresholds(growth, training, random)
 
 
 cdef inline void grow_tree(
@@ -863,7 +883,7 @@ cdef inline void grow_tree(
     open_node.is_leaf = must_be_leaf(growth, training, 0, open_node.end)
     open_node.slot = -1
     if training.n_sparse and not open_node.is_leaf:
-        open_node.slot = open_root(growth, training)
+        open_node.slot = open_root(growth, training, growth.width)
     add_node(tree)
     growth.stack.push_back(open_node)
     while not growth.stack.empty():
@@ -873,7 +893,7 @@ cdef inline void grow_tree(
             find_split(&split, growth, training, &open_node, &random)
             if split.feature >= 0:
                 if split.feature >= training.n_dense:
-                    settle_sparse_split(&split, growth, training, &open_node, &random)
+                    settle_sparse_split(&split, growth, training, &open_node)
                 set_test(tree, &split, training, &open_node)
                 divide(tree, growth, training, &split, &open_node)
                 continue
@@ -898,27 +918,25 @@ cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
     grow_tree(forest.tree + i, forest.growth + thread, forest.training, forest.seed[i])
 
 
-cdef Training training_of(bins, labels, shape):
+cdef Training training_of(columns, labels, shape):
     """Point into arrays, which have to stay alive."""
     cdef Training training
     training.n_rows = len(labels.positive_start) - 1
-    training.n_dense = len(bins.dense)
-    training.n_sparse = len(bins.default)
-    training.bins = elements[uint8_t](bins.dense.reshape(-1))
-    training.is_category = elements[uint8_t](bins.is_category)
-    training.has_missing = elements[uint8_t](bins.has_missing)
-    training.feature = elements[int32_t](bins.feature)
-    training.low = elements[float](bins.low)
-    training.high = elements[float](bins.high)
-    training.start = elements[int64_t](bins.start)
-    training.row_start = elements[int64_t](bins.row_start)
-    training.row_feature = elements[int32_t](bins.row_feature)
-    training.row_bin = elements[uint8_t](bins.row_bin)
-    training.column_start = elements[int64_t](bins.column_start)
-    training.column_row = elements[int32_t](bins.column_row)
-    training.column_bin = elements[uint8_t](bins.column_bin)
-    training.default_bin = elements[uint8_t](bins.default)
-    training.is_binary = bins.is_binary
+    training.n_dense = len(columns.dense)
+    training.n_sparse = len(columns.least)
+    training.dense = elements[int32_t](columns.dense.reshape(-1))
+    training.is_category = elements[uint8_t](columns.is_category)
+    training.has_missing = elements[uint8_t](columns.has_missing)
+    training.feature = elements[int32_t](columns.feature)
+    training.least = elements[float](columns.least)
+    training.largest = elements[float](columns.largest)
+    training.row_start = elements[int64_t](columns.row_start)
+    training.row_feature = elements[int32_t](columns.row_feature)
+    training.row_value = elements[float](columns.row_value)
+    training.column_start = elements[int64_t](columns.column_start)
+    training.column_row = elements[int32_t](columns.column_row)
+    training.column_value = elements[float](columns.column_value)
+    training.is_binary = columns.is_binary
     training.n_labels = labels.n_labels
     training.positive_start = elements[int64_t](labels.positive_start)
     training.positive = elements[int32_t](labels.positive)
@@ -928,15 +946,15 @@ cdef Training training_of(bins, labels, shape):
     training.weight = elements[float](labels.weight)
     training.n_sampled = shape.n_sampled
     training.n_drawn_dense = shape.n_drawn_dense
-    training.n_drawn_sparse = shape.n_drawn_sparse
+    training.sparse_share = shape.sparse_share
     training.min_samples_leaf = shape.min_samples_leaf
     training.sketch_size = shape.sketch_size
     return training
 
 
-def grow(bins, labels, shape, seeds, n_threads):
+def grow(columns, labels, shape, seeds, n_threads):
     """Grow one tree per seed; see ``_sketched_growing.pyi``."""
-    cdef Training training = training_of(bins, labels, shape)
+    cdef Training training = training_of(columns, labels, shape)
     cdef const uint64_t[::1] seed = seeds
     cdef int64_t n_trees = seed.shape[0]
     cdef int threads = n_threads

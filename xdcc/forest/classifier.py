@@ -1,7 +1,7 @@
-"""``SketchedExtraTreesClassifier``: extra trees whose cost does not depend on the number of labels.
+"""``SketchedExtraTreesClassifier``: extra trees that cost the same for few and many labels.
 
-``fit`` bins X (``bins.py``) and grows the trees (``forest.py``). What ``"auto"`` stands for is
-decided here, from the shape of the data.
+``fit`` brings X into columns (``columns.py``) and grows the trees (``forest.py``). What ``"auto"``
+stands for is decided here, from the shape of the data.
 """
 
 from numbers import Integral
@@ -19,7 +19,7 @@ from xdcc.base.features import Features
 from xdcc.base.fit_data import take_rows
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
-from xdcc.forest.bins import BinnedFeatures, bin_features
+from xdcc.forest.columns import FeatureColumns, feature_columns
 from xdcc.forest.forest import Forest, TreeShape, grow_forest, label_rows, mean_proba
 
 
@@ -52,7 +52,6 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             "sketch_size": Either(Choice(("auto",)), Number(low=1, whole=True), None),
             "max_samples": Either(Share(), None),
             "oob_proba": Switch(),
-            "max_bin": Number(low=3, high=255, whole=True),
             "categorical_features": Anything(),
             "random_state": Seed(),
             "n_jobs": Threads(),
@@ -65,7 +64,6 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     sketch_size: Literal["auto"] | int | None = "auto"
     max_samples: float | None = None
     oob_proba: bool = False
-    max_bin: int = 255
     categorical_features: ArrayLike | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
@@ -83,25 +81,26 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         random = check_random_state(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         threads = n_threads(self.n_jobs)
-        bins = bin_features(rows, categorical, self.max_bin, threads)
-        shape = self._shape(bins, len(labels))
-        self.forest_: Forest = grow_forest(bins, label_rows(labels, weight), shape, seeds, threads)
+        columns = feature_columns(rows, categorical)
+        shape = self._shape(columns, len(labels))
+        self.forest_: Forest = grow_forest(
+            columns, label_rows(labels, weight), shape, seeds, threads
+        )
         if self.oob_proba:
             in_sample = _sketched_growing.samples(len(labels), shape.n_sampled, seeds)
             self.oob_proba_ = mean_proba(self.forest_, rows, threads, in_sample)
         return self
 
-    def _shape(self, bins: BinnedFeatures, n_rows: int) -> TreeShape:
-        n_dense, n_sparse = len(bins.dense), len(bins.default)
-        n_drawn = self._n_drawn(n_dense + n_sparse)
-        n_drawn_dense = round(n_drawn * n_dense / (n_dense + n_sparse))
+    def _shape(self, columns: FeatureColumns, n_rows: int) -> TreeShape:
+        n_features, n_dense = len(columns.feature), len(columns.dense)
+        n_drawn = self._n_drawn(n_features)
         min_samples_leaf = 1 if self.min_samples_leaf == "auto" else self.min_samples_leaf
         sketch_size = 1 if self.sketch_size == "auto" else (self.sketch_size or 0)
         share = 1.0 if self.max_samples is None else self.max_samples
         return TreeShape(
             max(1, round(share * n_rows)),
-            n_drawn_dense,
-            n_drawn - n_drawn_dense,
+            round(n_drawn * n_dense / n_features),
+            n_drawn / n_features,
             min_samples_leaf,
             sketch_size,
         )

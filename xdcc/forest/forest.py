@@ -4,7 +4,8 @@ All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``sta
 root first, and a node's children lie side by side from ``child`` on. A leaf lists its training
 rows, so it needs no memory for labels; where few labels are positive in many rows it holds their
 shares instead. :func:`grow_forest` encodes what the kernel that grows trees needs
-(``_sketched_growing.pyx``); :func:`mean_proba` asks a forest for probabilities (``_prediction.pyx``).
+(``_sketched_growing.pyx``); :func:`mean_proba` asks a forest for probabilities
+(``_prediction.pyx``).
 """
 
 from dataclasses import dataclass
@@ -17,8 +18,8 @@ from scipy import sparse
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
-from xdcc.forest import _sketched_growing, _prediction
-from xdcc.forest.bins import BinnedFeatures
+from xdcc.forest import _prediction, _sketched_growing
+from xdcc.forest.columns import FeatureColumns
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Forest:
     child : int32 array of shape (n_nodes,)
         First child; the number of a leaf.
     category_set : uint64 array of shape (4 * n_category_nodes,)
-        A bit for each bin of categories that goes to the second child, for the nodes that test
+        A bit for each number of a category that goes to the second child, for the nodes that test
         categories in their order; bit 255 is for missing and new values.
     row_start, row : int64 array of shape (n_leaves + 1,), int32 array
         Leaf k has the training rows ``row[row_start[k]:row_start[k + 1]]``.
@@ -77,8 +78,8 @@ class Forest:
         A leaf without rows has these labels, in these shares of its weight; the others are 0.
     labels : LabelRows
         Labels of the training rows.
-    category_value, category_start, category_bin : float32, int32 and uint8 arrays
-        As in :class:`~xdcc.forest.bins.BinnedFeatures`.
+    category_value, category_start, category_number : float32, int32 and uint8 arrays
+        As in :class:`~xdcc.forest.columns.FeatureColumns`.
     """
 
     start: NDArray[np.int64]
@@ -96,7 +97,7 @@ class Forest:
     labels: LabelRows
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
-    category_bin: NDArray[np.uint8]
+    category_number: NDArray[np.uint8]
 
 
 class TreeShape(NamedTuple):
@@ -106,8 +107,10 @@ class TreeShape(NamedTuple):
     ----------
     n_sampled : int
         Number of rows that a tree grows on, drawn without replacement.
-    n_drawn_dense, n_drawn_sparse : int
-        Number of dense and of sparse features that a node draws.
+    n_drawn_dense : int
+        Number of dense features that a node draws.
+    sparse_share : float
+        Share that it draws of the sparse features that are not constant in it.
     min_samples_leaf : int
         Fewest rows of a leaf.
     sketch_size : int
@@ -116,7 +119,7 @@ class TreeShape(NamedTuple):
 
     n_sampled: int
     n_drawn_dense: int
-    n_drawn_sparse: int
+    sparse_share: float
     min_samples_leaf: int
     sketch_size: int
 
@@ -149,7 +152,7 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
 
 
 def grow_forest(
-    bins: BinnedFeatures,
+    columns: FeatureColumns,
     labels: LabelRows,
     shape: TreeShape,
     seeds: NDArray[np.uint64],
@@ -159,7 +162,7 @@ def grow_forest(
 
     Parameters
     ----------
-    bins : BinnedFeatures
+    columns : FeatureColumns
         Features of the training rows.
     labels : LabelRows
         Their labels.
@@ -174,13 +177,13 @@ def grow_forest(
     -------
     Forest
     """
-    arrays = _sketched_growing.grow(bins, labels, shape, seeds, n_threads)
+    arrays = _sketched_growing.grow(columns, labels, shape, seeds, n_threads)
     return Forest(
         **arrays,
         labels=labels,
-        category_value=bins.category_value,
-        category_start=bins.category_start,
-        category_bin=bins.category_bin,
+        category_value=columns.category_value,
+        category_start=columns.category_start,
+        category_number=columns.category_number,
     )
 
 
