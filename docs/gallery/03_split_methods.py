@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import xgboost as xgb
 
 import xdcc
+from tests.reference.boosting import node_score
 from xdcc.boosting import SPLIT_METHODS
-from xdcc.boosting.reference import node_score
 
 # %%
 # The example of the table: the gradients of four labels in a node, where every
