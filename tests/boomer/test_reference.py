@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xdcc.boomer import reference
+from tests.reference import boomer as reference
 from xdcc.boomer._coverage import RELATIONS
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
+from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
 from xdcc.ctbn.design import Design
 from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
-from xdcc.ctbn.reference import all_labelsets
 from xdcc.data import load_dataset
 from xdcc.metrics import example_f1, hamming_loss, subset_accuracy
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.reference.ctbn import all_labelsets, log_prob, mixture_probabilities
 from xdcc.ctbn.annealing import anneal, exact_map
-from xdcc.ctbn.reference import all_labelsets, log_prob, mixture_probabilities
 from xdcc.ctbn.tree_inference import (
     draw,
     labelset_log_prob,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn.growth import Grower, held_out_rows
 from xdcc.ctbn.learner import LogisticLearner
 from xdcc.ctbn.logistic import Penalty
@@ -16,7 +17,6 @@ from xdcc.ctbn.mixture import (
     fit_component,
     without_collapsed,
 )
-from xdcc.ctbn.reference import all_labelsets
 
 TREES = [np.array([-1, 0, 1, 1]), np.array([3, 3, -1, 2])]
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from tests.reference.ctbn import best_tree
 from xdcc.ctbn.learner import LogisticLearner
 from xdcc.ctbn.logistic import Penalty
-from xdcc.ctbn.reference import best_tree
 from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import top_down
 

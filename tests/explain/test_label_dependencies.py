@@ -11,8 +11,8 @@ import pytest
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.boosting.reference import gradients, label_weights_and_gains
-from xdcc.boosting.tree_comparison import read_trees
+from tests.reference.boosting import gradients, label_weights_and_gains
+from tests.reference.tree_comparison import read_trees
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, label_dependencies
 from xdcc.explain.label_dependencies import read_model

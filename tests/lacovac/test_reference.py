@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xdcc.lacovac import LaCovaCClassifier, reference
+from tests.reference import lacovac as reference
+from xdcc.lacovac import LaCovaCClassifier
 from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.tree import GrowthRules
 

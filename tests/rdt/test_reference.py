@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.reference import rdt as reference
 from xdcc.decision.labelsets import number_labelsets
-from xdcc.rdt import RandomDecisionTreeClassifier, reference
+from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.chains import ChainRule, run_chain
 from xdcc.rdt.forest import TreeShape, Weighting, grow_forest, read_forest
 
