@@ -100,7 +100,7 @@ def test_second_build_reuses_the_library(project, cxx, build, capfd):
     library.write_text("machine cope\n")
     _, settings = build(USE_CUDA="OFF")
     assert settings == {"cmake.define.USE_CUDA": "OFF"}
-    assert f"xdcc: {library} was damaged; it is built anew" in capfd.readouterr().err
+    assert f"xdcc: {library} was damaged and will be rebuilt" in capfd.readouterr().err
     assert library.read_text() == "machine code\n"
 
     (project.plugin / "param.h").write_text("// changed\n")
@@ -208,9 +208,9 @@ def test_compiler_does_not_run(project, build):
 @pytest.mark.parametrize(
     ("macros", "message"),
     [
-        ("#define __GNUC__ 9", "is GCC 9, too old: install GCC 10 or clang 14, or newer"),
-        ("#define __GNUC__ 4\n#define __clang_major__ 13", "is clang 13, too old: install GCC"),
-        ("#define __EDG__ 1", "is neither GCC nor clang: install GCC 10 or clang 14, or newer"),
+        ("#define __GNUC__ 9", "is GCC 9, which is too old: install GCC 10 or clang 14 or newer"),
+        ("#define __GNUC__ 4\n#define __clang_major__ 13", "is clang 13, which is too old: install GCC"),
+        ("#define __EDG__ 1", "is neither GCC nor clang: install GCC 10 or clang 14 or newer"),
     ],
 )
 def test_compiler_that_cannot_compile_the_plugin(project, build, macros, message):
@@ -300,7 +300,7 @@ def test_python_is_too_old(project, monkeypatch):
         ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n"}, "compiler has no OpenMP"),
         (
             {"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n", "build.ninja": ""},
-            "the build failed; the first error in the output above says why",
+            "the build failed; see the first error in the output above",
         ),
         ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=-fopenmp\n"}, "the build failed"),
         ({}, "the build failed"),
@@ -390,7 +390,7 @@ def test_upstream_project_file_changed(project, stage, old, new, message):
 
 def test_plugin_is_missing(project, stage):
     shutil.rmtree(project.plugin)
-    message = f"there is no folder {re.escape(str(project.plugin))}: build from a complete clone"
+    message = f"the folder {re.escape(str(project.plugin))} is missing: build from a complete clone"
     with pytest.raises(project.load("pin").BuildError, match=message):
         stage()
 
@@ -414,7 +414,7 @@ def progress(project):
 
 
 def test_state(progress, tmp_path):
-    assert progress.compiled_so_far(tmp_path) == "at work"
+    assert progress.compiled_so_far(tmp_path) == "building"
     (tmp_path / "build" / "tag").mkdir(parents=True)
     (tmp_path / "build" / "tag" / "build.ninja").write_text(PLAN)
     assert progress.compiled_so_far(tmp_path) == "compiled 0 of 2 files"
@@ -428,7 +428,7 @@ def test_lines_are_printed_until_the_build_ends(progress, tmp_path, monkeypatch,
         time.sleep(0.1)
     lines = capfd.readouterr().err.splitlines()
     assert lines
-    assert set(lines) == {"xdcc: at work after 0 seconds"}
+    assert set(lines) == {"xdcc: building after 0 seconds"}
     time.sleep(0.05)
     assert capfd.readouterr().err == ""
 

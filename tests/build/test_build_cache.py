@@ -148,7 +148,7 @@ def test_a_damaged_library_is_removed(cache, tmp_path, damage, capsys):
 
     library.write_bytes(damage)
     assert cache.whole_library(folder) is None
-    assert capsys.readouterr().err == f"xdcc: {library} was damaged; it is built anew\n"
+    assert capsys.readouterr().err == f"xdcc: {library} was damaged and will be rebuilt\n"
     assert cache.whole_library(folder) is None
     assert capsys.readouterr().err == ""
     cache.keep_library(tmp_path / "source", folder)
@@ -166,8 +166,8 @@ def test_another_library_with_the_same_key_is_found(cache, tmp_path):
     assert cache.whole_library(folder) == second
 
 
-def test_a_library_that_cannot_be_read_is_left_out(cache, tmp_path, capsys):
+def test_an_unreadable_library_is_ignored(cache, tmp_path, capsys):
     entry = tmp_path / "libraries" / "k" / "digest" / cache.LIBRARY
     entry.mkdir(parents=True)
     assert cache.whole_library(entry.parents[1]) is None
-    assert capsys.readouterr().err.startswith(f"xdcc: {entry} is left out (")
+    assert capsys.readouterr().err.startswith(f"xdcc: {entry} is ignored (")

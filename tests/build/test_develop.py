@@ -132,7 +132,7 @@ def test_lines_that_have_run(tmp_path):
         "    2 of    2  even.cc",
         "    3 of    4  half.h  3",
         "    0 of    2  odd.cc  2, 3",
-        "5 of 8 lines have run: 62.5 %",
+        "5 of 8 lines covered: 62.5 %",
     ]
 
 

@@ -82,7 +82,7 @@ def test_download_is_kept(project, index, obtain, refusal):
     assert cached.is_relative_to(project.cache)
     assert cached.read_bytes() == content
     cached.write_bytes(b"damaged")
-    with refusal(match=r"wrong SHA-256 of .*; delete that file to fetch it again"):
+    with refusal(match=r"wrong SHA-256 of .*; delete that file to download it again"):
         obtain()
 
 
@@ -95,7 +95,7 @@ def test_download_is_not_kept_with_the_cache_off(project, index, obtain, monkeyp
 
 def test_download_has_another_hash(project, index, obtain, refusal):
     (index / project.sdist.name).write_bytes(b"something else")
-    with refusal(match="the package index serves another file than the pinned one"):
+    with refusal(match="the package index does not have the pinned file"):
         obtain()
     assert not project.cache.exists()
 
@@ -121,9 +121,9 @@ def test_no_network(project, index, obtain, refusal, monkeypatch):
         obtain()
     message = str(caught.value)
     version = re.escape(project.version)
-    assert re.match(rf"cannot fetch xgboost-{version}.tar.gz \(version {version} of xg", message)
+    assert re.match(rf"cannot download xgboost-{version}.tar.gz \(version {version} of xg", message)
     assert "from http://127.0.0.1:9/simple: ConnectionError" in message
-    assert "XDCC_XGBOOST_SDIST=<file> builds from a copy of that file without a network" in message
+    assert "Set XDCC_XGBOOST_SDIST=<file> to build from a local copy of that file" in message
     assert "secret" not in message
     assert "\n" not in message
 
@@ -142,7 +142,7 @@ def test_sdist_without_its_folder(project, refusal, tmp_path):
     with tarfile.open(project.sdist, "w:gz") as archive:
         archive.addfile(tarfile.TarInfo("elsewhere"))
     pin = project.load("pin").read_pin(project.folder / "upstream.toml")
-    with refusal(match=f"holds no folder xgboost-{re.escape(project.version)}"):
+    with refusal(match=f"does not contain the folder xgboost-{re.escape(project.version)}"):
         project.load("staging").extract_sdist(pin, project.sdist, tmp_path / "inside")
 
 

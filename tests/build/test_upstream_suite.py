@@ -137,7 +137,7 @@ def test_an_unexpected_failure(suite):
     suite.write("tests/python/test_broken.py", "import no_such_module\n")
     status, printed = suite.run()
     assert status == 1
-    _, _, listed = printed.partition("\nfail, but are not listed:\n")
+    _, _, listed = printed.partition("\nunexpected failures:\n")
     assert f"  {DIFFERS}\n      AssertionError: ours is different" in listed
     assert f"  {DASK_FOLDER}/test_dask.py::test_dask\n" in listed
     assert "it hangs" in listed
@@ -151,7 +151,7 @@ def test_an_expected_failure_that_passes(suite, table):
     suite.expect(**{table: {DIFFERS: "it is ours", passing: "it was broken"}})
     status, printed = suite.run()
     assert status == 1
-    assert f"pass: remove them from the list:\n  {passing}\n      it was broken\n" in printed
+    assert f"listed, but passed: remove from the list:\n  {passing}\n      it was broken\n" in printed
 
 
 def test_what_a_machine_may_lack_may_pass_or_fail(suite):
@@ -173,7 +173,7 @@ def test_options_go_to_pytest(suite):
     suite.expect(both={gone: "it is gone"}, ours={DIFFERS: "it is ours"})
     status, printed = suite.run("--", "-k", "dask")
     assert status == 0
-    assert f"did not run, but are listed:\n  {DIFFERS}\n      it is ours\n  {gone}\n" in printed
+    assert f"listed, but did not run:\n  {DIFFERS}\n      it is ours\n  {gone}\n" in printed
     assert "1 passed, 0 failed, 0 skipped" in printed
 
 
@@ -193,13 +193,13 @@ def test_a_run_that_does_not_finish_is_an_error(suite):
 
 def test_another_version(suite):
     suite.write(VERSION_FILE, "9.9.9\n")
-    with pytest.raises(suite.script.BuildError, match=r"is XGBoost 9\.9\.9; .* pins 9\.8\.7"):
+    with pytest.raises(suite.script.BuildError, match=r"is XGBoost 9\.9\.9, but .* pins 9\.8\.7"):
         suite.run()
 
 
 def test_another_version_is_installed(suite):
     suite.install(version="9.9.9")
-    with pytest.raises(suite.script.BuildError, match=r"9\.9\.9 is installed; 9\.8\.7 is pinned"):
+    with pytest.raises(suite.script.BuildError, match=r"9\.9\.9 is installed, but 9\.8\.7 is pinned"):
         suite.run()
 
 

@@ -463,7 +463,7 @@ def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for params, message in (
         ({"chain_length": 0}, "chain_length=0: it has to be a whole number"),
         ({"candidates": "some"}, "candidates='some'"),
-        ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Is 'max_depth' meant?"),
+        ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Did you mean 'max_depth'?"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),
         ({"early_stopping_rounds": 2}, "early_stopping_rounds needs something to measure on"),
         ({"propagate": "auto", "cv": 241}, "241 folds need as many rows, but n_samples=240"),
@@ -576,8 +576,8 @@ def _slow(place: str) -> Any:
 @pytest.mark.parametrize(
     "place",
     [
-        _slow("chunks.join_chunks"),
-        _slow("chunks.join_measured_chunks"),
+        _slow("client_rows.join_chunks"),
+        _slow("client_rows.join_measured_chunks"),
         _slow("classifier._positive_bits"),
         _slow("classifier.deal_folds"),
         _slow("classifier._take"),

@@ -28,7 +28,8 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
-from xdcc.dask.rows import deal_folds, draw_positions, positive_bits  # noqa: E402
+from xdcc.dask.client_rows import draw_positions  # noqa: E402
+from xdcc.dask.worker_rows import deal_folds, positive_bits  # noqa: E402
 
 N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
 RNG = np.random.default_rng(0)

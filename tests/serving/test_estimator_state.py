@@ -117,7 +117,7 @@ def test_what_occurs_twice_is_one_thing_again():
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"a", np.array([1j]), [{"a": lambda: 1}]])
 def test_what_has_no_form(value):
-    with pytest.raises(TypeError, match=r"threshold holds .*, which a model file has no form for"):
+    with pytest.raises(TypeError, match=r"threshold holds .*, which a model file cannot store"):
         take_apart(_holding(value))
 
 
@@ -132,7 +132,7 @@ def test_estimators_of_scikit_learn_have_no_form(estimator):
 def test_an_attribute_of_the_users_own_has_no_place():
     model = MultiLabelXGBClassifier()
     model.note_ = "mine"
-    with pytest.raises(TypeError, match="'note_' that is not its own"):
+    with pytest.raises(TypeError, match="'note_' that the class does not define"):
         take_apart(model)
 
 
@@ -179,11 +179,11 @@ def test_forms_that_are_refused(value):
         ([], "no objects"),
         ({}, "no objects"),
         (None, "no objects"),
-        ([[]], "no class and attributes"),
-        ([{"class": "Forest"}], "no class and attributes"),
-        ([{"class": "os.system", "attributes": {}}], "no class is called 'os.system'"),
-        ([{"class": ["Forest"], "attributes": {}}], "no class is called"),
-        ([{"class": "Forest", "attributes": []}], "no mapping"),
+        ([[]], "class and attributes were expected"),
+        ([{"class": "Forest"}], "class and attributes were expected"),
+        ([{"class": "os.system", "attributes": {}}], "'os.system' is not a known class"),
+        ([{"class": ["Forest"], "attributes": {}}], "is not a known class"),
+        ([{"class": "Forest", "attributes": []}], "not a mapping"),
         ([{"class": "Forest", "attributes": {}}], "a Forest lacks its start"),
         ([{"class": "Penalty", "attributes": {"l2": "1"}}], "l2 of a Penalty is a str"),
         ([{"class": "Penalty", "attributes": {"of": 1}}], "a Penalty has no attribute 'of'"),

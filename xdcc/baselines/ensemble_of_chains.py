@@ -27,6 +27,8 @@ Vote = Literal["label", "probability"]
 class ChainEnsemble(LearnerClassifier):
     """Base class that trains chains."""
 
+    _stored = MappingProxyType({"chains_": list[ClassifierChain]})
+
     n_estimators: int = 10
     bootstrap: bool = True
     max_samples: float = 1.0

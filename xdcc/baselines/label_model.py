@@ -6,7 +6,9 @@ know which value of X represents a missing value, as scikit-learn's chain accept
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
 import xgboost as xgb
@@ -19,6 +21,10 @@ from xdcc.baselines.learner import fit_learner
 
 class LabelModel(ClassifierMixin, BaseEstimator):
     """A classifier for a label with the classes 0 and 1; any other value of y is unknown."""
+
+    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"classes_": NDArray[np.int64], "constant_": int | None}
+    )
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
         """Fit on the rows with a known label and a positive weight."""
@@ -58,6 +64,8 @@ class LabelModel(ClassifierMixin, BaseEstimator):
 class EstimatorModel(LabelModel):
     """A copy of `estimator` for one label, which receives NaN instead of `missing`."""
 
+    _stored = MappingProxyType({"estimator_": NotRequired[BaseEstimator]})
+
     def __init__(self, estimator: Any, missing: float = np.nan) -> None:
         self.estimator = estimator
         self.missing = missing
@@ -85,6 +93,8 @@ class XGBModel(LabelModel):
 
     X can have additional numeric columns after those in `feature_types`.
     """
+
+    _stored = MappingProxyType({"booster_": NotRequired[xgb.Booster]})
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ each logistic regression is nearly diagonal, and the solver needs a fraction of 
 Large sparse data stay as they are, since centring would make them dense.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Design:
     (n_features, n_axes) are orthonormal; None means no rotation. With `keeps_sparse`, sparse rows
     are neither centred nor rotated.
     """
+
+    _stored = MappingProxyType({"axes": Floats | None, "keeps_sparse": bool, "mean": Floats})
 
     def __init__(self, X: NDArray[np.floating] | sparse.csr_matrix) -> None:
         self.axes: Floats | None = None

@@ -19,13 +19,14 @@ conditional probability of the label as target; a row without unknown labels cou
 
 import warnings
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.learner import Learner, Models
+from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
 
@@ -36,6 +37,8 @@ _FEWEST_ROWS = 1.0
 @dataclass(frozen=True)
 class Component:
     """A conditional tree-structured Bayesian network: the tree and a model for each label."""
+
+    _stored = MappingProxyType({"parents": Parents, "models": LogisticModels | EstimatorModels})
 
     parents: Parents  # (n_labels,) -1 for a root
     models: Models

@@ -1,6 +1,6 @@
 """``DaskDynamicChainClassifier``: the chain of ``xdcc.chain``, trained on several workers.
 
-Every worker checks and keeps its own rows (``rows.py``). Then all of them run the
+Every worker checks and keeps its own rows (``worker_rows.py``). Then all of them run the
 loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
 updater adds up histograms over the workers, and the loop its label frequencies and what early
 stopping measures, so that all end with the same boosters, while each propagates labels in its own
@@ -34,19 +34,16 @@ from xdcc.base.threads import available_cpus, n_threads
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
-from xdcc.dask.communicator import Place, run_together
-from xdcc.dask.rows import (
-    WorkerRows,
-    concatenate,
-    deal_folds,
+from xdcc.dask.client_rows import (
     draw_positions,
     is_collection,
     map_rows,
     place_measured_rows,
     place_rows,
-    positive_bits,
     stand_ins,
 )
+from xdcc.dask.communicator import Place, run_together
+from xdcc.dask.worker_rows import WorkerRows, concatenate, deal_folds, positive_bits
 
 type WorkerParts = tuple[list[Any], list[Any]]
 """Of a worker: pairs of `WorkerRows` and their folds, or None; rows to measure on, if any."""

@@ -4,6 +4,7 @@
 give LaCova and ML-C4.5.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ class LaCovaCClassifier(BaseLabelTrees):
     >>> xdcc.lacovac.export_text(model).splitlines()[0]  # the subtree of two labels
     '|--- labels: label_0, label_1'
     """
+
+    _stored = MappingProxyType({"tree_": LabelTrees})
 
     tree_: LabelTrees
 

@@ -32,7 +32,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 try:
-    from xdcc.base.booster_file import check_booster
+    from xdcc.serving import check_booster
 except ImportError:  # a copy of this file, without xdcc
 
     def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
