@@ -1,6 +1,6 @@
 """Conversion between NumPy arrays, pointers and C++ vectors; binary search."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
@@ -8,6 +8,8 @@ ctypedef fused element:
     int8_t
     int32_t
     int64_t
+    uint8_t
+    uint64_t
     float
     double
 
@@ -27,6 +29,10 @@ cdef inline object as_array(vector[element]& values):
         result = np.empty(size, np.int32)
     elif element is int64_t:
         result = np.empty(size, np.int64)
+    elif element is uint8_t:
+        result = np.empty(size, np.uint8)
+    elif element is uint64_t:
+        result = np.empty(size, np.uint64)
     elif element is float:
         result = np.empty(size, np.float32)
     else:
