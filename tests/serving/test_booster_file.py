@@ -1,4 +1,4 @@
-"""`check_booster`: what XGBoost writes passes, and what would end the process does not.
+"""`check_booster`: files of XGBoost pass, and files that would end the process are refused.
 
 Random edits, on which the kernel is compared with the reference implementation, are those of
 ``tests/fuzz/targets/boosters.py``.
@@ -59,7 +59,7 @@ KINDS = {
     "classes": {"objective": "multi:softprob", "num_class": 4},
     "classes, linear": {"objective": "multi:softprob", "num_class": 4, "booster": "gblinear"},
 }
-"""Parameters of boosters, by what is special about them."""
+"""Parameters of different kinds of boosters."""
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_slice_passes(trained):
     check_booster(trained("one, dart, categories")[1:].save_raw("ubj"))
 
 
-def test_dart_as_it_was_before(trained):
+def test_dart_as_older_versions_write_it(trained):
     model = json.loads(trained("one, dart, categories").save_raw("json"))
     learner = model["learner"]
     old = learner["gradient_booster"]
@@ -323,7 +323,7 @@ def test_columns_of_categories_are_checked(trained):
         check_booster(json.dumps(model).encode())
 
 
-def test_few_bytes_do_not_ask_for_much_memory(trained):
+def test_a_small_file_cannot_claim_much_memory(trained):
     """A bit for each category below the largest one: 2 MB for each node of some bytes."""
     model = json.loads(trained("one").save_raw("json"))
     tree = model["learner"]["gradient_booster"]["model"]["trees"][0]
@@ -377,8 +377,8 @@ def test_a_tree_of_many_levels(trained):
         check_booster(set_depth(1025))
 
 
-def test_a_tree_that_is_a_ring(trained):
-    """Each of the nodes knows its parent, but the root is not above them."""
+def test_a_cycle_is_refused(trained):
+    """Every node has the right parent, but the root does not lead to it."""
     model = json.loads(trained("one").save_raw("json"))
     tree = model["learner"]["gradient_booster"]["model"]["trees"][1]
     tree.update(
@@ -482,7 +482,7 @@ def test_edits_are_refused_or_used_without_a_fault():
 
 
 @pytest.mark.parametrize("content", [b"1", b"[]", b'"x"', b"null"])
-def test_what_is_no_object(content):
+def test_content_that_is_not_an_object(content):
     for read in scan, reference.scan:
         with pytest.raises(ValueError, match=r"."):
             read(content, deepest=32)

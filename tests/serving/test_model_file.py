@@ -226,7 +226,7 @@ def test_something_else_is_refused(tmp_path, content):
         load_model(path)
 
 
-def test_a_right_checksum_over_no_archive_is_refused(tmp_path):
+def test_a_correct_checksum_of_something_else_is_refused(tmp_path):
     path = tmp_path / "model"
     content = b"PK nothing xdcc model sha256:"
     path.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
@@ -356,7 +356,7 @@ def _of_another_label(manifest, members):
         (_with_attribute("n_rounds_", 5), "n_rounds_ does not fit"),
         (_with_attribute("boosters_", []), "n_rounds_ does not fit"),
         (_with_attribute("boosters_", [[], [], [], []]), "boosters_ does not fit"),
-        (_with_attribute("boosters_", [{"booster": 0}]), "is a list of other things"),
+        (_with_attribute("boosters_", [{"booster": 0}]), "is a list with entries of another type"),
         (_with_attribute("boosters_", {"booster": 0}), "boosters_ of a .* is a Booster"),
         (_with_attribute("end_label_", True), "number of features does not fit"),
         (_with_attribute("rule_", None), "rule_ of a DynamicChainClassifier is a NoneType"),
@@ -401,7 +401,7 @@ def test_another_manifest_is_refused(tmp_path, manifest, message):
         load_model(path)
 
 
-def test_a_bomb_takes_no_memory(tmp_path):
+def test_a_zip_bomb_takes_no_memory(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", " " * 2**26)
@@ -467,7 +467,7 @@ def test_a_booster_is_checked_before_xgboost_reads_it(saved, change, message):
         load_model(saved)
 
 
-def test_an_array_that_is_not_there_takes_no_memory(saved):
+def test_an_array_without_content_takes_no_memory(saved):
     def change(manifest, members):
         header = "{'descr': '<f8', 'fortran_order': False, 'shape': (300000000,)}"
         members["arrays/0000.npy"] = (
@@ -479,7 +479,7 @@ def test_an_array_that_is_not_there_takes_no_memory(saved):
         load_model(saved)
 
 
-def test_a_stock_xgboost_is_told_what_to_install(saved, monkeypatch):
+def test_stock_xgboost_raises_an_error_with_instructions(saved, monkeypatch):
     monkeypatch.setattr("xdcc.base.plugin.plugin_version", lambda: None)
     with pytest.raises(PluginMissingError, match="load_model needs the XGBoost of this project"):
         load_model(saved)

@@ -100,8 +100,8 @@ _COUNT_OR_AUTO = Either(_COUNT, Choice(("auto",)))
 
 BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("learning_rate", _AT_LEAST_0, "Factor that shrinks a tree's leaves.", ("eta",)),
-    BoosterParam("max_depth", _COUNT, "Largest depth of a tree; 0 is no limit."),
-    BoosterParam("max_leaves", _COUNT, "Largest number of leaves of a tree; 0 is no limit."),
+    BoosterParam("max_depth", _COUNT, "Largest depth of a tree; 0 means no limit."),
+    BoosterParam("max_leaves", _COUNT, "Largest number of leaves of a tree; 0 means no limit."),
     BoosterParam(
         "grow_policy",
         Choice(("depthwise", "lossguide")),
@@ -128,7 +128,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam(
         "max_delta_step",
         _AT_LEAST_0,
-        "Largest absolute value of a leaf before shrinking; 0 is no limit.",
+        "Largest absolute value of a leaf before shrinking; 0 means no limit.",
     ),
     BoosterParam(
         "min_child_weight",
@@ -331,7 +331,7 @@ def to_native(
     dict
         Values by native name, without those that are None. `random_state` becomes the seed drawn
         from it (:func:`seed_from`), `split_method` its name. Without `n_jobs`, and with -1, there
-        is no `nthread`: XGBoost then uses all processors of the machine it runs on.
+        is no `nthread`: XGBoost then uses all processors of its machine.
 
     Raises
     ------

@@ -98,28 +98,8 @@ def place_measured_rows(
 ) -> list[Future]:
     """Let workers compute and check chunks of an evaluation set, as `place_rows` does.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        A synchronous one.
-    X, Y : Dask collections
-        As for `place_rows`.
-    estimator : DynamicChainClassifier
-        Has seen the summaries of the training rows.
-    addresses : sequence of str
-        The workers that train.
-
-    Returns
-    -------
-    list of Future
-        Features and labels, or None, for the first workers: not more than there are chunks.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not a Dask collection.
-    ValueError
-        If they are not in the same chunks of rows, have no row, or a chunk is invalid.
+    The estimator has seen the summaries of the training rows. Returns features and labels (or None)
+    of the workers at `addresses`: of the first ones, if there are fewer chunks than workers.
     """
     chunks = _aligned_chunks(X, Y, None)
     placed = _place(client, join_measured_chunks, chunks, estimator, addresses[: len(chunks)])

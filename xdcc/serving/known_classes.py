@@ -16,18 +16,9 @@ from numpy.typing import NDArray
 from sklearn import multioutput
 from sklearn.base import BaseEstimator
 
+from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.members import JointLabelset, Member
-from xdcc.baselines import (
-    HOMER,
-    LPBR,
-    BinaryRelevance,
-    ClassifierChain,
-    EnsembleOfChains,
-    LabelPowerset,
-    ProbabilisticClassifierChain,
-    ProbabilisticEnsembleOfChains,
-)
 from xdcc.baselines.homer import LabelGroup
 from xdcc.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.baselines.label_powerset import PowersetModel
@@ -72,14 +63,14 @@ MODELS = (
     LaCovaCForestClassifier,
     CTBNMixtureClassifier,
     CTBNClassifier,
-    BinaryRelevance,
-    ClassifierChain,
-    EnsembleOfChains,
-    ProbabilisticClassifierChain,
-    ProbabilisticEnsembleOfChains,
-    LabelPowerset,
-    HOMER,
-    LPBR,
+    baselines.BinaryRelevance,
+    baselines.ClassifierChain,
+    baselines.EnsembleOfChains,
+    baselines.ProbabilisticClassifierChain,
+    baselines.ProbabilisticEnsembleOfChains,
+    baselines.LabelPowerset,
+    baselines.HOMER,
+    baselines.LPBR,
 )
 """The estimators of the package: what `save_model` takes."""
 

@@ -12,21 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import multioutput
 
+from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.members import JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.baselines import (
-    HOMER,
-    LPBR,
-    BinaryRelevance,
-    ClassifierChain,
-    EnsembleOfChains,
-    LabelPowerset,
-    ProbabilisticClassifierChain,
-    ProbabilisticEnsembleOfChains,
-)
+from xdcc.baselines.ensemble_of_chains import ChainEnsemble
 from xdcc.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.boomer import BoomerClassifier
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -203,18 +195,18 @@ def _check_ctbn(model: CTBNMixtureClassifier | CTBNClassifier) -> None:
 
 
 @_check.register
-def _check_label_models(model: BinaryRelevance) -> None:
+def _check_label_models(model: baselines.BinaryRelevance) -> None:
     require(len(model.model_.estimators_) == model.n_labels_, "estimators_")
 
 
 @_check.register
-def _check_chain(model: ClassifierChain | ProbabilisticClassifierChain) -> None:
+def _check_chain(model: baselines.ClassifierChain | baselines.ProbabilisticClassifierChain) -> None:
     check_permutation(model.order_, model.n_labels_, "order_")
     require(np.array_equal(model.order_, model.model_.order_), "order_")
 
 
 @_check.register
-def _check_chains(model: EnsembleOfChains | ProbabilisticEnsembleOfChains) -> None:
+def _check_chains(model: ChainEnsemble) -> None:
     require(len(model.chains_) > 0, "chains_")
     require(all(len(chain.order_) == model.n_labels_ for chain in model.chains_), "chains_")
 
@@ -236,13 +228,13 @@ def _check_estimator_model(model: EstimatorModel) -> None:
 
 
 @_check.register
-def _check_powerset(model: LabelPowerset) -> None:
+def _check_powerset(model: baselines.LabelPowerset) -> None:
     require(model.labelsets_.ndim == 2, "labelsets_")
     require(model.labelsets_.shape[1] == model.n_labels_, "labelsets_")
 
 
 @_check.register
-def _check_homer(model: HOMER) -> None:
+def _check_homer(model: baselines.HOMER) -> None:
     groups = [model.root_]
     for group in groups:
         groups.extend(group.children)
@@ -252,7 +244,7 @@ def _check_homer(model: HOMER) -> None:
 
 
 @_check.register
-def _check_groups(model: LPBR) -> None:
+def _check_groups(model: baselines.LPBR) -> None:
     require(len(model.groups_) == len(model.models_) > 0, "groups_")
     check_permutation(np.concatenate(model.groups_), model.n_labels_, "groups_")
 
