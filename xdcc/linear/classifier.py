@@ -4,7 +4,7 @@ import copy
 import warnings
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,47 +20,39 @@ from xdcc.base.fit_data import PACKAGE, FitData
 from xdcc.base.folds import OutOfFold, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
-from xdcc.linear.logistic import Floats, Matrix, Penalty, Run, solver_threads
+from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
 from xdcc.linear.path import FoldModels, FoldPath, LabelData, choose_strength
 
 _TOL = 1e-9
 _TOL_OF_FOLDS = 1e-6
-"""Tolerances of the final models, and of those of the folds."""
+"""Tolerances of the final models and of those of the folds."""
 
 _FIRST_OF_TEXT = 1
 _FIRST = -4
-"""The choice of C begins at 3.2 and at 0.01 (``path.py``)."""
+"""Where the search for C starts: at 3.2 for text, at 0.01 otherwise (``path.py``)."""
 
 _SINGLE: Any = np.float32
-
-
-class _Rows(NamedTuple):
-    """Training rows as the solver takes them, and how they were made."""
-
-    columns: Columns
-    design: Design | None
-    X: Matrix
 
 
 @declares_parameters
 class LogisticLabels(MultiLabelEstimator):
     """L2-penalised logistic regressions of all labels, trained in one batch.
 
-    They share what is expensive: products of X with the coefficients of all labels. The penalty
-    is chosen by out-of-fold log-loss, features are scaled by a rule from the data, so there is
-    nothing to prepare. X may be sparse and stays so.
+    The regressions share the products of X with their coefficients, which is most of the work. The
+    strength of the penalty is chosen by out-of-fold log-loss, and features are scaled by a rule
+    from the data, so X needs no preparation. A sparse X stays sparse.
 
     Parameters
     ----------
     C : float, array-like of shape (n_labels,) or "auto", default="auto"
-        Inverse strength of the penalty, as in scikit-learn; of each label's, if there are several.
-        ``"auto"`` chooses it by out-of-fold log-loss from a grid of factor sqrt(10): the best for
-        all labels together, or for a label that differs enough, one of its neighbours.
+        Inverse strength of the penalty, as in scikit-learn; an array has one for each label.
+        ``"auto"`` chooses it for each label from a grid with factor sqrt(10): the best for all
+        labels together, or one of its two neighbours.
     text_like : bool or "auto", default="auto"
-        Whether X holds something like counts of words. Such columns are multiplied by their inverse
-        document frequency, and rows are divided by their lengths; other columns are divided by
-        their standard deviations. ``"auto"`` takes X for text if it has at least 50 features, all
-        of them numbers that are not negative, and more than 70 % of its entries are zero.
+        Whether X holds counts of words or the like. Such columns are multiplied by their inverse
+        document frequencies, and rows are divided by their lengths. Other columns are divided by
+        their standard deviations. ``"auto"`` means text if X has at least 50 features, no
+        categories, no negative values and more than 70 % zeros.
     cv : int, default=5
         Number of folds for the choice of `C`.
     random_state : int, RandomState instance or None, default=None
@@ -70,8 +62,8 @@ class LogisticLabels(MultiLabelEstimator):
     Attributes
     ----------
     coef_ : float64 array of shape (n_labels, n_columns)
-        Coefficients, in the units of X. A feature has one column, a category one for each value,
-        and features with missing values have one more at the end.
+        Coefficients in the units of X. A number has one column, a category one for each value.
+        The last columns mark missing values, for features that had any in `fit`.
     intercept_ : float64 array of shape (n_labels,)
         Intercepts.
     coef_names_ : array of str of shape (n_columns,)
@@ -85,15 +77,15 @@ class LogisticLabels(MultiLabelEstimator):
 
     Notes
     -----
-    The log-odds of a row x are ``coef_ @ x + intercept_``; of a text
-    ``coef_ @ x / length + intercept_``, with the length of x after its multiplication by the
-    inverse document frequencies, log((1 + n) / (1 + d)) + 1 for a column that is not zero in d of n
-    rows. The intercept is not penalised.
+    The log-odds of a row x are ``coef_ @ x + intercept_``. For text they are
+    ``coef_ @ x / length + intercept_``, where length is that of x after the multiplication by
+    the inverse document frequencies log((1 + n) / (1 + d)) + 1, for a column that is not zero in d
+    of n rows. The intercept is not penalised.
 
-    A missing number (NaN in X) counts as the feature's mean, a missing or new category as none of
-    the known ones; if values were missing in `fit`, a column of its own says where. What a sparse
-    X does not store is 0. Unknown labels (NaN in Y) count for nothing. A label that is the same in
-    all n rows has no coefficients; its other value has the probability 1 / (n + 2).
+    A missing number (NaN in X) is replaced by the mean of the feature. A missing or new category
+    is none of the known ones. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
+    ignored. A label that is the same in all n rows has no coefficients; the probability of its
+    other value is 1 / (n + 2).
 
     Examples
     --------
@@ -121,6 +113,16 @@ class LogisticLabels(MultiLabelEstimator):
         }
     )
     _takes_categories = True
+    _stored = MappingProxyType(
+        {
+            "_columns": Columns,
+            "C_": NDArray[np.float64],
+            "coef_": NDArray[np.float64],
+            "coef_names_": NDArray[np.object_],
+            "intercept_": NDArray[np.float64],
+            "text_like_": bool,
+        }
+    )
 
     C: float | ArrayLike | Literal["auto"] = "auto"
     text_like: bool | Literal["auto"] = "auto"
@@ -129,7 +131,7 @@ class LogisticLabels(MultiLabelEstimator):
     n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Choose the penalty, and train the models.
+        """Choose the strength of the penalty and train the models.
 
         Parameters
         ----------
@@ -152,22 +154,21 @@ class LogisticLabels(MultiLabelEstimator):
         """
         data = self._begin_fit(X, Y, sample_weight)
         with solver_threads(self.n_jobs) as run:
-            rows = self._rows_of(data)
-            labels = LabelData(rows.X, data.Y, data.sample_weight)
+            labels, design = self._learn_columns(data)
             if isinstance(self.C, str):
                 folds = stratified_folds(data.Y, self.cv, self.random_state)
                 found = self._train_folds(labels, folds, run)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
                 self.C_ = self._given_C()
-                start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
-            self._keep(rows, self._train(labels, start, run))
+                start = np.zeros((labels.X.shape[1] + 2, self.n_labels_))
+            self._keep(self._train(labels, start, run), design)
         return self
 
     def out_of_fold(
         self, X: Any, Y: Any, folds: NDArray[np.intp], sample_weight: Any = None
     ) -> OutOfFold:
-        """Train models without each fold, at the penalty that is best for all folds together.
+        """Train a model without each fold, at the strength of the least out-of-fold log-loss.
 
         Parameters
         ----------
@@ -194,33 +195,37 @@ class LogisticLabels(MultiLabelEstimator):
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
-            rows = model._rows_of(data)
-            labels = LabelData(rows.X, data.Y, data.sample_weight)
+            labels, design = model._learn_columns(data)
             found = model._train_folds(labels, folds, run)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
-            estimator._keep(rows, coef.astype(np.float64))
+            estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
 
-    def _rows_of(self, data: FitData) -> "_Rows":
-        """Learn the columns, and make those of the training rows."""
+    def _learn_columns(self, data: FitData) -> tuple[LabelData, Design | None]:
+        """Learn the columns; return the transformed rows, and their rotation if they are dense."""
         n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
-        for feature, values in getattr(self, "categories_", {}).items():
+        categories = getattr(self, "categories_", {})
+        for feature, values in categories.items():
             n_categories[feature] = len(values)
-        text_like = None if self.text_like == "auto" else bool(self.text_like)
+        text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
         columns = Columns.learn(data.X, n_categories, data.sample_weight, text_like)
-        made = columns.transform(data.X)
-        if sparse.issparse(made):
-            return _Rows(columns, None, made)
-        design = Design(made)
-        return _Rows(columns, design, design.transform(made))
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        self._columns = columns
+        self.text_like_ = columns.text_like
+        self.coef_names_ = columns.names(list(names), categories)
+        rows = columns.transform(data.X)
+        design = None if sparse.issparse(rows) else Design(rows)
+        if design is not None:
+            rows = design.transform(rows)
+        return LabelData(rows, data.Y, data.sample_weight), design
 
     def _train_folds(self, labels: LabelData, folds: NDArray[np.intp], run: Run) -> FoldModels:
-        """Train the models of the folds, at the best penalty or at the one that is given."""
+        """Train the models of the folds, at the best or the given strengths."""
         path = FoldPath(labels.astype(_SINGLE), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
         if isinstance(self.C, str):
-            return choose_strength(path, _FIRST_OF_TEXT if sparse.issparse(labels.X) else _FIRST)
+            return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
 
     def _given_C(self) -> Floats:
@@ -234,7 +239,7 @@ class LogisticLabels(MultiLabelEstimator):
         return np.full(self.n_labels_, given)
 
     def _train(self, labels: LabelData, start: Floats, run: Run) -> Floats:
-        """Train the models on all rows, nearly to the end in single precision."""
+        """Train the models on all rows, first in single precision."""
         single, rough = labels.astype(_SINGLE), Penalty(1.0, 0.0, _TOL_OF_FOLDS)
         begin = single.solve_each(self.C_, rough, start.astype(_SINGLE), run).coef
         exact = replace(rough, tol=_TOL)
@@ -248,17 +253,11 @@ class LogisticLabels(MultiLabelEstimator):
             )
         return found.coef
 
-    def _keep(self, rows: "_Rows", coef: Floats) -> None:
-        """Set what is learned."""
-        original = coef if rows.design is None else rows.design.original(coef)
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{number}" for number in range(self.n_features_in_)]
-        self._columns = rows.columns
-        self.text_like_ = rows.columns.text_like
-        self.coef_ = original[:-2].T * rows.columns.scale
-        self.intercept_ = original[-1]
-        self.coef_names_ = rows.columns.names(list(names), getattr(self, "categories_", {}))
+    def _keep(self, coef: Floats, design: Design | None) -> None:
+        """Set the coefficients and intercepts, in the units of X."""
+        original = coef if design is None else design.original(coef)
+        self.coef_ = np.ascontiguousarray(original[:-2].T * self._columns.scale)
+        self.intercept_ = np.array(original[-1])
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Log-odds of every label.

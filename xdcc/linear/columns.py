@@ -1,15 +1,14 @@
-"""The columns that the regressions learn from, made of the features.
+"""The columns that the regressions learn from, computed from the features.
 
-A number is one column; a category is one column per value, 1 where it occurs. A missing number is
-the feature's mean, a missing category is none of the values; where values were missing in
-training, a further column says which ones are. Each column is then multiplied by a factor, and
-the rows of a text get the length 1.
+A number is one column, a category one column per value. A missing number is replaced by the mean,
+a missing category by zeros. If a feature has missing values in training, an additional column
+marks them.
 
-*Text-like* features are not negative and mostly zero, as the counts of words in documents are. A
-column's factor is then its inverse document frequency, log((1 + n) / (1 + d)) + 1 for a column
-that is not zero in d of n rows, and each row is divided by its length, so that long documents
-count no more than short ones. All other columns are divided by their standard deviations. They are
-not centred: the intercept is not penalised and makes up for it, so sparse features stay sparse.
+*Text-like* features are nonnegative and mostly zero, such as counts of words. Their columns are
+multiplied by the inverse document frequency log((1 + n) / (1 + d)) + 1, for a column that is not
+zero in d of n rows, and each row is divided by its length. Other columns are divided by their
+standard deviations. They are not centred, so sparse features stay sparse; the intercept is not
+penalised and compensates for it.
 """
 
 from dataclasses import dataclass
@@ -24,34 +23,20 @@ from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_WORDS = 50
 _FEWEST_ZEROS = 0.7
-"""So many features, and so large a share of zeros, are taken for words."""
+"""Minimum number of features and share of zeros of text."""
 
 _MOST_ENTRIES = 2**25
-"""Columns of categories beyond this number of entries (256 MiB) are kept sparse."""
+"""Maximum number of entries of categorical columns that are made dense, 256 MiB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """How features become columns, learned on training rows.
+    """Imputation, encoding and scaling, learned on training rows."""
 
-    Attributes
-    ----------
-    n_categories : int array of shape (n_features,)
-        Number of values of a category; 0 for a number.
-    fill : float64 array of shape (n_features,)
-        Mean of a number's known values.
-    has_indicator : bool array of shape (n_features,)
-        Whether a column says where the feature is missing.
-    scale : float64 array of shape (n_columns,)
-        Factor of each column.
-    text_like : bool
-        Whether rows are divided by their lengths.
-    """
-
-    n_categories: NDArray[np.intp]
-    fill: Floats
-    has_indicator: NDArray[np.bool_]
-    scale: Floats
+    n_categories: NDArray[np.intp]  # (n_features,), 0 for a number
+    fill: Floats  # (n_features,), mean of the known values
+    has_indicator: NDArray[np.bool_]  # (n_features,), whether a column marks missing values
+    scale: Floats  # (n_columns,)
     text_like: bool
 
     @classmethod
@@ -62,23 +47,7 @@ class Columns:
         weight: NDArray[np.floating] | None,
         text_like: bool | None,
     ) -> Self:
-        """Learn columns from the rows that count.
-
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features; codes of categories.
-        n_categories : int array of shape (n_features,)
-            As the attribute.
-        weight : float array of shape (n_samples,) or None
-            Weights of the rows.
-        text_like : bool or None
-            None finds out.
-
-        Returns
-        -------
-        Columns
-        """
+        """Learn from the rows of positive weight; if `text_like` is None, detect it."""
         if weight is None:
             weight = np.ones(X.shape[0])
         elif not weight.all():
@@ -100,17 +69,7 @@ class Columns:
         return cls(n_categories, fill, has_indicator, scale, text_like)
 
     def complete(self, X: Features) -> Matrix:
-        """Make the columns, not scaled.
-
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features.
-
-        Returns
-        -------
-        float64 array or CSR matrix of shape (n_samples, n_columns)
-        """
+        """Compute the columns without scaling, (n_samples, n_columns)."""
         if sparse.issparse(X):
             return self._complete_sparse(X)
         missing = np.isnan(X)
@@ -130,7 +89,7 @@ class Columns:
         return columns
 
     def _complete_categories(self, filled: Floats, missing: NDArray[np.bool_]) -> sparse.csr_matrix:
-        """Make the columns of a dense X as a sparse matrix."""
+        """Compute the columns of a dense X as a sparse matrix."""
         first = self._first_columns()
         numbers = self.n_categories == 0
         known = ~missing | numbers
@@ -144,7 +103,7 @@ class Columns:
         return sparse.csr_matrix(sparse.hstack((made, indicators)))
 
     def _complete_sparse(self, X: sparse.csr_matrix) -> sparse.csr_matrix:
-        """Make the columns of a sparse X, which has no categories."""
+        """Compute the columns of a sparse X, which has no categories."""
         columns = sparse.csr_matrix(X, dtype=np.float64, copy=True)
         missing = np.isnan(columns.data)
         if missing.any():
@@ -154,11 +113,11 @@ class Columns:
         return sparse.csr_matrix(sparse.hstack((columns, _missing(X)[:, self.has_indicator])))
 
     def _first_columns(self) -> NDArray[np.intp]:
-        """Each feature's first column, and behind them that of the first indicator."""
+        """Return the first column of each feature, followed by that of the first indicator."""
         return np.r_[0, np.cumsum(np.maximum(self.n_categories, 1))]
 
     def row_lengths(self, complete: Matrix) -> Floats:
-        """Lengths that rows are divided by, of columns that are not scaled, (n_samples,)."""
+        """Compute the divisor of each row from columns without scaling, (n_samples,)."""
         if not self.text_like:
             return np.ones(complete.shape[0])
         squares = (
@@ -170,18 +129,7 @@ class Columns:
         return np.where(lengths > 0, lengths, 1.0)
 
     def transform(self, X: Features) -> Matrix:
-        """Make the columns as the regressions learn from them.
-
-        Parameters
-        ----------
-        X : float32 array or CSR matrix of shape (n_samples, n_features)
-            Checked features.
-
-        Returns
-        -------
-        float64 array or CSR matrix of shape (n_samples, n_columns)
-            A CSR matrix where X is sparse or text-like.
-        """
+        """Compute the scaled columns; a CSR matrix if X is sparse or text-like."""
         complete = self.complete(X)
         factors = 1 / self.row_lengths(complete)
         if self.text_like and not sparse.issparse(complete):
@@ -195,7 +143,7 @@ class Columns:
     def names(
         self, feature_names: list[str], categories: dict[int, NDArray[Any]]
     ) -> NDArray[np.object_]:
-        """Name the columns: ``"colour=red"`` of a category, ``"colour is missing"``."""
+        """Name the columns."""
         found = []
         for feature, name in enumerate(feature_names):
             values = categories.get(feature)
@@ -205,7 +153,7 @@ class Columns:
 
 
 def _missing(X: Features) -> NDArray[np.bool_] | sparse.csr_matrix:
-    """Mark what is missing, as X is stored."""
+    """Mark missing values in a matrix of the same form as X."""
     if not isinstance(X, sparse.csr_matrix):
         return np.isnan(X)
     at = np.flatnonzero(np.isnan(X.data))
@@ -214,19 +162,19 @@ def _missing(X: Features) -> NDArray[np.bool_] | sparse.csr_matrix:
 
 
 def _known_means(X: Features, missing: Any, share: Floats) -> Floats:
-    """Average the known values; 0 where there are none."""
+    """Average the known values of each feature; 0 if there are none."""
     if isinstance(X, sparse.csr_matrix):
         known = X.astype(np.float64)
         known.data[np.isnan(known.data)] = 0
     else:
         known = np.where(missing, 0.0, X)
     weight = 1 - share @ missing
-    # The rounding error of the sum is no known value.
+    # Less is the rounding error of the sum.
     return np.divide(share @ known, weight, out=np.zeros(X.shape[1]), where=weight > 1e-12)
 
 
 def _is_text_like(X: Features, n_categories: NDArray[np.intp]) -> bool:
-    """Tell whether features are many, not negative and mostly zero."""
+    """Whether the features are many, nonnegative and mostly zero."""
     if n_categories.any() or X.shape[1] < _FEWEST_WORDS:
         return False
     values = X.data if isinstance(X, sparse.csr_matrix) else X
@@ -251,6 +199,6 @@ def _inverse_deviations(complete: Matrix, share: Floats) -> Floats:
         variances = np.asarray(share @ complete.multiply(complete)).ravel() - means**2
     else:
         variances = share @ (complete - means) ** 2
-    # A column of equal large numbers has a variance of rounding errors.
+    # The variance of a constant column may be a rounding error.
     varies = variances > 1e-10 * means**2
     return np.divide(1, np.sqrt(np.maximum(variances, 0)), out=np.zeros_like(means), where=varies)

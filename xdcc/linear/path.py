@@ -1,8 +1,7 @@
-"""The strength of the penalty: regressions without each fold, along a path of penalties.
+"""The strength of the penalty, chosen by out-of-fold log-loss along a path of penalties.
 
-The path goes from one penalty to the next, and the models of a fold begin where they were. All
-folds share the features; a fold's labels are solved in blocks (``logistic.py``). After each step
-the log-odds of every row are known, by the models that have not seen it.
+The path goes from one penalty to the next, and the models of a fold start at their previous
+solutions. After each step, the out-of-fold log-odds of all rows are known.
 """
 
 from collections.abc import Iterator
@@ -28,37 +27,27 @@ from xdcc.linear.logistic import (
 )
 
 _STRONGEST, _WEAKEST = -10, 10
-"""Limits of the exponents of the grid: C from 1e-5 to 1e5."""
+"""Limits of the exponents of the grid: C is from 1e-5 to 1e5."""
 
 _PRIOR = 0.5
-"""By how many average labels the common curve counts for a label."""
+"""Weight of the mean loss of all labels in the choice for one label."""
 
 
 @dataclass(frozen=True)
 class LabelData:
-    """Labels to learn, one model for each.
+    """Features, labels (NaN is unknown) and weights of rows. Training has the precision of X."""
 
-    Attributes
-    ----------
-    X : float array or CSR matrix of shape (n, n_features)
-        Features. Their precision is that of the training.
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown, which does not count.
-    weight : float array of shape (n,) or None
-        Weights of the rows.
-    """
-
-    X: Matrix
-    Y: NDArray[np.floating]
-    weight: NDArray[np.floating] | None
+    X: Matrix  # (n, n_features)
+    Y: NDArray[np.floating]  # (n, n_labels)
+    weight: NDArray[np.floating] | None  # (n,)
 
     def rows(self, rows: Any) -> "LabelData":
-        """Keep some rows."""
+        """Select some rows."""
         weight = None if self.weight is None else self.weight[rows]
         return LabelData(self.X[rows], self.Y[rows], weight)
 
     def labels(self, labels: Any) -> "LabelData":
-        """Keep some labels."""
+        """Select some labels."""
         return replace(self, Y=np.take(self.Y, labels, axis=1))
 
     def astype(self, dtype: Any) -> "LabelData":
@@ -66,15 +55,15 @@ class LabelData:
         return replace(self, X=self.X.astype(dtype))
 
     def entry_weights(self) -> NDArray[np.floating]:
-        """Weights of known labels, 0 of unknown ones, shape (n, n_labels)."""
+        """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
         known = (~np.isnan(self.Y)).astype(self.X.dtype)
         return known if self.weight is None else known * self.weight[:, None].astype(self.X.dtype)
 
     def solve(self, penalty: Penalty, start: Floats, run: Run = one_by_one) -> Solution:
-        """Train the models.
+        """Train the models at one strength of the penalty.
 
-        Without a penalty of the intercept there is no best one for a label that is the same in
-        all rows. It gets what Laplace's rule of succession says, and no coefficients.
+        Without a penalty of the intercept, the model of a constant label has no optimum. Its
+        intercept is that of Laplace's rule of succession, its coefficients are 0.
         """
         targets = np.nan_to_num(self.Y).astype(self.X.dtype)
         weights = self.entry_weights()
@@ -90,7 +79,7 @@ class LabelData:
     def solve_each(
         self, C: Floats, penalty: Penalty, start: Floats, run: Run = one_by_one
     ) -> Solution:
-        """Train the models, each at its own strength of the penalty."""
+        """Train the models at strengths `C` (n_labels,)."""
         parts, order = [], []
         for one, labels in _groups(C):
             some = self.labels(labels)
@@ -101,7 +90,7 @@ class LabelData:
 
 
 def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
-    """Group labels by their strength."""
+    """Group labels by their strengths."""
     for one in np.unique(C):
         yield float(one), np.flatnonzero(one == C)
 
@@ -109,23 +98,8 @@ def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
 class FoldPath:
     """Models of all folds and labels, at one penalty after the other.
 
-    Parameters
-    ----------
-    data : LabelData
-        Training data.
-    folds : int array of shape (n,)
-        Fold of each row, from 0.
-    penalty : Penalty
-        All but the strength.
-    run : callable, default=one_by_one
-        As :func:`~xdcc.linear.logistic.solve` takes it.
-
-    Attributes
-    ----------
-    coef : float array of shape (n_folds, n_features + 2, n_labels)
-        The models of the last step.
-    margins : float array of shape (n, n_labels)
-        Log-odds of the last step, out of fold.
+    `coef` (n_folds, n_features + 2, n_labels) are the models of the last step, `margins`
+    (n, n_labels) their out-of-fold log-odds.
     """
 
     def __init__(
@@ -143,20 +117,7 @@ class FoldPath:
         self.margins: Any = np.empty((len(folds), n_labels), dtype=data.X.dtype)
 
     def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
-        """Go to another penalty.
-
-        Parameters
-        ----------
-        C : float
-            Inverse of its strength.
-        labels : int array, optional
-            Labels that go there; the others stay where they are. All labels if not given.
-
-        Returns
-        -------
-        float64 array of shape (n_labels,) or as many as `labels`
-            Log-loss of each label out of fold, summed over the rows.
-        """
+        """Train `labels` (None: all) at `C` and return their out-of-fold log-losses, summed."""
         data, folds = self._data, self._folds
         if labels is None:
             labels = np.arange(data.Y.shape[1])
@@ -173,7 +134,7 @@ class FoldPath:
 
         before = np.take(self.coef[0], labels, axis=1)
         self._run(solved, [(0, models, 0) for models in blocks])
-        # The other folds share most rows with the first one: their models move about as its did.
+        # The folds share most of their rows, so their models move about as those of the first fold.
         moves = np.take(self.coef[0], labels, axis=1) - before
         self._run(
             solved,
@@ -186,14 +147,14 @@ class FoldPath:
         return log_losses(data.labels(labels), np.take(self.margins, labels, axis=1))
 
     def at(self, C: Floats) -> "FoldModels":
-        """Go to penalties that are given, and return the models there."""
+        """Train all labels at strengths `C` (n_labels,)."""
         for one, labels in _groups(C):
             self.step(one, labels)
         return FoldModels(C, self.coef, self.margins)
 
 
 def log_losses(data: LabelData, margins: Any) -> Floats:
-    """Add up each label's log-loss over its known rows, from margins of shape (n, n_labels)."""
+    """Sum the log-loss of each label over its known rows; `margins` are (n, n_labels)."""
     loss = np.logaddexp(0, margins)
     loss -= np.nan_to_num(data.Y).astype(margins.dtype) * margins
     loss *= data.entry_weights()
@@ -202,25 +163,15 @@ def log_losses(data: LabelData, margins: Any) -> Floats:
 
 @dataclass(frozen=True)
 class FoldModels:
-    """Models of all folds, each label's at its best penalty.
+    """Models of all folds, each label at its own strength of the penalty."""
 
-    Attributes
-    ----------
-    C : float64 array of shape (n_labels,)
-        Inverse strengths of the penalty.
-    coef : float array of shape (n_folds, n_features + 2, n_labels)
-        The models.
-    margins : float array of shape (n, n_labels)
-        Their log-odds, out of fold.
-    """
-
-    C: Floats
-    coef: Any
-    margins: Any
+    C: Floats  # (n_labels,)
+    coef: Any  # (n_folds, n_features + 2, n_labels)
+    margins: Any  # out of fold, (n, n_labels)
 
 
 class _Step(NamedTuple):
-    """What is known at one penalty."""
+    """Losses and models at one penalty."""
 
     losses: Floats
     coef: Any
@@ -228,23 +179,12 @@ class _Step(NamedTuple):
 
 
 def choose_strength(path: FoldPath, first: int) -> FoldModels:
-    """Choose the penalty of each label from a grid of C, sqrt(10) apart.
+    """Choose the strength for each label from a grid of C, sqrt(10) apart.
 
-    The grid is walked to the least log-loss of all labels together. Then a label may choose among
-    the best C and its two neighbours. A rare label's own loss says little. So it is judged by its
-    loss and that of half an average label, which has the common curve.
-
-    Parameters
-    ----------
-    path : FoldPath
-        At its beginning.
-    first : int
-        The walk begins at ``C = 10 ** (first / 2)``. It goes on to weaker penalties while the loss
-        falls, and to stronger ones if the first step made it rise.
-
-    Returns
-    -------
-    FoldModels
+    The search starts at ``C = 10 ** (first / 2)``. It goes to weaker penalties while the log-loss
+    of all labels falls, or to stronger ones if the first step raises it. Each label then chooses
+    among the best C and its two neighbours. The loss of a rare label is noisy, so the choice is by
+    the sum of its own loss and a share `_PRIOR` of the mean loss of all labels.
     """
     steps: dict[int, _Step] = {}
     best, least = first, np.inf
