@@ -388,7 +388,8 @@ def test_labels_come_back_as_a_copy() -> None:
 
 def test_none_and_NA_are_unknown() -> None:
     frame = pd.DataFrame({"a": pd.array([1, None, 0], dtype="Int64"), "b": [None, 1, 0]})
-    checked, names, *_ = check_labels(frame)
+    found = check_labels(frame)
+    checked, names = found.Y, found.learned["label_names_"]
     np.testing.assert_array_equal(checked, [[1, NAN], [NAN, 1], [0, 0]])
     assert list(names) == ["a", "b"]
 
