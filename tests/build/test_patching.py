@@ -1,6 +1,6 @@
-"""Patches apply exactly or not at all: hand-written patches, and difflib's as an oracle.
+"""Patches apply exactly or not at all: handwritten patches, and difflib as an oracle.
 
-The check of the patch series: its budget, its reasons, and the real series where possible.
+Also tests the check of the patch series: budget, reasons, and the real series if possible.
 """
 
 import difflib
@@ -66,7 +66,7 @@ def test_end_of_file_without_newline(apply, tree):
     assert (tree / "f.txt").read_text() == "a\nd"
 
 
-def test_signature_of_format_patch_is_no_change(apply, tree):
+def test_signature_of_format_patch_is_ignored(apply, tree):
     apply(GOOD + "-- \n2.50.0\n")
     assert (tree / "f.txt").read_text() == MODULE.replace("third", "drei")
 
@@ -142,7 +142,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refuses(project, apply, tree, case):
+def test_rejected_patches(project, apply, tree, case):
     text, message = REFUSED[case]
     with pytest.raises(project.load("pin").BuildError, match=re.escape(message)) as refusal:
         apply(text)
@@ -152,7 +152,7 @@ def test_refuses(project, apply, tree, case):
     assert (tree / "f.txt").read_text() == MODULE
 
 
-def test_refuses_a_patch_that_fits_lower(project, apply, tree):
+def test_a_patch_that_applies_at_an_offset_is_rejected(project, apply, tree):
     (tree / "f.txt").write_text(f"inserted by upstream\n{MODULE}")
     with pytest.raises(project.load("pin").BuildError, match=r"^some\.patch does not"):
         apply(GOOD)
@@ -218,7 +218,7 @@ def test_over_the_budget(project, check, refusal, sizes):
 
 
 @pytest.mark.parametrize("heading", ["Reason", "Upstream", "Drop when"])
-def test_patch_that_does_not_say_why(project, check, refusal, heading):
+def test_patch_without_a_heading(project, check, refusal, heading):
     project.set_series(p=_patch("f", 1, REASONS.replace(f"{heading}:", f"Not {heading}:")))
     with pytest.raises(refusal, match=f"p.patch has no line that begins with '{heading}:'"):
         check()

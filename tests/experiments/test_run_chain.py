@@ -224,7 +224,7 @@ def test_what_own_data_lack_is_said(run_script, tmp_path, table):
         (["-l", "3"], "digits has 7 labels, not 3"),
         (["-t", "mass"], "features to transform that digits lacks: mass"),
         (["-f", "nothing", "-l", "2"], "nothing-train.arff"),
-        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is no folder"),
+        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is not a folder"),
     ],
 )
 def test_bad_options_end_with_one_message(run_script, args, message):

@@ -15,10 +15,10 @@ from scipy import sparse
 
 import xdcc
 from tests.fuzz.target import Different, Target
+from tests.reference import boosting as reference
+from tests.reference.boosting import SCOPES, SPLIT_METHODS
+from tests.reference.tree_comparison import compare_trees, read_trees
 from xdcc.base.domains import Choice, Number, Switch
-from xdcc.boosting import reference
-from xdcc.boosting.reference import SCOPES, SPLIT_METHODS
-from xdcc.boosting.tree_comparison import compare_trees, read_trees
 
 SMALL = {
     "MultiLabelXGBClassifier": {"n_estimators": 2, "max_depth": 3},

@@ -1,7 +1,7 @@
-"""NumPy twin of the kernel: the search for a rule's next condition, and heads.
+"""The search for a rule's next condition, and rules' heads.
 
-Everything is written out: every condition on every attribute makes a mask, the masked rows'
-gradients and full Hessians are summed, and the linear system is solved. Slow; for tests.
+Every condition on every attribute makes a mask. The gradients and full Hessians of the masked rows
+are summed, and the linear system is solved.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.kernels.reference import Random
+from tests.reference.random_numbers import Random
 
 type Floats = NDArray[np.float64]
 

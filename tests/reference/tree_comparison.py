@@ -1,10 +1,10 @@
-"""Are two boosted trees the same, save for splits that gain the same? For tests.
+"""Whether two boosted trees are equal, except for splits of equal gain.
 
 `read_trees` reads the trees of an XGBoost booster (with one value or a vector per leaf).
 `compare_trees` walks two trees from the root, over the rows that they were trained on. At a node
-where both send the same rows left, it goes on to the children. Where they do not, the NumPy twin
-(`xdcc.boosting.reference.candidate_gains`) must find that both splits gain the same; below such a
-tie the trees hold different rows, so nothing more can be said there and the walk stops.
+where both send the same rows left, it goes on to the children. Where they do not,
+`tests.reference.boosting.candidate_gains` must find that both splits gain the same. Below such a
+tie the nodes hold different rows, so the walk stops.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.boosting.reference import (
+from tests.reference.boosting import (
     SMALLEST_GAIN,
     ReferenceTree,
     Regularisation,
@@ -105,13 +105,13 @@ def compare_trees(
     Parameters
     ----------
     ours, theirs : ReferenceTree
-        Either may come from `read_trees` or from `xdcc.boosting.reference.grow_tree`.
+        Either may come from `read_trees` or from `tests.reference.boosting.grow_tree`.
     X : array-like, shape (n_rows, n_features)
         The training rows; NaN where missing.
     grad, hess : array-like, shape (n_rows, n_labels)
         The derivatives that the trees were grown for.
     method, gamma, **regularisation
-        As for `xdcc.boosting.reference.grow_tree`.
+        As for `tests.reference.boosting.grow_tree`.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def compare_trees(
 
     Examples
     --------
-    >>> from xdcc.boosting.reference import gradients, grow_tree
+    >>> from tests.reference.boosting import gradients, grow_tree
     >>> X, cuts = [[1.0], [2.0]], [[2.0]]
     >>> grad, hess = gradients([[1], [0]], [[0.0], [0.0]])
     >>> tree = grow_tree(X, grad, hess, cuts, "sumGain", max_depth=1, learning_rate=0.3)

@@ -1,8 +1,8 @@
-"""The slow, obvious NumPy twin of the native split scores and of boosted multi-label trees.
+"""The native split scores and boosted multi-label trees.
 
-An oracle for tests, never used for real work: it adds up the rows of every candidate split anew
-and shares no code or data structure with the C++ updater. What is said of a node's sums holds for
-those of many nodes at once, in the axes before the labels'. Read from top to bottom:
+The rows of every candidate split are summed separately, and no code or data structure is shared
+with the C++ updater. Functions of a node's sums also take those of many nodes at once, in axes
+before the labels' axis. Read from top to bottom:
 
 - `gradients`: derivatives of the logistic loss, 0 for unknown and masked labels;
 - `label_weights_and_gains`, `node_score`: a node's leaf values and its score (Table 1 of the XDCC
@@ -26,7 +26,7 @@ from scipy.special import expit, logit
 
 from xdcc.base.documentation import documented_with
 
-documented_twin = documented_with(
+documented = documented_with(
     {
         "rows": """
             X : array-like, shape (n_rows, n_features)
@@ -119,7 +119,7 @@ def gradients(
     return grad, hess
 
 
-@documented_twin
+@documented
 def label_weights_and_gains(
     G: ArrayLike,
     H: ArrayLike,
@@ -174,7 +174,7 @@ def label_weights_and_gains(
     return weights, gains
 
 
-@documented_twin
+@documented
 def node_score(
     G: ArrayLike, H: ArrayLike, method: SplitMethod, **regularisation: Unpack[Regularisation]
 ) -> Floats:
@@ -216,7 +216,7 @@ def node_score(
     return scores
 
 
-@documented_twin
+@documented
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
 ) -> Bools:
@@ -261,7 +261,7 @@ def _checked[Name: str](name: Name, known: tuple[Name, ...]) -> Name:
     return name
 
 
-@documented_twin
+@documented
 def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
     """Cuts that tell every two values of a feature apart, as a histogram with enough bins has.
 
@@ -309,7 +309,7 @@ CANDIDATE = np.dtype(
 """A candidate split. Its gain is -inf if the split is not allowed."""
 
 
-@documented_twin
+@documented
 def candidate_gains(
     X: ArrayLike,
     grad: ArrayLike,
@@ -433,7 +433,7 @@ class ReferenceTree:
         return result
 
 
-@documented_twin
+@documented
 def grow_tree(
     X: ArrayLike,
     grad: ArrayLike,
@@ -519,7 +519,7 @@ def grow_tree(
     )
 
 
-@documented_twin
+@documented
 def boost(
     X: ArrayLike,
     Y: ArrayLike,

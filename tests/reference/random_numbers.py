@@ -1,4 +1,4 @@
-"""The slow twin of the kernels' random numbers (``random.pxd``)."""
+"""The random numbers of the kernels (``xdcc/kernels/random.pxd``)."""
 
 _BITS = 2**64 - 1
 

@@ -1,7 +1,7 @@
-"""The slow twin of the kernels: a tree grown by plain recursion, every split counted anew.
+"""A LaCovaC tree grown by plain recursion, where every split is counted from its rows.
 
-Scores are computed from whole numbers by the same formulas, sums of entropies in the same order,
-so twin and kernel agree exactly, ties included.
+Scores are computed from whole numbers by the formulas of the kernels, and entropies are summed in
+the same order, so both agree exactly, ties included.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ type _Side = NDArray[np.bool_]
 
 
 @dataclass
-class TwinNode:
+class ReferenceNode:
     """A node.
 
     Attributes
@@ -31,7 +31,7 @@ class TwinNode:
         What it is.
     feature, threshold : int, float
         Its test, if it is a horizontal split.
-    children : list of TwinNode
+    children : list of ReferenceNode
         Its children.
     values : list of float
         Category of each child of a nominal split.
@@ -44,7 +44,7 @@ class TwinNode:
     kind: str = "leaf"
     feature: int = -1
     threshold: float = 0.0
-    children: list["TwinNode"] = field(default_factory=list)
+    children: list["ReferenceNode"] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
     default_child: int = -1
 
@@ -66,7 +66,7 @@ def grow(
     Y: NDArray[np.floating],
     categorical: NDArray[np.bool_],
     rules: GrowthRules,
-) -> TwinNode:
+) -> ReferenceNode:
     """Grow a tree (Algorithm 1). It is not pruned, and all features are searched.
 
     Parameters
@@ -82,11 +82,11 @@ def grow(
 
     Returns
     -------
-    TwinNode
+    ReferenceNode
         The root.
     """
 
-    def below(node: TwinNode, depth: int, clustered: bool) -> TwinNode:
+    def below(node: ReferenceNode, depth: int, clustered: bool) -> ReferenceNode:
         y = Y[np.ix_(node.rows, node.labels)].astype(np.int64)
         varying = y.min(axis=0) < y.max(axis=0)
         if not varying.any() or len(y) < rules.min_samples_split or depth == rules.max_depth:
@@ -95,7 +95,7 @@ def grow(
             clusters = _clusters(y, len(Y) if rules.threshold_size == "train" else len(y), rules)
             if len(clusters) > 1:
                 node.kind = "vertical"
-                parts = [TwinNode([node.labels[j] for j in c], node.rows) for c in clusters]
+                parts = [ReferenceNode([node.labels[j] for j in c], node.rows) for c in clusters]
                 node.children = [below(part, depth, True) for part in parts]
                 return node
         split = _best_split(X[node.rows], y[:, varying], categorical, X, rules)
@@ -103,11 +103,11 @@ def grow(
             node.kind = "nominal" if categorical[split.feature] else "numeric"
             node.feature, node.threshold = split.feature, split.threshold
             node.values, node.default_child = split.values, split.default_child
-            parts = [TwinNode(node.labels, node.rows[side]) for side in split.sides]
+            parts = [ReferenceNode(node.labels, node.rows[side]) for side in split.sides]
             node.children = [below(part, depth + 1, False) for part in parts]
         return node
 
-    return below(TwinNode([*range(Y.shape[1])], np.arange(len(Y))), 0, False)
+    return below(ReferenceNode([*range(Y.shape[1])], np.arange(len(Y))), 0, False)
 
 
 def _clusters(y: NDArray[np.int64], n: int, rules: GrowthRules) -> list[list[int]]:
@@ -284,19 +284,19 @@ def _nominal(
     )
 
 
-def reached_leaves(node: TwinNode, x: NDArray[np.float32]) -> list[TwinNode]:
+def reached_leaves(node: ReferenceNode, x: NDArray[np.float32]) -> list[ReferenceNode]:
     """Leaves that an instance reaches.
 
     Parameters
     ----------
-    node : TwinNode
+    node : ReferenceNode
         Where it starts.
     x : float32 array of shape (n_features,)
         Its features.
 
     Returns
     -------
-    list of TwinNode
+    list of ReferenceNode
         One leaf for each cluster of labels.
     """
     if node.kind == "leaf":
@@ -311,12 +311,12 @@ def reached_leaves(node: TwinNode, x: NDArray[np.float32]) -> list[TwinNode]:
     return reached_leaves(node.children[branch], x)
 
 
-def predicted_labelset(leaf: TwinNode, Y: NDArray[np.floating]) -> tuple[int, ...]:
+def predicted_labelset(leaf: ReferenceNode, Y: NDArray[np.floating]) -> tuple[int, ...]:
     """Most frequent labelset of a leaf; ties: more frequent in training, lexicographically less.
 
     Parameters
     ----------
-    leaf : TwinNode
+    leaf : ReferenceNode
         The leaf.
     Y : float array of shape (n_samples, n_labels)
         The training labels.

@@ -1,7 +1,4 @@
-"""Slow and obvious twins of the kernels: what they compute, by definition.
-
-All labelsets are listed and all sums written out. Tests compare the kernels with these.
-"""
+"""Label networks by definition: all labelsets are listed, and all sums are written out."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,11 +1,10 @@
-"""The slow twins of the kernels: plain recursion, where the kernels keep marks and sums.
+"""Random decision trees by plain recursion, where the kernels keep marks and sums.
 
-Growing: every node asks all rows of X anew, with the same random numbers, and lists of tests are
-made where the kernel keeps marks. Tests are pairs of a kind and a number. Twin and kernel grow the
-same forest.
+Growing: every node tests all rows of X again and lists the tests that it may draw, with the same
+random numbers as the kernel. A test is a pair of a kind and a number. Both grow the same forest.
 
-Reading: every posterior walks every tree from its root again; a chain does so in each iteration.
-Counts are whole numbers and means are summed in the same order, so twin and kernel agree exactly.
+Predicting: every posterior walks every tree from its root again, in each step of a chain. Counts
+are whole numbers and means are summed in the same order, so both agree exactly.
 """
 
 import math
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.kernels.reference import Random
+from tests.reference.random_numbers import Random
 from xdcc.rdt._forest_growing import KINDS
 from xdcc.rdt.chains import ChainRule, ChainTrace
 from xdcc.rdt.forest import Forest, TreeShape, Weighting, documented_tree

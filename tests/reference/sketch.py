@@ -1,15 +1,14 @@
-"""The slow, obvious NumPy twin of sketched trees: the same random numbers, the same trees.
+"""Sketched trees: those of `tests.reference.boosting`, grown on a few sketch dimensions.
 
-An oracle for tests beside `xdcc.boosting.reference`, whose trees it grows on combinations of the
-gradients:
+The random numbers and the trees are those of the native updater.
 
 - `random_bits`, `uniforms`, `normals`: random numbers by position, as the native updater draws
   them;
 - `draw_groups`: the labels that each tree of a round is for;
-- `coefficients`: the combinations that a tree is searched on (Iosipoi and Vakhrushev, "SketchBoost:
-  fast gradient boosted decision tree for multioutput problems", NeurIPS 2022);
-- `combine`: gradients and Hessians of these combinations;
-- `grow_sketched_tree`: splits found on combinations, leaf values from all labels.
+- `coefficients`: each label's coefficient in each sketch dimension (Iosipoi and Vakhrushev,
+  "SketchBoost: fast gradient boosted decision tree for multioutput problems", NeurIPS 2022);
+- `combine`: gradients and Hessians of the sketch dimensions;
+- `grow_sketched_tree`: splits found on the sketch, leaf values from all labels.
 """
 
 from collections.abc import Sequence
@@ -20,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.boosting.reference import (
+from tests.reference.boosting import (
     Floats,
     ReferenceTree,
     SplitMethod,
-    documented_twin,
+    documented,
     grow_tree,
     label_weights_and_gains,
 )
@@ -111,7 +110,7 @@ def coefficients(
     tree: int = 0,
     group: int = 0,
 ) -> Floats:
-    """Draw the matrix of combinations of one tree.
+    """Draw the coefficients of the labels in the sketch dimensions of one tree.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ def coefficients(
     labels : array-like of int, shape (n_tree_labels,)
         The tree's labels, ascending.
     sketch_size : int
-        Number of combinations k; 0, or at least as many as labels: the labels themselves.
+        Number of sketch dimensions k; 0, or at least as many as labels: the labels themselves.
     method : {"projection", "sampling", "top"}
         N(0, 1/k) entries; k labels drawn in proportion to their sum of squared gradients and
         weighted against that; the k labels with the largest such sum.
@@ -130,7 +129,7 @@ def coefficients(
 
     Returns
     -------
-    float64 array, shape (n_tree_labels, n_combinations)
+    float64 array, shape (n_tree_labels, n_dimensions)
     """
     labels = np.asarray(labels)
     n, k = len(labels), sketch_size
@@ -155,7 +154,7 @@ def coefficients(
 def combine(
     grad: ArrayLike, hess: ArrayLike, labels: ArrayLike, matrix: Floats
 ) -> tuple[Floats, Floats]:
-    """Gradients and Hessians of combinations of labels.
+    """Gradients and Hessians of the sketch dimensions.
 
     Parameters
     ----------
@@ -163,19 +162,19 @@ def combine(
         Derivatives of all labels, 0 where unknown or masked.
     labels : array-like of int, shape (n_tree_labels,)
         Which of them are combined.
-    matrix : array, shape (n_tree_labels, n_combinations)
+    matrix : array, shape (n_tree_labels, n_dimensions)
         As from `coefficients`.
 
     Returns
     -------
-    grad, hess : float64 arrays, shape (n_rows, n_combinations)
+    grad, hess : float64 arrays, shape (n_rows, n_dimensions)
         sum_j C_jd g_ij, and sum_j C_jd² h_ij.
     """
     labels = np.asarray(labels)
     return np.asarray(grad)[:, labels] @ matrix, np.asarray(hess)[:, labels] @ matrix**2
 
 
-@documented_twin
+@documented
 def grow_sketched_tree(
     X: ArrayLike,
     grad: ArrayLike,
@@ -188,7 +187,7 @@ def grow_sketched_tree(
     method: SplitMethod = "sumGain",
     **options: Any,
 ) -> ReferenceTree:
-    """Find splits on combinations of labels, and give the leaves values for the labels.
+    """Find splits on the sketch, and give the leaves values for the labels.
 
     Parameters
     ----------
@@ -197,12 +196,12 @@ def grow_sketched_tree(
     labels, matrix
         As for `combine`. Other labels have the value 0 in every leaf.
     cuts, max_depth, learning_rate, method, **options
-        As for `xdcc.boosting.reference.grow_tree`.
+        As for `tests.reference.boosting.grow_tree`.
 
     Returns
     -------
     ReferenceTree
-        With gains on combinations, and values of all labels.
+        With gains on the sketch, and values of all labels.
     """
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
     labels = np.asarray(labels)
