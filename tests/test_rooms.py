@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 GROUND = {"base", "kernels"}
-METHODS = {"baselines", "boomer", "boosting", "chain", "ctbn", "lacovac", "rdt"}
+METHODS = {"baselines", "boomer", "boosting", "chain", "ctbn", "forest", "lacovac", "rdt"}
 BELOW_METHODS = {*GROUND, "metrics", "decision"}
 METHODS_AND_BELOW = {*METHODS, *BELOW_METHODS, "automatic", "scoring", "data"}
 

@@ -5,6 +5,7 @@ of classifiers that predict together, calibrated and with a decision rule.
 """
 
 from abc import abstractmethod
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -88,6 +89,14 @@ class ClassifierWrapper(Decider):
 class DecidingEnsemble(Decider):
     """What predicts by log-odds of several classifiers, calibrated, and by a rule."""
 
+    _stored = MappingProxyType(
+        {
+            "calibration_": LabelCalibration,
+            "folds_": NDArray[np.int64],
+            "oof_proba_": NDArray[np.float64],
+            "best_score_": float,
+        }
+    )
     _fitted_attribute = "rule_"
 
     measure: MeasureLike

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
@@ -24,7 +25,7 @@ from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsem
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES
+from xdcc.decision.rules import RULE_NAMES, AnyRule
 
 
 @declares_parameters
@@ -132,6 +133,13 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     True
     """
 
+    _stored = MappingProxyType(
+        {
+            "estimators_": list[BaseEstimator],
+            "cv_results_": dict[str, Any],
+            "rule_": AnyRule,
+        }
+    )
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,

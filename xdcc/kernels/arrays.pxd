@@ -1,12 +1,14 @@
 """Arrays in kernels: pointers into NumPy's, new ones of C++ vectors, search in sorted values."""
 
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 ctypedef fused element:
     int8_t
     int32_t
     int64_t
+    uint8_t
+    uint64_t
     float
     double
 
@@ -25,6 +27,10 @@ cdef inline object as_array(const element* values, size_t size):
         result = np.empty(size, np.int32)
     elif element is int64_t:
         result = np.empty(size, np.int64)
+    elif element is uint8_t:
+        result = np.empty(size, np.uint8)
+    elif element is uint64_t:
+        result = np.empty(size, np.uint64)
     elif element is float:
         result = np.empty(size, np.float32)
     else:
