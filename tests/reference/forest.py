@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.reference.random_numbers import Random
 from xdcc.forest._sketched_growing import KINDS
 from xdcc.forest.columns import MISSING, MISSING_CATEGORY, FeatureColumns
 from xdcc.forest.forest import Forest, LabelRows, TreeShape
-from xdcc.kernels.reference import Random
 
 LARGEST = 2.0**31 - 1
 """The largest sum."""
