@@ -167,7 +167,8 @@ def test_bad_booster_parameter(
 
 def test_unknown_booster_parameter(estimator: BaseEstimator) -> None:
     misspelled = type(estimator)(learning_rat=0.1)
-    with pytest.raises(ValueError, match=r"'learning_rat'\. Did you mean 'learning_rate'") as caught:
+    message = r"'learning_rat'\. Did you mean 'learning_rate'"
+    with pytest.raises(ValueError, match=message) as caught:
         misspelled.fit(X, Y)
     assert "max_leaves" in str(caught.value)
 
