@@ -243,13 +243,7 @@ int, default="sumGain"
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
         check_eval_metric(metrics, self.n_labels_, is_measured=bool(eval_set))
-        train = xgb.DMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            nthread=params.get("nthread"),
-        )
+        train = data.matrix(params.get("nthread"))
         params = self._settled(params, data, train)
         if metrics:
             params["eval_metric"] = metrics
@@ -326,8 +320,8 @@ int, default="sumGain"
         Returns
         -------
         OutOfFold
-            Probabilities and fitted estimators, all of the number of iterations with the least
-            log-loss. The estimator itself stays as it is.
+            Margins, probabilities and fitted estimators, all of the number of iterations with the
+            least log-loss. The estimator itself stays as it is.
 
         Raises
         ------
@@ -336,11 +330,22 @@ int, default="sumGain"
         PluginMissingError
             As `fit`.
         """
-        model = clone(self)
-        params = model._native_booster_params()
+        self._native_booster_params()
         require_plugin(type(self).__name__)
-        data = model._begin_fit(X, Y, sample_weight)
-        params = model._settled(params, data)
+        data = clone(self)._begin_fit(X, Y, sample_weight)
+        return self._out_of_fold(data, folds, patience=patience, should_end=should_end)
+
+    def _out_of_fold(
+        self,
+        data: FitData,
+        folds: NDArray[np.intp],
+        *,
+        patience: int = 25,
+        should_end: Callable[[int], bool] | None = None,
+    ) -> OutOfFold:
+        model = clone(self)
+        model._begin_fit(data, data.Y)
+        params = model._settled(model._native_booster_params(), data)
         if AUTO in (model.sketch_size, model.labels_per_tree):
             # What was chosen is chosen for the folds' models and for the one that follows, too.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
@@ -383,9 +388,16 @@ int, default="sumGain"
         ]
 
     def _proba(self, X: Features) -> NDArray[np.float32]:
+        return self._predicted(X, "value")
+
+    def _margins(self, X: Features) -> NDArray[np.float32]:
+        return self._predicted(X, "margin")
+
+    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(
             X,
             iteration_range=(0, self.best_iteration_ + 1),
+            predict_type=predict_type,
             validate_features=False,
             strict_shape=True,
         )

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
+from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features, SparseZeros
-from xdcc.base.fit_data import PACKAGE
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin

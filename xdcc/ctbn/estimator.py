@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
+from xdcc.base.checks import PACKAGE, check_labels_as_in_fit
 from xdcc.base.domains import (
     Choice,
     Classifier,
@@ -23,7 +24,6 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (

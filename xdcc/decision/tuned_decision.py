@@ -1,6 +1,6 @@
 """``TunedDecisionClassifierCV``: any classifier, calibrated, with the decision rule that is best.
 
-``fit`` goes from out-of-fold probabilities (``out_of_fold.py``) over calibration
+``fit`` goes from out-of-fold margins (``out_of_fold.py``) over calibration
 (``calibration.py``) to a rule for the measure (``rules.py``, ``rule_choice.py``). New rows are
 predicted by the folds' classifiers together, or by one that is trained on all rows.
 """
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +20,7 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Th
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.pyplot import require_pyplot
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
@@ -188,37 +189,25 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         TypeError
             If a callable measure returns no number at all.
         """
-        labels, weight = self._begin_decision(X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state) or 0
-        folds = stratified_folds(labels, int(self.cv), seed)
-        found = out_of_fold(
-            self.estimator,
-            X,
-            Y,
-            folds,
-            n_labels=self.n_labels_,
-            sample_weight=weight,
-            n_jobs=self.n_jobs,
-        )
+        folds = stratified_folds(data.Y, int(self.cv), seed)
+        found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
         if self.calibrate:
-            calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
+            calibration, margins = calibrate_labels(data._replace(X=found.margins), folds)
         else:
-            calibration = LabelCalibration.without_scaling(labels, weight)
-            proba = calibration.constant.in_proba(np.asarray(found.proba, dtype=np.float64))
+            calibration = LabelCalibration.without_scaling(data)
+            margins = calibration.margins(found.margins)
         choice = choose_rule(
-            labels,
-            proba,
+            data._replace(X=margins),
             folds,
             measure=self.measure,
             names=None if isinstance(self.rules, str) else self.rules,
-            sample_weight=weight,
             seed=seed,
         )
-        self.estimators_ = (
-            found.estimators if self.ensemble else [fit_on(found.unfitted, X, Y, weight)]
-        )
+        self.estimators_ = found.estimators if self.ensemble else [fit_on(found.unfitted, data)]
         self.folds_ = folds
-        self.oof_proba_ = proba
+        self.oof_proba_ = calibration.constant.in_proba(expit(margins))
         self.calibration_ = calibration
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
@@ -272,7 +261,10 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         super()._check_params()
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
-    def _margins(self, X: Any) -> Floats:
+    def _predictors(self) -> Sequence[Any]:
+        return self.estimators_
+
+    def _joint_margins(self, X: Any) -> Floats:
         return mean_margins(self.estimators_, X, self.n_labels_)
 
 
