@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.linear.logistic import (
     Floats,
@@ -30,7 +31,7 @@ from xdcc.linear.logistic import (
     one_by_one,
     solve,
 )
-from xdcc.linear.path import FoldPath, LabelData
+from xdcc.linear.path import FoldPath
 
 ParentEffect = Literal["feature", "separate"]
 
@@ -190,7 +191,7 @@ def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
     float
     """
     folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
-    path = FoldPath(LabelData(X, Y, None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
+    path = FoldPath(FitData(X, Y, None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
     smallest, chosen = np.inf, GRID[0]
     for C in GRID:
         loss = float(path.step(C).sum())

@@ -43,6 +43,8 @@ from xdcc.decision.rules import (
 )
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.linear import LogisticLabels
+from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -63,6 +65,7 @@ MODELS = (
     LaCovaCForestClassifier,
     CTBNMixtureClassifier,
     CTBNClassifier,
+    LogisticLabels,
     baselines.BinaryRelevance,
     baselines.ClassifierChain,
     baselines.EnsembleOfChains,
@@ -80,7 +83,7 @@ _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
-    *(Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
+    *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 
