@@ -17,6 +17,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from xdcc.base import booster_reader as _booster_reader
+
 if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc import automatic as automatic
     from xdcc import base as base
@@ -102,6 +104,13 @@ def _import(name: str) -> Any:
     globals()[name] = value  # the next time nobody asks
     return value
 
+
+def _read_booster(file: Any) -> Any:
+    """Read a booster file for a method, which cannot import `xdcc.serving`."""
+    return _module("serving").read_booster(file)
+
+
+_booster_reader.read_booster = _read_booster
 
 if not TYPE_CHECKING:  # with it, a type checker would take any name for an attribute
     __getattr__ = _import

@@ -79,7 +79,7 @@ def test_chain(end_label: bool) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([1, 2], "has 2 entries for 3 labels; give one number, or one per label"),
+        ([1, 2], "has 2 entries for 3 labels; pass one number, or one per label"),
         ([1, -1, 1], "it has to be a number at least 0, or a sequence of one per label"),
         ("high", "it has to be a number at least 0, or a sequence"),
     ],

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.candidates import candidates_for
-from xdcc.automatic.members import mixed_margins
+from xdcc.automatic.members import JointLabelset, Member, mixed_margins
 from xdcc.automatic.search import search
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
@@ -23,6 +23,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure
+from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
@@ -104,6 +105,13 @@ class MultiLabelClassifier(DecidingEnsemble):
     (['candidate', 'rounds', 'log_loss', 'rule'], 1)
     """
 
+    _stored = MappingProxyType(
+        {
+            "members_": list[Member],
+            "summary_": dict[str, Any],
+            "rule_": AnyRule | JointLabelset,
+        }
+    )
     _domains = MappingProxyType(
         {
             "measure": Anything(),

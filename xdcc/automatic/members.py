@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from xdcc.automatic.candidates import MASKS_OF_CHAIN
 from xdcc.base.fit_data import FitData
@@ -71,7 +72,7 @@ class Member:
 
     name: str
     share: float
-    estimators: list[Any]
+    estimators: list[BaseEstimator]
     calibration: LabelCalibration
 
     def margins(self, X: Any, n_labels: int) -> Floats:

@@ -9,7 +9,7 @@ keyword arguments. :class:`BoosterEstimator` keeps these, makes ``get_params``,
 import inspect
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NotRequired, Self
 
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
 from xdcc.base.documentation import fill_in
@@ -38,6 +38,7 @@ class BoosterEstimator(MultiLabelEstimator):
     {'max_depth': 6, 'eta': 0.1}
     """
 
+    _stored = MappingProxyType({"booster_params": NotRequired[dict[str, Any]]})
     _uses_plugin = True
     _domains = MappingProxyType({"sparse_zeros": Choice(SPARSE_ZEROS)})
     sparse_zeros: SparseZeros

@@ -20,7 +20,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +103,20 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     >>> Frequencies().fit([[0], [1], [2]], ["no", "yes", "yes"]).predict([[5]])
     array(['yes'], dtype='<U3')
     """
+
+    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "n_features_in_": int,
+            "n_labels_": int,
+            "label_names_": NDArray[np.object_],
+            "classes_": Classes,
+            "_labels_are_named": bool,
+            "feature_names_in_": NotRequired[NDArray[np.object_]],
+            "categories_": NotRequired[dict[int, NDArray[Any]]],
+            "sparse_X_": NotRequired[bool],
+        }
+    )
+    """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
     """What each parameter can be; parameters of boosters are declared in `booster_parameters`."""

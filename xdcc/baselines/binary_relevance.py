@@ -1,5 +1,7 @@
 """Binary relevance (BR): scikit-learn's ``MultiOutputClassifier`` of label models."""
 
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, multioutput
@@ -51,6 +53,7 @@ class BinaryRelevance(PerLabelClassifier):
            [0.7, 0.5, 0.6]])
     """
 
+    _stored = MappingProxyType({"model_": multioutput.MultiOutputClassifier})
     _missing = np.nan
 
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:

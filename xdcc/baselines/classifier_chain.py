@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import multioutput
 
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features, SparseZeros
@@ -62,6 +63,7 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**PerLabelClassifier._entries, **ORDER_ENTRIES})
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})

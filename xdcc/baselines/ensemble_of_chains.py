@@ -27,6 +27,8 @@ Vote = Literal["label", "probability"]
 class ChainEnsemble(LearnerClassifier):
     """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
 
+    _stored = MappingProxyType({"chains_": list[ClassifierChain]})
+
     n_estimators: int = 10
     bootstrap: bool = True
     max_samples: float = 1.0

@@ -96,6 +96,7 @@ class HOMER(LearnerClassifier):
            [1, 1, 1, 0, 1]])
     """
 
+    _stored = MappingProxyType({"root_": LabelGroup})
     _domains = MappingProxyType(
         {**LearnerClassifier._domains, "n_children": Number(low=2, whole=True)}
     )

@@ -6,7 +6,9 @@ are told which value of X stands for a missing one, because scikit-learn's chain
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
 import xgboost as xgb
@@ -22,6 +24,10 @@ class LabelModel(ClassifierMixin, BaseEstimator):
 
     In all methods `X` is an array or sparse matrix of shape (n_samples, n_features).
     """
+
+    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"classes_": NDArray[np.int64], "constant_": int | None}
+    )
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
         """Fit on the rows that are known and have a positive weight.
@@ -76,6 +82,8 @@ class LabelModel(ClassifierMixin, BaseEstimator):
 class EstimatorModel(LabelModel):
     """A copy of `estimator` for one label; it sees NaN where X holds `missing`."""
 
+    _stored = MappingProxyType({"estimator_": NotRequired[BaseEstimator]})
+
     def __init__(self, estimator: Any, missing: float = np.nan) -> None:
         self.estimator = estimator
         self.missing = missing
@@ -103,6 +111,8 @@ class XGBModel(LabelModel):
 
     X may have further columns, numbers, after those that `feature_types` describes.
     """
+
+    _stored = MappingProxyType({"booster_": NotRequired[xgb.Booster]})
 
     def __init__(
         self,

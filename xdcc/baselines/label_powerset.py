@@ -4,11 +4,12 @@
 groups of labels.
 """
 
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc.base.documentation import documented
@@ -43,6 +44,14 @@ class PowersetModel:
            [0, 1]], dtype=int8), array([[0, 1],
            [1, 1]]))
     """
+
+    _stored = MappingProxyType(
+        {
+            "_learner": BaseEstimator,
+            "labelsets": NDArray[np.int8],
+            "_model": BaseEstimator | None,
+        }
+    )
 
     def __init__(self, learner: Any) -> None:
         self._learner = learner
@@ -146,6 +155,8 @@ class LabelPowerset(LearnerClassifier):
     array([[0, 0, 1],
            [1, 1, 1]])
     """
+
+    _stored = MappingProxyType({"model_": PowersetModel, "labelsets_": NDArray[np.int8]})
 
     @staticmethod
     def _default_learner() -> Any:

@@ -68,6 +68,7 @@ class LPBR(LearnerClassifier):
     [array([0, 1, 2])]
     """
 
+    _stored = MappingProxyType({"groups_": list[NDArray[np.int64]], "models_": list[PowersetModel]})
     _domains = MappingProxyType(
         {
             **LearnerClassifier._domains,

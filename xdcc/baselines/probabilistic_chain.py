@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import multioutput
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.base.domains import Anything
@@ -78,6 +79,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 

@@ -171,6 +171,16 @@ class BoomerClassifier(MultiLabelEstimator):
     if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
+    _stored = MappingProxyType(
+        {
+            "_seed": int,
+            "labelsets_": NDArray[np.int8],
+            "evals_result_": dict[str, dict[str, list[float]]],
+            "coverage_": NDArray[np.int64],
+            "rules_": RuleList,
+            "best_n_rules_": int,
+        }
+    )
     _entries = MappingProxyType({**MultiLabelEstimator._entries, **_ENTRIES})
     _takes_categories = True
     _domains = MappingProxyType(

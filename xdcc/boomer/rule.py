@@ -6,6 +6,7 @@ rules of a model in a few arrays and makes a `Rule` of one when it is asked for.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -159,6 +160,22 @@ class RuleList(Sequence[Rule]):
     >>> [rule.body for rule in rules[1:3]]
     ['feature_8 > -0.000106646', 'feature_8 > 0.00403487']
     """
+
+    _stored = MappingProxyType(
+        {
+            "attributes": list[str],
+            "labels": list[str],
+            "categories": dict[int, NDArray[Any]],
+            "condition_start": NDArray[np.int64],
+            "feature": NDArray[np.int32],
+            "relation": NDArray[np.int8],
+            "threshold": NDArray[np.float32],
+            "head_start": NDArray[np.int64],
+            "head_label": NDArray[np.int32],
+            "head_score": NDArray[np.float64],
+            "n_covered": NDArray[np.int64],
+        }
+    )
 
     def __init__(
         self,

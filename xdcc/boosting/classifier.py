@@ -126,6 +126,15 @@ int, default="sumGain"
     True
     """
 
+    _stored = MappingProxyType(
+        {
+            "booster_": xgb.Booster,
+            "best_iteration_": int,
+            "evals_result_": dict[str, dict[str, list[float]]],
+            "sketch_size_": int,
+            "labels_per_tree_": int,
+        }
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {

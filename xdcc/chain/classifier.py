@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NotRequired, Self, get_args
 
 import numpy as np
 import xgboost as xgb
@@ -196,6 +196,15 @@ int, default="maxGain"
            [2, 0]])
     """
 
+    _stored = MappingProxyType(
+        {
+            "rule_": PropagationRule,
+            "end_label_": bool,
+            "boosters_": list[list[xgb.Booster]],
+            "n_rounds_": int,
+            "stop_scores_": NotRequired[list[float]],
+        }
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {

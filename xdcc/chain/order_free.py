@@ -8,12 +8,13 @@ are calibrated, to a booster that predicts labels from these margins and from la
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NotRequired, Self, get_args
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.booster_parameters import seed_from
@@ -37,7 +38,7 @@ from xdcc.chain.order_free_inference import (
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
-from xdcc.decision.calibration import calibrate_labels
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
 from xdcc.decision.f1_maximiser import SizedMarginals
@@ -150,6 +151,18 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     np.float64(1.0)
     """
 
+    _stored = MappingProxyType(
+        {
+            "estimators_": list[BaseEstimator],
+            "calibration_": LabelCalibration,
+            "booster_": xgb.Booster | None,
+            "losses_": list[float],
+            "oof_proba_": NDArray[np.float64],
+            "folds_": NDArray[np.int64],
+            "_seed": int,
+            "labelset_score_": NotRequired[LabelsetScore],
+        }
+    )
     _fitted_attribute = "estimators_"
     _domains = MappingProxyType(
         {

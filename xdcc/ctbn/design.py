@@ -8,6 +8,7 @@ solver needs a fraction of its iterations (``logistic.py``). No direction is lef
 Sparse features of large data stay as they are; centring would make them dense.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ class Design:
     keeps_sparse : bool
         Whether sparse rows are neither centred nor rotated.
     """
+
+    _stored = MappingProxyType({"axes": Floats | None, "keeps_sparse": bool, "mean": Floats})
 
     def __init__(self, X: NDArray[np.floating] | sparse.csr_matrix) -> None:
         self.axes: Floats | None = None

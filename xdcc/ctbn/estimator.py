@@ -61,6 +61,19 @@ _MANY_PAIRS = 100_000
 class BaseCTBN(MultiLabelEstimator):
     """A mixture of trees, of one tree unless a subclass makes `max_components` a parameter."""
 
+    _stored = MappingProxyType(
+        {
+            "_seed": int,
+            "_design": Design | None,
+            "C_": float | None,
+            "mixture_": Mixture,
+            "mixture_weights_": NDArray[np.float64],
+            "structures_": list[list[tuple[str, str]]],
+            "validation_log_likelihood_": list[float],
+            "log_likelihood_curves_": list[list[float]],
+            "log_likelihood_curve_": list[float],
+        }
+    )
     _domains = MappingProxyType(
         {
             "max_components": Number(low=1, whole=True),

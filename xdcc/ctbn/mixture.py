@@ -19,13 +19,14 @@ label's conditional probability as target; a row without any counts once.
 
 import warnings
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.learner import Learner, Models
+from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
 from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import (
     Parents,
@@ -50,6 +51,8 @@ class Component:
     models : Models
         One for each label.
     """
+
+    _stored = MappingProxyType({"parents": Parents, "models": LogisticModels | EstimatorModels})
 
     parents: Parents
     models: Models

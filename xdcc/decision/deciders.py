@@ -7,6 +7,7 @@ predict together, calibrated and with a decision rule.
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,6 +119,14 @@ class ClassifierWrapper(Decider):
 class DecidingEnsemble(Decider):
     """What predicts by log-odds of several classifiers, calibrated, and by a rule."""
 
+    _stored = MappingProxyType(
+        {
+            "calibration_": LabelCalibration,
+            "folds_": NDArray[np.int64],
+            "oof_proba_": NDArray[np.float64],
+            "best_score_": float,
+        }
+    )
     _fitted_attribute = "rule_"
 
     measure: MeasureLike

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ class LabelCosts(Measure):
     >>> costs.score([[1, 0], [1, 1]], [[0, 0], [1, 0]])
     -5.0
     """
+
+    _stored = MappingProxyType({"false_positive": Any, "false_negative": Any})
 
     axis: None = field(default=None, init=False, repr=False)
     value: Callable[[Floats, Floats, Floats], Floats] = field(

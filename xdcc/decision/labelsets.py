@@ -19,6 +19,7 @@ rows, labels and labelsets is ever there as a whole.
 """
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -215,6 +216,8 @@ class KnownLabelsets:
     >>> known.most_probable([[0.9, 0.8]])
     array([[1, 0]])
     """
+
+    _stored = MappingProxyType({"labelsets": NDArray[np.int8], "counts": NDArray[Any]})
 
     def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[Any]) -> None:
         self.labelsets = labelsets

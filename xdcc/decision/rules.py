@@ -177,6 +177,12 @@ class F1Maximiser(_LabelsetRule):
         return block.best_for_f1(self.temperature, self.prior, self.beta)
 
 
+type AnyRule = (
+    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+)
+"""What `learn_rules` learns."""
+
+
 RULE_NAMES: tuple[str, ...] = (
     LabelWise.name,
     LeastCost.name,

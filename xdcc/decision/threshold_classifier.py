@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.checks import check_labels_as_in_fit
@@ -92,6 +92,7 @@ class ThresholdClassifier(ClassifierWrapper):
            [1, 1, 1, 0, 1]])
     """
 
+    _stored = MappingProxyType({"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator})
     _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
@@ -25,7 +26,7 @@ from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsem
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES
+from xdcc.decision.rules import RULE_NAMES, AnyRule
 
 
 @declares_parameters
@@ -133,6 +134,13 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     True
     """
 
+    _stored = MappingProxyType(
+        {
+            "estimators_": list[BaseEstimator],
+            "cv_results_": dict[str, Any],
+            "rule_": AnyRule,
+        }
+    )
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,

@@ -4,6 +4,7 @@ The tree is grown by ``tree.py``; this file reads predictions from the leaves th
 reaches. With other values of `criterion` and `clustering` the same code gives LaCova and ML-C4.5.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,8 @@ class LaCovaCClassifier(BaseLabelTrees):
     >>> xdcc.lacovac.export_text(model).splitlines()[0]  # a tree of its own for two labels
     '|--- labels: label_0, label_1'
     """
+
+    _stored = MappingProxyType({"tree_": LabelTrees})
 
     tree_: LabelTrees
 

@@ -82,6 +82,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
            [1, 1, 1]])
     """
 
+    _stored = MappingProxyType({"trees_": LabelTrees})
     _domains = MappingProxyType(
         {
             **BaseLabelTrees._domains,

@@ -125,6 +125,13 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
            [1, 1, 0]])
     """
 
+    _stored = MappingProxyType(
+        {
+            "random_order_": NDArray[np.int64],
+            "labelsets_": NDArray[np.int8],
+            "forest_": Forest,
+        }
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {

@@ -1,7 +1,7 @@
-"""The slow twin of ``_booster_scan.pyx``: the same models pass, told in plain Python.
+"""The reference implementation of ``xdcc/serving/_booster_scan.pyx``, in plain Python.
 
-It reads a model as a whole, and then walks through each tree from its root. It is for models that
-are small and not nested without end; the kernel is compared with it.
+It reads a model as a whole, and then walks through each tree from its root. Models must be small
+and not nested too deeply.
 """
 
 import json
@@ -37,33 +37,7 @@ class _TypedList(list[Any]):
 
 
 def scan(content: bytes | bytearray, *, deepest: int) -> list[dict[str, Any]]:
-    """Read a model and check its trees, as ``_booster_scan.scan``, which says more.
-
-    Parameters
-    ----------
-    content : bytes
-        JSON or UBJSON, as XGBoost writes it.
-    deepest : int
-        How many objects and lists may be inside each other.
-
-    Returns
-    -------
-    list of dict
-        The trees.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-
-    Examples
-    --------
-    >>> scan(b'{"version": [3, 4, 1], "trees": []}', deepest=32)
-    []
-    >>> scan(b'{"trees": [{"id": 0}]}', deepest=32)
-    Traceback (most recent call last):
-    ValueError: it is not what XGBoost writes
-    """
+    """Read a model and check its trees, as ``_booster_scan.scan``; return the trees."""
     content = bytes(content)
     is_binary = content[1:2] == b"L"
     if is_binary:

@@ -1,10 +1,10 @@
 """
-BOOMER's rules, read aloud
+Readable rules with BOOMER
 ==========================
 
-:class:`~xdcc.boomer.BoomerClassifier` boosts rules. Where the conditions of a rule hold, it adds to
-the scores of one label or of all; the default rule, which always holds, comes first. A person can
-read them one after the other.
+:class:`~xdcc.boomer.BoomerClassifier` boosts rules. If the conditions of a rule hold, it adds to
+the scores of one label or of all labels. The first rule, the default rule, always holds. You can
+read the rules one by one.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ model = xdcc.BoomerClassifier(n_rules=N_RULES, random_state=0).fit(
 
 
 def sentence(rule):
-    """Say a rule in words."""
+    """Write a rule as a sentence."""
     words = {"<=": "at most", ">": "more than", "=": "equal to", "!=": "not"}
     conditions = " and ".join(
         f"{c.attribute} is {words[c.relation]} {c.value:g}" for c in rule.conditions
@@ -38,7 +38,8 @@ for rule in sorted(model.rules_[1:40], key=lambda rule: len(rule.conditions))[:6
     print(sentence(rule))
 
 # %%
-# A prediction is the sum of the rules that hold. How the scores of one digit grow, rule by rule:
+# A prediction sums the scores of the rules that hold. The plot shows the scores of one digit after
+# each rule:
 
 new = pd.DataFrame(test.X, columns=pixels)
 right_rows = np.flatnonzero((model.predict(new) == test.Y).all(axis=1))
@@ -48,8 +49,8 @@ scores = np.array([score[0] for score in model.staged_decision_function(new.iloc
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.4), width_ratios=[1, 3])
 figure.set_label(
-    "A handwritten digit, and seven staircases: the score of each label after 1 to 300 rules. "
-    "Those of the labels that are true end above zero"
+    "A handwritten digit and seven step curves: the score of each label after 1 to 300 rules. The "
+    "scores of the true labels end above zero"
 )
 left.imshow(test.X[row].reshape(8, 8), cmap="gray_r")
 left.set_axis_off()
@@ -67,4 +68,4 @@ for end, name, colour in ends:
 right.plot([0, N_RULES], [0, 0], color="0.5", linewidth=1)
 right.set(xlim=(0, 1.4 * N_RULES), xlabel="rules", ylabel="score")
 right.set_xticks(range(0, N_RULES + 1, 100))
-right.set_title("solid: the label is there", fontsize=12, weight="normal")
+right.set_title("solid: true labels", fontsize=12, weight="normal")

@@ -1,11 +1,11 @@
 """
-What if I know this label?
-==========================
+Prediction with known labels
+============================
 
-:class:`~xdcc.chain.OrderFreeChainClassifier` gives the probability of every label given the
-features *and any labels that are known already*: a colleague has looked at some, or a cheap test
-has. Here are made patients, of whom age, season and temperature are recorded; whether they have a
-flu or an allergy is not, and shows in their symptoms only.
+:class:`~xdcc.chain.OrderFreeChainClassifier` predicts the probability of every label given the
+features *and any labels that are already known*, for example from an inexpensive test. This example
+has synthetic patients with age, season and temperature as features and symptoms as labels. The
+cause, flu or allergy, is hidden and shows only in the symptoms.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ X = pd.DataFrame(
 )
 flu = random.random(n) < np.where(winter, 0.4, 0.1)
 allergy = ~flu & (random.random(n) < 0.3)
-chances = {  # with a flu, with an allergy, with neither
+chances = {  # with flu, with an allergy, with neither
     "chills": (0.9, 0.03, 0.05),
     "cough": (0.8, 0.1, 0.08),
     "runny nose": (0.5, 0.85, 0.1),
@@ -39,7 +39,7 @@ chain = xdcc.OrderFreeChainClassifier(n_estimators=60, cv=3, random_state=0, n_j
 chain.fit(X[:1200], Y[:1200])
 
 # %%
-# One winter patient, and a single question: are there chills?
+# Take one winter patient and ask a single question: does the patient have chills?
 
 patient = X[1200:][winter[1200:]].iloc[[0]]
 proba = chain.predict_proba(patient)[0]
@@ -51,8 +51,9 @@ for answer in (0.0, 1.0):
 
 figure, ax = plt.subplots(figsize=(7.5, 4.4))
 figure.set_label(
-    "Probabilities of five symptoms. If chills are known to be there, cough, headache and aching "
-    "limbs get likelier and itching eyes less likely; if they are known to be absent, the reverse"
+    "Probabilities of five symptoms. If chills are known to be present, cough, headache and aching "
+    "limbs become more likely and itching eyes less likely; if they are known to be absent, the "
+    "reverse"
 )
 others = range(1, len(chances))
 for colour, values in zip(("C0", "C1"), answers, strict=True):
@@ -60,7 +61,7 @@ for colour, values in zip(("C0", "C1"), answers, strict=True):
         arrow = {"arrowstyle": "-|>", "color": colour, "lw": 3, "shrinkA": 0, "shrinkB": 0}
         arrow["mutation_scale"] = 18
         ax.annotate("", (values[label], label), (proba[label], label), arrowprops=arrow)
-ax.plot(proba[1:], others, "o", color="0.15", markersize=8, label="asked nothing")
+ax.plot(proba[1:], others, "o", color="0.15", markersize=8, label="nothing known")
 ax.plot([], [], color="C0", linewidth=3, label="no chills")
 ax.plot([], [], color="C1", linewidth=3, label="chills")
 ax.set_yticks(others, Y.columns[1:])
@@ -68,8 +69,8 @@ ax.set(xlim=(0, 0.75), xlabel="probability", ylim=(5.5, 0.5))
 figure.legend(loc="outside lower center", ncols=3)
 
 # %%
-# The same model scores whole labelsets. Chills, cough and aching limbs are a flu; the first two
-# with itching eyes are nothing in particular.
+# The same model scores whole labelsets. Chills, cough, headache and aching limbs indicate flu.
+# Chills and cough with itching eyes fit neither cause.
 
 for labelset in ([1, 1, 0, 1, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0]):
     names = ", ".join(Y.columns[np.array(labelset) == 1]) or "no symptom"

@@ -1,11 +1,10 @@
-"""A booster's file, checked before XGBoost reads it.
+"""Booster files, checked before XGBoost reads them.
 
-XGBoost believes what a model says: indices of a tree that lead outside it are followed, lengths are
-allocated, and brackets are opened by a function that calls itself. So a file of some bytes ends the
-process, or fills its memory. :func:`check_booster` reads the file first
-(``_booster_scan.pyx``: the form, and every index of every tree), and compares here what the
-parts of a model say of each other. What it lets through, XGBoost loads and predicts with without a
-fault.
+XGBoost trusts a model file: it follows indices of a tree that lead outside it, allocates the
+lengths it finds, and recurses at every bracket. So a file of a few bytes ends the process, or fills
+its memory. :func:`check_booster` reads the file first. ``_booster_scan.pyx`` checks the form, and
+every index of every tree; this module compares what the parts of a model say about each other. A
+file that passes can be loaded and predicted with safely.
 """
 
 import math
@@ -18,13 +17,16 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 
-from xdcc.base._booster_scan import Trees, scan
+from xdcc.serving._booster_scan import Trees, scan
 
 _DEEPEST = 32
-"""Brackets inside each other. XGBoost's models have ten."""
+"""Limit on nested brackets; models of XGBoost have ten."""
 
 _MOST_FEATURES = 2**24
-"""Or a byte for each: explanations take memory for every feature, also for those in no tree."""
+"""Limit on the number of features, or one for each byte if the file is larger.
+
+Explanations take memory for every feature, also for those in no tree.
+"""
 
 _CATEGORY_TYPES = {9: "i1", 10: "u1", 11: "i2", 12: "u2", 13: "i4", 14: "u4", 15: "i8", 16: "u8"}
 """Types of categories that are numbers, as XGBoost numbers them."""
@@ -35,7 +37,7 @@ _NUMBERS = re.compile(r"\[?-?[0-9.]+(E-?[0-9]+)?(,-?[0-9.]+(E-?[0-9]+)?)*\]?", r
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be written or read: the message says which, and why."""
+    """A model file cannot be written or read; the message says which, and why."""
 
 
 def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
@@ -50,21 +52,21 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     Raises
     ------
     ModelFileError
-        If it is not what XGBoost writes: brackets, lengths and numbers have to be right, numbers
-        of trees finite; every tree has to be one, with children, features, leaves and categories
-        that are there, leaves of one size in all trees, and at most 1,024 levels.
+        If XGBoost would not write it so: a bracket, length or number is wrong, a number of a tree
+        is not finite, a list of nodes is not a tree, a child, feature, leaf or category does not
+        exist, leaves differ in size, or a tree has more than 1,024 levels.
     OSError
         If the file cannot be read.
 
     Notes
     -----
-    Models of XGBoost before 2.0, and those with vectors in their leaves of XGBoost before 3.2, lack
-    lists that are needed and are refused; load them with XGBoost and save them again.
+    Models of XGBoost before 2.0, and models with vectors in their leaves of XGBoost before 3.2, are
+    refused, since they lack lists that are needed: load them with XGBoost and save them again.
 
     A model of more than 2**24 features is refused unless its file has a byte for each.
 
-    What `load_model` of this package, :class:`~xdcc.serving.StockChain` and `xgb_model` of
-    :class:`~xdcc.boosting.MultiLabelXGBClassifier` read has been checked.
+    :func:`~xdcc.serving.load_model`, :class:`~xdcc.serving.StockChain` and `xgb_model` of
+    :class:`~xdcc.boosting.MultiLabelXGBClassifier` check the files that they read.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
     >>> check_booster(content)
     >>> check_booster(content.replace(b'"num_target":"3"', b'"num_target":"4"'))
     Traceback (most recent call last):
-    xdcc.base.booster_file.ModelFileError: no booster: base_score has 3 numbers, for 4 outputs
+    xdcc.serving.booster_file.ModelFileError: not a booster: base_score has 3 numbers, for 4 outputs
     """
     _check(file if isinstance(file, bytes | bytearray) else Path(file).read_bytes())
 
@@ -83,14 +85,14 @@ def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
 def read_booster(
     file: str | os.PathLike[str] | bytes | bytearray, params: Mapping[str, Any] | None = None
 ) -> xgb.Booster:
-    """Read a booster that has been checked.
+    """Check a booster file and read it.
 
     Parameters
     ----------
     file : path-like or bytes
         As for :func:`check_booster`.
     params : mapping, optional
-        Parameters of the booster that a file does not hold.
+        Parameters of the booster that a file does not store, such as `nthread`.
 
     Returns
     -------
@@ -111,16 +113,16 @@ def read_booster(
     >>> read_booster(content).num_boosted_rounds()
     2
     """
-    # Read once: the bytes that are checked are those that XGBoost gets.
+    # Read once, so that XGBoost gets the bytes that have been checked.
     content = file if isinstance(file, bytes | bytearray) else Path(file).read_bytes()
     _check(content)
     booster = xgb.Booster(dict(params or {}))
     try:
         booster.load_model(bytearray(content))
-        booster.num_features()  # what XGBoost puts off until a model is used is refused now
+        booster.num_features()  # raises what XGBoost otherwise raises at the first prediction
     except ValueError as error:
         what = (str(error).splitlines() or [""])[0]  # without the stack
-        raise ModelFileError(f"no booster: {what}") from error
+        raise ModelFileError(f"not a booster: {what}") from error
     return booster
 
 
@@ -128,7 +130,7 @@ def _check(content: bytes | bytearray) -> None:
     try:
         _check_model(_mapping(scan(content, deepest=_DEEPEST), "the model"), len(content))
     except ValueError as error:
-        raise ModelFileError(f"no booster: {error}") from error
+        raise ModelFileError(f"not a booster: {error}") from error
 
 
 def _check_model(model: dict[str, Any], n_bytes: int) -> None:
@@ -196,7 +198,7 @@ def _check_gradient_booster(booster: dict[str, Any], n_features: int, n_outputs:
             )
         return
     if name not in ("gbtree", "dart"):
-        raise ValueError(f"no gradient booster is called {name!r:.60}")
+        raise ValueError(f"{name!r:.60} is not a gradient booster")
     # Before XGBoost 3.4, dart had trees inside and weights beside them.
     holder = _mapping(booster.get("gbtree"), "gbtree") if name == "dart" else booster
     model = _mapping(holder.get("model"), "model")
@@ -280,14 +282,14 @@ def _require(fits: bool | np.bool_, name: str) -> None:
 
 def _mapping(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{name} is no mapping, or missing")
+        raise ValueError(f"{name} is missing or not a mapping")
     return value
 
 
 def _list(holder: dict[str, Any], name: str) -> list[Any]:
     value = holder.get(name)
     if not isinstance(value, list):
-        raise ValueError(f"{name} is no list, or missing")
+        raise ValueError(f"{name} is missing or not a list")
     return value
 
 

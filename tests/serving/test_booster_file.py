@@ -1,6 +1,6 @@
-"""`check_booster`: what XGBoost writes passes, and what would end the process does not.
+"""`check_booster`: files of XGBoost pass, and files that would end the process are refused.
 
-Random edits, on which the kernel is compared with its slow twin, are those of
+Random edits, on which the kernel is compared with the reference implementation, are those of
 ``tests/fuzz/targets/boosters.py``.
 """
 
@@ -14,10 +14,10 @@ import xgboost as xgb
 
 from tests.fuzz.campaign import try_target
 from tests.fuzz.targets.boosters import BOOSTERS
-from xdcc.base import booster_scan_reference
-from xdcc.base._booster_scan import scan
-from xdcc.base.booster_file import check_booster, read_booster
+from tests.reference import booster_scan as reference
 from xdcc.serving import ModelFileError
+from xdcc.serving._booster_scan import scan
+from xdcc.serving.booster_file import check_booster, read_booster
 
 
 def _data(kind):
@@ -59,7 +59,7 @@ KINDS = {
     "classes": {"objective": "multi:softprob", "num_class": 4},
     "classes, linear": {"objective": "multi:softprob", "num_class": 4, "booster": "gblinear"},
 }
-"""Parameters of boosters, by what is special about them."""
+"""Parameters of different kinds of boosters."""
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_a_slice_passes(trained):
     check_booster(trained("one, dart, categories")[1:].save_raw("ubj"))
 
 
-def test_dart_as_it_was_before(trained):
+def test_dart_as_older_versions_write_it(trained):
     model = json.loads(trained("one, dart, categories").save_raw("json"))
     learner = model["learner"]
     old = learner["gradient_booster"]
@@ -176,7 +176,7 @@ EDITS = {
     "child is no integer": (_tree(left_children={0: 1.0}), "whole number of 32 bits"),
     "parent outside": (_tree(parents={3: 10**8}), r"parents\[3\] is 100000000"),
     "root has a parent": (_tree(parents={0: 1}), r"parents\[0\] is 1"),
-    "a part that is cut off": (_tree(left_children={0: -1}, right_children={0: 0}), "nodes hang"),
+    "a part that is cut off": (_tree(left_children={0: -1}, right_children={0: 0}), "are below"),
     "no right children": (_tree(right_children=[]), "nodes and 0 right_children"),
     "no nodes": (_tree(left_children=[]), "num_nodes is"),
     "missing list": (_tree(parents=None), "it has no parents"),
@@ -237,8 +237,8 @@ EDITS = {
     ),
     "unknown objective": (_at("learner.objective.name", "multilabel:mystical"), "mystical"),
     "unknown booster": (_at("learner.gradient_booster.name", "gbforest"), "'gbforest'"),
-    "no booster": (_at("learner.gradient_booster", None), "gradient_booster is no mapping"),
-    "no learner": (_at("learner", []), "learner is no mapping"),
+    "no booster": (_at("learner.gradient_booster", None), "gradient_booster is missing or not a"),
+    "no learner": (_at("learner", []), "learner is missing or not a mapping"),
     "no version": (_at("version", [3]), "version is not"),
 }
 
@@ -248,7 +248,7 @@ def test_an_edited_model_is_refused(trained, edit):
     model = json.loads(trained("labels").save_raw("json"))
     change, message = EDITS[edit]
     change(model)
-    with pytest.raises(ModelFileError, match=f"^no booster: .*{message}"):
+    with pytest.raises(ModelFileError, match=f"^not a booster: .*{message}"):
         read_booster(json.dumps(model).encode())
 
 
@@ -323,7 +323,7 @@ def test_columns_of_categories_are_checked(trained):
         check_booster(json.dumps(model).encode())
 
 
-def test_few_bytes_do_not_ask_for_much_memory(trained):
+def test_a_small_file_cannot_claim_much_memory(trained):
     """A bit for each category below the largest one: 2 MB for each node of some bytes."""
     model = json.loads(trained("one").save_raw("json"))
     tree = model["learner"]["gradient_booster"]["model"]["trees"][0]
@@ -377,8 +377,8 @@ def test_a_tree_of_many_levels(trained):
         check_booster(set_depth(1025))
 
 
-def test_a_tree_that_is_a_ring(trained):
-    """Each of the nodes knows its parent, but the root is not above them."""
+def test_a_cycle_is_refused(trained):
+    """Every node has the right parent, but the root does not lead to it."""
     model = json.loads(trained("one").save_raw("json"))
     tree = model["learner"]["gradient_booster"]["model"]["trees"][1]
     tree.update(
@@ -391,7 +391,7 @@ def test_a_tree_that_is_a_ring(trained):
             ("split_conditions", "loss_changes", "sum_hessian", "base_weights"), [0.5] * 5
         ),
     )
-    with pytest.raises(ModelFileError, match="1 of its 5 nodes hang below its root"):
+    with pytest.raises(ModelFileError, match="1 of its 5 nodes are below its root"):
         check_booster(json.dumps(model).encode())
 
 
@@ -405,13 +405,13 @@ LONG = (10**12).to_bytes(8)
         (b"{", "it is empty"),
         (b"binf", "does not begin as"),
         (b"[]", "does not begin as"),
-        (b"{}", "version is no list"),
+        (b"{}", "version is missing or not a list"),
         (b'{"a":' + b"[" * 100_000, "more than 32 brackets"),
         (b'{"a":' * 100_000, "more than 32 brackets"),
         (b'{"trees":' * 100_000, "more than 32 brackets"),
         (b'{"version":[3,4,1]', "ends too early"),
         (b'{"version":[3,4,1]} {', "more than one value"),
-        (b'{"a":1,"a":2}', "'a' is there twice"),
+        (b'{"a":1,"a":2}', "'a' occurs twice"),
         (b'{"\\u0061":1}', "an escape in a key"),
         (b'{"a":"\n"}', "a control character"),
         (b'{"a":"\xff"}', "utf-8"),
@@ -419,7 +419,7 @@ LONG = (10**12).to_bytes(8)
         (b'{"a":1e9999}', "exponent"),
         (b'{"a":99999999999999999999}', "too many digits"),
         (b'{"a":9999999999999999999}', "too many digits"),
-        (b'{"a":nothing}', "no value begins so"),
+        (b'{"a":nothing}', "not the beginning of a value"),
         (b'{"a":[1 2]}', "',' or ']'"),
         (b'{"a" 1}', "':' was expected"),
         (b'{"a":1 "b":2}', "',' or '}'"),
@@ -431,13 +431,13 @@ LONG = (10**12).to_bytes(8)
         (b"{L" + (1).to_bytes(8) + b"a[#L" + LONG + b"ZZZZ", "a length of 1000000000000"),
         (b"{L" + (1).to_bytes(8) + b"a[$d#L" + LONG + b"ZZZZ", "a length of 1000000000000"),
         (b"{L" + (1).to_bytes(8) + b"a[$Z#L" + LONG, "a list of an unknown type"),
-        (b"{L" + (1).to_bytes(8) + b"aN}", "no value begins so"),
+        (b"{L" + (1).to_bytes(8) + b"aN}", "not the beginning of a value"),
         (b"{L" + (1).to_bytes(8) + b"aL", "ends too early"),
     ],
     ids=lambda value: repr(value[:24]) if isinstance(value, bytes) else "",
 )
 def test_another_file_is_refused(content, message):
-    with pytest.raises(ModelFileError, match=f"^no booster: .*{message}"):
+    with pytest.raises(ModelFileError, match=f"^not a booster: .*{message}"):
         check_booster(content)
 
 
@@ -482,17 +482,17 @@ def test_edits_are_refused_or_used_without_a_fault():
 
 
 @pytest.mark.parametrize("content", [b"1", b"[]", b'"x"', b"null"])
-def test_what_is_no_object(content):
-    for read in scan, booster_scan_reference.scan:
+def test_content_that_is_not_an_object(content):
+    for read in scan, reference.scan:
         with pytest.raises(ValueError, match=r"."):
             read(content, deepest=32)
 
 
-def test_the_twin_reads_the_same():
-    """What an unedited model holds, told by both."""
+def test_the_reference_implementation_reads_the_same():
+    """Of files that were not edited."""
     for contents in BOOSTERS:
         for content in contents:
-            trees = booster_scan_reference.scan(content, deepest=32)
+            trees = reference.scan(content, deepest=32)
             found = scan(content, deepest=32)["learner"]["gradient_booster"]["model"].get("trees")
             if found is None:
                 assert trees == []
@@ -504,6 +504,6 @@ def test_the_twin_reads_the_same():
                 feature
                 for tree in trees
                 for feature, left in zip(tree["split_indices"], tree["default_left"], strict=True)
-                if (feature, left) != (booster_scan_reference.DELETED, 1)
+                if (feature, left) != (reference.DELETED, 1)
             ]
             assert found.largest_feature == max(features)

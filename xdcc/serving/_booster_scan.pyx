@@ -1,18 +1,18 @@
 """Reads a model of XGBoost, JSON or UBJSON, without trusting it.
 
-The readers in XGBoost call themselves for every bracket, take memory for whatever length is
-written, and walk through trees without looking at where their indices lead. This one stops at a
-depth, compares every length with the bytes that are left, and checks each tree as soon as its last
-byte is read; then nothing of the tree is kept. Real numbers are only looked at, never stored.
+The readers in XGBoost recurse at every bracket, allocate whatever length a file states, and follow
+the indices of trees without checking them. This one limits the depth, compares every length with
+the bytes that are left, and checks each tree as soon as its last byte is read; then it keeps
+nothing of the tree. Real numbers are only looked at, never stored.
 
-It accepts less than XGBoost does, and never more: only what XGBoost's writers write. Each key is
-there once, without escapes, so that both readers find the same value under it.
+It accepts only what XGBoost's writers write, which is less than its readers accept. Each key occurs
+once and without escapes, so that both readers find the same value under it.
 """
 
 import numpy as np
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 from libcpp.vector cimport vector
 
 cdef enum:
@@ -35,6 +35,10 @@ cdef dict INTEGER_OF = {name: number for number, name in enumerate(INTEGERS)}
 cdef dict REAL_OF = {name: number for number, name in enumerate(REALS)}
 # Types of the arrays in UBJSON. XGBoost has two for features, as these are few or very many.
 cdef tuple INTEGER_TYPES = (b"U", b"l", b"l", b"l", b"lL", b"U", b"l", b"l", b"L", b"L")
+# Types of lists in UBJSON, as NumPy spells them.
+cdef dict LIST_TYPES = {
+    b"i": "i1", b"U": "u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d": ">f4", b"D": ">f8",
+}
 
 cdef int64_t NO_PARENT = 2147483647    # how trees with numbers in their leaves write -1
 cdef int64_t DELETED = 2147483647      # the feature of a node that was pruned away
@@ -45,11 +49,18 @@ cdef int64_t DEEPEST_TREE = 1024
 cdef uint32_t LIMIT = 0x7E967699       # 1e38 as float32: no number of a tree is larger
 
 
+cdef inline uint32_t big_endian(const unsigned char* at) noexcept nogil:
+    return <uint32_t>at[0] << 24 | <uint32_t>at[1] << 16 | <uint32_t>at[2] << 8 | at[3]
+
+
 cdef class Trees:
-    """What trees of a scanned model have in common; see ``_booster_scan.pyi``."""
+    """What the trees of a scanned model have in common; see ``_booster_scan.pyi``."""
 
     cdef readonly int64_t n_trees, largest_width, smallest_width, largest_feature
     cdef int64_t category_words
+
+    def __cinit__(self):
+        self.largest_feature = -1
 
 
 cdef class _Scanner:
@@ -58,7 +69,6 @@ cdef class _Scanner:
     cdef int deepest
     cdef bint binary
     cdef vector[int64_t] integers[N_INTEGERS]
-    cdef bint has_integers[N_INTEGERS]
     cdef int64_t n_reals[N_REALS]
     cdef vector[int64_t] queue, level
     cdef vector[char] taken
@@ -66,13 +76,8 @@ cdef class _Scanner:
     # What both forms have in common
 
     cdef object model(self):
-        cdef object value
         if self.end < 2 or self.data[0] != b"{":
             raise ValueError("it does not begin as a model of XGBoost does")
-        self.position = 1
-        if not self.binary:
-            self.skip_spaces()
-        self.position = 0
         value = self.value(0)
         if not self.binary:
             self.skip_spaces()
@@ -82,6 +87,10 @@ cdef class _Scanner:
 
     cdef object error(self, str what):
         return ValueError(f"{what}, at byte {self.position}")
+
+    cdef int peek(self) noexcept:
+        """Return the next byte, -1 at the end."""
+        return self.data[self.position] if self.position < self.end else -1
 
     cdef int byte(self) except -1:
         """Read a byte."""
@@ -96,16 +105,19 @@ cdef class _Scanner:
             raise self.error(f"{chr(wanted)!r} was expected")
         return 0
 
-    cdef object value(self, int depth):
+    cdef int check_depth(self, int depth) except -1:
         if depth > self.deepest:
             raise self.error(f"more than {self.deepest} brackets inside each other")
+        return 0
+
+    cdef object value(self, int depth):
+        self.check_depth(depth)
         return self.binary_value(depth) if self.binary else self.text_value(depth)
 
     cdef bytes key(self):
         cdef bytes key
         if self.binary:
             return self.binary_string()
-        self.skip_spaces()
         self.expect(b'"')
         key = self.text_string()
         if b"\\" in key:
@@ -117,39 +129,23 @@ cdef class _Scanner:
 
     cdef bint at_end_of_object(self, bint first) except -1:
         """Tell whether an object ends here; otherwise its next key follows."""
-        cdef int c
-        if self.position >= self.end:
-            raise self.error("it ends too early")
-        if self.binary:
-            if self.data[self.position] != b"}":
-                return False
-            self.position += 1
-            return True
-        self.skip_spaces()
-        if first:
-            if self.position < self.end and self.data[self.position] == b"}":
-                self.position += 1
-                return True
+        if not self.binary:
+            return self.at_end(first, b"}")
+        if self.peek() != b"}":
             return False
-        c = self.byte()
-        if c == b"}":
-            return True
-        if c != b",":
-            raise self.error("',' or '}' was expected")
-        return False
+        self.position += 1
+        return True
 
     cdef dict object(self, int depth):
         cdef dict found = {}
         cdef bytes key
         cdef str name
-        cdef bint first = True
-        while not self.at_end_of_object(first):
-            first = False
+        while not self.at_end_of_object(not found):
             key = self.key()
             name = key.decode()
             if name in found:
-                raise self.error(f"{name!r} is there twice")
-            if key == b"trees" and self.position < self.end and self.data[self.position] == b"[":
+                raise self.error(f"{name!r} occurs twice")
+            if key == b"trees" and self.peek() == b"[":
                 found[name] = self.trees(depth + 1)
             else:
                 found[name] = self.value(depth + 1)
@@ -210,7 +206,7 @@ cdef class _Scanner:
         if c == b"T" or c == b"F":
             return c == b"T"
         self.position -= 1
-        raise self.error("no value begins so")
+        raise self.error("not the beginning of a value")
 
     cdef object binary_list(self, int depth):
         cdef int c = self.byte()
@@ -224,28 +220,36 @@ cdef class _Scanner:
         if c != b"$":
             self.position -= 1
             raise self.error("a list without its length")
-        c = self.byte()
+        kind = LIST_TYPES.get(bytes([self.byte()]))
         self.expect(b"#")
-        size = {b"i": 1, b"U": 1, b"I": 2, b"l": 4, b"L": 8, b"d": 4, b"D": 8}.get(bytes([c]))
-        if size is None:
+        if kind is None:
             raise self.error("a list of an unknown type")
-        n = self.length(size)
-        start = self.position
-        self.position += n * size
-        kind = {b"U": "u", b"d": "f", b"D": "f"}.get(bytes([c]), "i")
-        content = (<const char*>self.data)[start:self.position]
-        return np.frombuffer(content, f">{kind}{size}")
+        dtype = np.dtype(kind)
+        n = self.length(dtype.itemsize) * dtype.itemsize
+        content = (<const char*>self.data)[self.position:self.position + n]
+        self.position += n
+        return np.frombuffer(content, dtype)
 
     # JSON
 
-    cdef int skip_spaces(self) except -1:
-        cdef unsigned char c
-        while self.position < self.end:
-            c = self.data[self.position]
-            if c != b" " and c != b"\n" and c != b"\t" and c != b"\r":
-                break
+    cdef int skip_spaces(self) noexcept:
+        while self.position < self.end and self.data[self.position] in (b" ", b"\n", b"\t", b"\r"):
             self.position += 1
         return 0
+
+    cdef bint at_end(self, bint first, unsigned char bracket) except -1:
+        """Tell whether an object or list ends here; otherwise its next entry follows."""
+        cdef int c
+        self.skip_spaces()
+        if first and self.peek() != bracket:
+            return False
+        c = self.byte()
+        if c == bracket:
+            return True
+        if c != b",":
+            raise self.error(f"',' or {chr(bracket)!r} was expected")
+        self.skip_spaces()
+        return False
 
     cdef bytes text_string(self):
         """Read what is between quotation marks, the first of which was read; escapes stay."""
@@ -261,74 +265,54 @@ cdef class _Scanner:
                 raise self.error("a control character in a string")
 
     cdef object text_value(self, int depth):
-        cdef int64_t start
+        cdef int64_t start = self.position
+        cdef int c = self.byte()
         cdef bint is_real
-        cdef int c
         cdef bytes literal
-        self.skip_spaces()
-        c = self.byte()
         if c == b"{":
             return self.object(depth)
         if c == b"[":
             return self.text_list(depth)
         if c == b'"':
             return self.text_string().decode()
-        start = self.position = self.position - 1
-        if c == b"t" or c == b"f" or c == b"n":
-            for word, value in ((b"true", True), (b"false", False), (b"null", None)):
-                if (<const char*>self.data)[start:min(start + len(word), self.end)] == word:
-                    self.position += len(word)
-                    return value
-            raise self.error("no value begins so")
-        if c == b"N" or c == b"I" or (c == b"-" and self.is_infinite()):
-            self.position += c == b"-"
-            self.skip_word()
+        self.position = start
+        if self.skip_not_finite():
             return float("nan")
-        is_real = self.skip_number(False)
-        literal = (<const char*>self.data)[start:self.position]
-        if is_real:
-            return float(literal)
-        # 64 bits have 19 digits
-        if len(literal) > 20 or not -(1 << 63) <= (whole := int(literal)) < 1 << 63:
-            raise self.error("a number with too many digits")
-        return whole
-
-    cdef bint at_end_of_list(self) except -1:
-        """Tell whether a list of JSON ends behind an entry; otherwise the next one follows."""
-        cdef int c
-        self.skip_spaces()
-        c = self.byte()
-        if c != b"]" and c != b",":
-            raise self.error("',' or ']' was expected")
-        return c == b"]"
+        if c == b"-" or b"0" <= c <= b"9":
+            is_real = self.skip_number(False)
+            literal = (<const char*>self.data)[start:self.position]
+            if is_real:
+                return float(literal)
+            # 64 bits have 19 digits
+            if len(literal) > 20 or not -(1 << 63) <= (whole := int(literal)) < 1 << 63:
+                raise self.error("a number with too many digits")
+            return whole
+        for word, value in ((b"true", True), (b"false", False), (b"null", None)):
+            if self.skip_word(word):
+                return value
+        raise self.error("not the beginning of a value")
 
     cdef list text_list(self, int depth):
         cdef list found = []
-        self.skip_spaces()
-        if self.position < self.end and self.data[self.position] == b"]":
-            self.position += 1
-            return found
-        while True:
+        while not self.at_end(not found, b"]"):
             found.append(self.value(depth + 1))
-            if self.at_end_of_list():
-                return found
+        return found
 
-    cdef bint is_infinite(self) noexcept:
-        """Tell whether a minus and an infinity follow."""
-        return (
-            self.end - self.position > 1
-            and self.data[self.position] == b"-" and self.data[self.position + 1] == b"I"
+    cdef bint skip_word(self, bytes word) noexcept:
+        """Skip a word if it follows; tell whether it did."""
+        cdef const char* text = word
+        cdef int64_t n = len(word)
+        if self.end - self.position < n or memcmp(self.data + self.position, text, n) != 0:
+            return False
+        self.position += n
+        return True
+
+    cdef bint skip_not_finite(self) noexcept:
+        """Skip NaN or an infinity if it follows; tell whether it did."""
+        cdef int c = self.peek()
+        return (c == b"N" or c == b"I" or c == b"-") and (
+            self.skip_word(b"NaN") or self.skip_word(b"Infinity") or self.skip_word(b"-Infinity")
         )
-
-    cdef int skip_word(self) except -1:
-        """Skip NaN or Infinity."""
-        for word in (b"NaN", b"Infinity"):
-            if (<const char*>self.data)[
-                self.position:min(self.position + len(word), self.end)
-            ] == word:
-                self.position += len(word)
-                return 0
-        raise self.error("no value begins so")
 
     cdef int64_t skip_digits(self) except -1:
         cdef int64_t start = self.position
@@ -343,35 +327,35 @@ cdef class _Scanner:
 
         A bounded one is below 1e38 in size, which is told by its digits: it need not be read.
         """
-        cdef int64_t before, exponent = 0, sign = 1, n
+        cdef int64_t before, exponent = 0, sign = 1, n, k
         cdef bint is_real = False
-        cdef unsigned char first
-        if self.position < self.end and self.data[self.position] == b"-":
+        cdef int c
+        if self.peek() == b"-":
             self.position += 1
-        if self.position >= self.end:
-            raise self.error("it ends too early")
-        first = self.data[self.position]
+        c = self.peek()
         before = self.skip_digits()
-        if first == b"0" and before > 1:
-            raise self.error("a number that begins with 0")
-        if first == b"0":
+        if c == b"0":
+            if before > 1:
+                raise self.error("a number that begins with 0")
             before = 0
-        if self.position < self.end and self.data[self.position] == b".":
+        if self.peek() == b".":
             is_real = True
             self.position += 1
             self.skip_digits()
-        if self.position < self.end and self.data[self.position] in (b"e", b"E"):
+        c = self.peek()
+        if c == b"e" or c == b"E":
             is_real = True
             self.position += 1
-            if self.position < self.end and self.data[self.position] in (b"+", b"-"):
-                sign = -1 if self.data[self.position] == b"-" else 1
+            c = self.peek()
+            if c == b"+" or c == b"-":
+                sign = -1 if c == b"-" else 1
                 self.position += 1
             n = self.skip_digits()
             if n > 3:
                 raise self.error("a number with too large an exponent")
             for k in range(self.position - n, self.position):
                 exponent = exponent * 10 + self.data[k] - 48
-        # digits before the point and the exponent: the number is below 10 to their sum
+        # Digits before the point plus the exponent: the number is below 10 to the power of the sum.
         if bounded and before + sign * exponent > 38:
             raise self.error("a number that is too large")
         return is_real
@@ -380,62 +364,50 @@ cdef class _Scanner:
 
     cdef Trees trees(self, int depth):
         cdef Trees trees = Trees()
-        cdef int64_t n = -1
-        trees.largest_feature = -1
-        trees.smallest_width = trees.largest_width = 0
-        if depth + 2 > self.deepest:
-            raise self.error(f"more than {self.deepest} brackets inside each other")
+        cdef int64_t n
+        self.check_depth(depth + 2)
         self.expect(b"[")
         if self.binary:
             self.expect(b"#")
             n = self.length(1)
             while trees.n_trees < n:
                 self.tree(trees, depth + 1)
-            return trees
-        self.skip_spaces()
-        if self.position < self.end and self.data[self.position] == b"]":
-            self.position += 1
-            return trees
-        while True:
-            self.skip_spaces()
-            self.tree(trees, depth + 1)
-            if self.at_end_of_list():
-                return trees
+        else:
+            while not self.at_end(trees.n_trees == 0, b"]"):
+                self.tree(trees, depth + 1)
+        return trees
 
     cdef int tree(self, Trees trees, int depth) except -1:
         cdef int slot
-        cdef bint first = True
         cdef bytes key
         cdef object number = None, described = None
+        cdef set found = set()
         for slot in range(N_INTEGERS):
-            self.has_integers[slot] = False
             self.integers[slot].clear()
-        for slot in range(N_REALS):
-            self.n_reals[slot] = -1
+        self.n_reals[LEAF] = 0  # not there if leaves are numbers
         self.expect(b"{")
-        while not self.at_end_of_object(first):
-            first = False
+        while not self.at_end_of_object(not found):
             key = self.key()
+            if key in found:
+                raise self.error(f"{key.decode()!r} occurs twice")
+            found.add(key)
             if (place := INTEGER_OF.get(key)) is not None:
-                slot = place
-                if self.has_integers[slot]:
-                    raise self.error(f"{key.decode()!r} is there twice")
-                self.has_integers[slot] = True
-                self.read_integers(slot)
+                self.read_integers(place)
             elif (place := REAL_OF.get(key)) is not None:
                 slot = place
-                if self.n_reals[slot] >= 0:
-                    raise self.error(f"{key.decode()!r} is there twice")
                 self.n_reals[slot] = self.skip_reals(slot != GAIN and slot != HESSIAN)
-            elif key == b"id" and number is None:
+            elif key == b"id":
                 number = self.value(depth + 1)
-            elif key == b"tree_param" and described is None:
+            elif key == b"tree_param":
                 described = self.value(depth + 1)
             else:
-                raise self.error(f"a tree has a second or an unknown {key.decode()!r}")
+                raise self.error(f"a tree has an unknown {key.decode()!r}")
         if type(number) is not int or number != trees.n_trees:
             raise ValueError(f"tree {trees.n_trees} has the id {number!r:.60}")
         try:
+            for name in INTEGERS + REALS:
+                if name not in found and name != REALS[LEAF]:
+                    raise ValueError(f"it has no {name.decode()}")
             self.check_tree(trees, described)
         except ValueError as error:
             raise ValueError(f"tree {trees.n_trees}: {error}") from None
@@ -446,7 +418,6 @@ cdef class _Scanner:
         cdef vector[int64_t]* found = &self.integers[slot]
         cdef int64_t n, k, size
         cdef const unsigned char* at
-        cdef uint32_t four
         cdef int c
         self.expect(b"[")
         if not self.binary:
@@ -466,27 +437,19 @@ cdef class _Scanner:
                 found[0][k] = at[k]
         elif size == 4:
             for k in range(n):
-                four = (
-                    <uint32_t>at[4 * k] << 24 | <uint32_t>at[4 * k + 1] << 16
-                    | <uint32_t>at[4 * k + 2] << 8 | at[4 * k + 3]
-                )
-                found[0][k] = <int32_t>four
+                found[0][k] = <int32_t>big_endian(at + 4 * k)
         else:
             for k in range(n):
-                found[0][k] = <int64_t>self.number(8)
-            return 0
+                found[0][k] = <int64_t>(
+                    <uint64_t>big_endian(at + 8 * k) << 32 | big_endian(at + 8 * k + 4)
+                )
         self.position += n * size
         return 0
 
     cdef int read_text_integers(self, vector[int64_t]* found) except -1:
         cdef int64_t start, value, k
         cdef bint negative
-        self.skip_spaces()
-        if self.position < self.end and self.data[self.position] == b"]":
-            self.position += 1
-            return 0
-        while True:
-            self.skip_spaces()
+        while not self.at_end(found.empty(), b"]"):
             start = self.position
             if self.skip_number(False) or self.position - start > 11:
                 self.position = start
@@ -499,61 +462,38 @@ cdef class _Scanner:
                 self.position = start
                 raise self.error("a whole number of 32 bits was expected")
             found.push_back(-value if negative else value)
-            if self.at_end_of_list():
-                return 0
+        return 0
 
     cdef int64_t skip_reals(self, bint bounded) except -1:
         """Skip real numbers and return how many; bounded ones are below 1e38 in size."""
-        cdef int64_t n, k, start
+        cdef int64_t n = 0, k, start
         cdef const unsigned char* at
-        cdef uint32_t bits, broken = 0
+        cdef bint too_large = False
         self.expect(b"[")
         if self.binary:
             self.expect(b"$")
             self.expect(b"d")
             self.expect(b"#")
             n = self.length(4)
-            at = self.data + self.position
             if bounded:
+                at = self.data + self.position
                 for k in range(n):
-                    bits = (
-                        <uint32_t>at[4 * k] << 24 | <uint32_t>at[4 * k + 1] << 16
-                        | <uint32_t>at[4 * k + 2] << 8 | at[4 * k + 3]
-                    )
-                    broken |= (bits & 0x7FFFFFFF) >= LIMIT
-                if broken:
+                    too_large |= (big_endian(at + 4 * k) & 0x7FFFFFFF) >= LIMIT
+                if too_large:
                     raise self.error("a number that is not finite, or too large")
             self.position += 4 * n
             return n
-        n = 0
-        self.skip_spaces()
-        if self.position < self.end and self.data[self.position] == b"]":
-            self.position += 1
-            return 0
-        while True:
-            self.skip_spaces()
+        while not self.at_end(n == 0, b"]"):
             start = self.position
-            if not bounded and self.position < self.end and (
-                self.data[self.position] in (b"N", b"I") or self.is_infinite()
-            ):
-                self.position += self.data[self.position] == b"-"
-                self.skip_word()
-            elif not self.skip_number(bounded):
+            if (bounded or not self.skip_not_finite()) and not self.skip_number(bounded):
                 self.position = start
                 raise self.error("a real number was expected")
             n += 1
-            if self.at_end_of_list():
-                return n
+        return n
 
     cdef int check_tree(self, Trees trees, object described) except -1:
-        cdef int64_t n_nodes = self.integers[LEFT].size(), width, n_deleted
+        cdef int64_t n_nodes = self.integers[LEFT].size(), width, n_deleted, n_gone
         cdef int slot
-        for slot in range(N_INTEGERS):
-            if not self.has_integers[slot]:
-                raise ValueError(f"it has no {INTEGERS[slot].decode()}")
-        for slot in range(N_REALS):
-            if self.n_reals[slot] < 0 and slot != LEAF:
-                raise ValueError(f"it has no {REALS[slot].decode()}")
         width = max(_whole(described, "size_leaf_vector"), 1)
         n_deleted = _whole(described, "num_deleted")
         if _whole(described, "num_nodes") != n_nodes or n_nodes == 0:
@@ -574,21 +514,19 @@ cdef class _Scanner:
             trees.smallest_width = width
         trees.smallest_width = min(trees.smallest_width, width)
         trees.largest_width = max(trees.largest_width, width)
-        self.check_nodes(trees, n_nodes, width, n_deleted)
+        n_gone = self.check_nodes(trees, n_nodes, width)
+        if n_gone != n_deleted:
+            raise ValueError(f"num_deleted is {n_deleted}, of {n_gone} deleted nodes")
+        self.check_paths(n_nodes, n_nodes - n_gone, width, self.check_leaf_weights(n_nodes, width))
         self.check_categories(trees, n_nodes)
         return 0
 
-    cdef int check_nodes(
-        self, Trees trees, int64_t n_nodes, int64_t width, int64_t n_deleted
-    ) except -1:
-        cdef const int64_t* left = self.integers[LEFT].data()
-        cdef const int64_t* right = self.integers[RIGHT].data()
+    cdef int64_t check_nodes(self, Trees trees, int64_t n_nodes, int64_t width) except -1:
+        """Check each node by itself; return how many were pruned away."""
         cdef const int64_t* parent = self.integers[PARENT].data()
         cdef const int64_t* feature = self.integers[FEATURE].data()
         cdef const int64_t* default_left = self.integers[DEFAULT_LEFT].data()
-        cdef int64_t i, k, child, n_gone = 0, n_leaves, n_taken = 0, per_node
-        cdef bint gone
-        cdef int slot
+        cdef int64_t i, n_gone = 0
         if parent[0] != -1 and parent[0] != NO_PARENT:
             raise ValueError(f"parents[0] is {parent[0]}")
         for i in range(n_nodes):
@@ -596,39 +534,39 @@ cdef class _Scanner:
                 raise ValueError(f"default_left[{i}] is {default_left[i]}")
             if i > 0 and not 0 <= parent[i] < n_nodes:
                 raise ValueError(f"parents[{i}] is {parent[i]}, of {n_nodes} nodes")
-            gone = self.is_gone(i, width)
-            if gone:
+            if i > 0 and self.is_gone(i, width):
                 n_gone += 1
             elif feature[i] < 0 or feature[i] == DELETED:
                 raise ValueError(f"split_indices[{i}] is {feature[i]}")
             else:
                 trees.largest_feature = max(trees.largest_feature, feature[i])
-        if n_gone != n_deleted:
-            raise ValueError(f"num_deleted is {n_deleted}, of {n_gone} deleted nodes")
-        if self.is_gone(0, width):
-            raise ValueError("its root is deleted")
+        return n_gone
 
-        n_leaves = 0
-        if width == 1:
-            if self.n_reals[BASE] != n_nodes:
-                raise ValueError(f"it has {n_nodes} nodes and {self.n_reals[BASE]} base_weights")
-        else:
-            n_leaves = max(self.n_reals[LEAF], 0) // width
+    cdef int64_t check_leaf_weights(self, int64_t n_nodes, int64_t width) except -1:
+        """Check how many weights there are; return for how many leaves, if leaves are vectors."""
+        cdef int64_t n_leaves = 0, per_node = self.n_reals[BASE] // n_nodes
+        if width > 1:
+            n_leaves = self.n_reals[LEAF] // width
             if n_leaves == 0 or n_leaves * width != self.n_reals[LEAF]:
                 raise ValueError(
                     f"it has {self.n_reals[LEAF]} leaf_weights, for leaves of {width} values"
                 )
-            per_node = self.n_reals[BASE] // n_nodes
-            if not 1 <= per_node <= width or per_node * n_nodes != self.n_reals[BASE]:
-                raise ValueError(f"it has {n_nodes} nodes and {self.n_reals[BASE]} base_weights")
-            self.taken.assign(n_leaves, 0)
+        if not 1 <= per_node <= width or per_node * n_nodes != self.n_reals[BASE]:
+            raise ValueError(f"it has {n_nodes} nodes and {self.n_reals[BASE]} base_weights")
+        return n_leaves
 
-        # From the root down. A child knows its parent, so no node is met twice.
-        self.queue.clear()
-        self.level.clear()
-        self.queue.push_back(0)
-        self.level.push_back(0)
-        k = 0
+    cdef int check_paths(
+        self, int64_t n_nodes, int64_t n_used, int64_t width, int64_t n_leaves
+    ) except -1:
+        """Walk down from the root. A child knows its parent, so no node is met twice."""
+        cdef const int64_t* left = self.integers[LEFT].data()
+        cdef const int64_t* right = self.integers[RIGHT].data()
+        cdef const int64_t* parent = self.integers[PARENT].data()
+        cdef int64_t i, k = 0, child, n_taken = 0
+        cdef int slot
+        self.taken.assign(n_leaves, 0)
+        self.queue.assign(1, 0)
+        self.level.assign(1, 0)
         while k < <int64_t>self.queue.size():
             i = self.queue[k]
             if left[i] == -1:
@@ -662,16 +600,14 @@ cdef class _Scanner:
             if left[i] == right[i]:
                 raise ValueError(f"both children of node {i} are {left[i]}")
             k += 1
-        if <int64_t>self.queue.size() != n_nodes - n_gone:
-            raise ValueError(
-                f"{self.queue.size()} of its {n_nodes - n_gone} nodes hang below its root"
-            )
+        if <int64_t>self.queue.size() != n_used:
+            raise ValueError(f"{self.queue.size()} of its {n_used} nodes are below its root")
         if n_taken != n_leaves:
             raise ValueError(f"it has leaf_weights for {n_leaves} leaves and {n_taken} leaves")
         return 0
 
     cdef bint is_gone(self, int64_t i, int64_t width) noexcept:
-        """Tell whether a node was pruned away. Trees with vectors in their leaves are not pruned."""
+        """Tell whether a node was pruned away; trees with vectors in leaves are not pruned."""
         return (
             width == 1 and self.integers[FEATURE][i] == DELETED
             and self.integers[DEFAULT_LEFT][i] == 1

@@ -1,0 +1,1 @@
+"""Slow reference implementations that kernels are tested against."""
