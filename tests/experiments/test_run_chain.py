@@ -200,7 +200,10 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (("-f", "mine.csv", "--labels", "soft,size"), "the label 'size' of row 0 is "),
         (("-f", "labels.csv", "--labels", "soft"), "every column of labels is a label"),
         (("-f", "other.parquet", "--labels", "soft"), "other.parquet does not exist"),
-        (("-f", "mine.arff", "--labels", "soft"), "--labels needs a CSV or Parquet file; for an ARFF file"),
+        (
+            ("-f", "mine.arff", "--labels", "soft"),
+            "--labels needs a CSV or Parquet file; for an ARFF file",
+        ),
         (("--labels", "soft"), "--labels needs a CSV or Parquet file: give"),
     ]:
         done = run_script("run_chain.py", *args)
