@@ -9,8 +9,11 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+import xdcc  # noqa: F401 (before the clone is on the path)
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "extensions"))
+# The gallery imports the reference implementations from the clone, but xdcc as it is installed.
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # keeps the gallery's times comparable
 
 project = "xdcc"

@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import xgboost as xgb
 
 import xdcc
+from tests.reference.boosting import node_score
 from xdcc.boosting import SPLIT_METHODS
-from xdcc.boosting.reference import node_score
 
 # %%
 # This is the table's example: the gradients of four labels in a node, with :math:`H_j + \lambda =

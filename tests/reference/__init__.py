@@ -1,1 +1,5 @@
-"""Slow reference implementations that kernels are tested against."""
+"""Reference implementations: slow, obvious NumPy versions of the kernels.
+
+Tests compare the kernels with them. They are not installed: the documentation and
+its gallery import them from the clone.
+"""

@@ -1,0 +1,241 @@
+/**
+ * @brief A node, its splits, and what a split gains, in double precision.
+ *
+ * The split value is the upper bound of the last bin on the left, as in XGBoost's own updaters, and
+ * so is the order of preference among equal gains: the feature with the lower index, missing values
+ * on the right, then the lower value (the higher one with missing values on the left). A feature
+ * with a default bin has no missing values; its bins are passed upwards to the default bin and
+ * downwards to it, so that the default bin's own sums are never needed.
+ */
+#ifndef XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
+#define XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
+
+#include <algorithm>   // for fill, max, transform
+#include <cstddef>     // for size_t
+#include <cstdint>     // for uint32_t
+#include <cstring>     // for memcpy
+#include <functional>  // for minus
+#include <limits>      // for numeric_limits
+#include <vector>      // for vector
+
+#include "../data/bin_index.h"  // for BinIndex
+#include "../monotone.h"        // for OrderWeights, WeightBounds
+#include "../split_score.h"     // for ScoreNode, Regularisation
+#include "xgboost/base.h"       // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/logging.h"    // for LOG
+
+namespace xgboost::multilabel {
+/** @brief A split on a number or on a category. */
+struct Split {
+  float gain{0.0f};
+  bst_feature_t feature{0};
+  /** @brief Rows below it go left, if the feature is numeric. */
+  float split_value{0.0f};
+  bool default_left{false};
+  /** @brief Rows of these categories go right, a bit for each; empty if the feature is numeric. */
+  std::vector<std::uint32_t> right_categories;
+
+  /** @brief Whether this split is to be preferred to another. */
+  [[nodiscard]] bool IsBetter(Split const& that) const {
+    return gain > that.gain || (gain == that.gain && gain > 0.0f && feature < that.feature);
+  }
+};
+
+/** @brief The best split so far of a node. */
+struct SearchResult {
+  Split split;
+  /** @brief Sums of the left child, gradients then Hessians. */
+  std::vector<double> left_sums;
+};
+
+/** @brief What is known of a node. */
+struct NodeStats {
+  /** @brief Sums over the node's rows, gradients then Hessians. [2 * n_labels] */
+  std::vector<double> sums;
+  WeightBounds bounds;
+  double score{0.0};
+  /** @brief Number of rows that carry a gradient. */
+  bst_idx_t n_active{0};
+  /** @brief Sums of the left child of the node's best split. */
+  std::vector<double> left_sums;
+};
+
+/** @brief A node's sums by category of a feature, gradients then Hessians. */
+struct CategorySums {
+  bst_feature_t feature{0};
+  /** @brief Null where no row of the category is stored. */
+  std::vector<double const*> by_category;
+  /** @brief The category whose rows are not stored, `BinIndex::kNoBin` if all are. */
+  bst_bin_t default_category{BinIndex::kNoBin};
+};
+
+/** @brief Working memory of one thread. */
+class SplitEvaluator {
+  Regularisation reg_;
+  std::size_t n_labels_;
+  std::vector<double> scanned_;  // sums of the bins passed so far
+  std::vector<double> rest_;     // sums of the node's other rows
+
+  /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  float GainImpl(std::vector<double> const& passed, NodeStats const& node, int) {
+    this->Restart();
+    auto const gain = this->Pass<kMethod, kRule>(passed.data(), node);
+    return this->Allowed(node) ? gain : 0.0f;
+  }
+
+  /** @brief The same where weights have bounds. */
+  template <SplitMethod kMethod>
+  float BoundedGain(std::vector<double> const& passed, NodeStats const& node, int order) {
+    using Traits = MethodTraits<kMethod>;
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    scanned_ = passed;
+    if (!this->Allowed(node)) {
+      return 0.0f;
+    }
+    double sum = 0.0, largest = -kInf, largest_rest = -kInf;
+    for (std::size_t j = 0; j < n_labels_; ++j) {
+      auto const [w, u, in_order] =
+          OrderWeights(reg_, node.bounds, order, j, scanned_.data(), rest_.data());
+      if (n_labels_ == 1 && !in_order) {
+        return 0.0f;
+      }
+      auto const p = Traits::LabelScore(reg_, scanned_[j], scanned_[n_labels_ + j], w);
+      auto const q = Traits::LabelScore(reg_, rest_[j], rest_[n_labels_ + j], u);
+      sum += p + q;
+      largest = std::max(largest, p);
+      largest_rest = std::max(largest_rest, q);
+    }
+    return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
+  }
+
+  /** @brief Score of a node. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  static double Score(Regularisation const& reg, NodeStats const& node) {
+    auto const n = node.sums.size() / 2;
+    if constexpr (kRule != LabelRule::kBounded) {
+      return ScoreNode<kMethod, kRule>(reg, node.sums.data(), n);
+    }
+    using Traits = MethodTraits<kMethod>;
+    double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < n; ++j) {
+      auto const grad = node.sums[j], hess = node.sums[n + j];
+      auto const weight = node.bounds.Clip(j, LabelWeight(reg, grad, hess));
+      auto const score = Traits::LabelScore(reg, grad, hess, weight);
+      sum += score;
+      largest = std::max(largest, score);
+    }
+    return Traits::kSum ? sum : largest;
+  }
+
+  void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
+
+  /** @brief Pass a bin, and return what the node gains if it is split there. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  [[nodiscard]] float Pass(double const* bin, NodeStats const& node) {
+    auto const n = n_labels_;
+    double* scanned = scanned_.data();
+    double const* total = node.sums.data();
+    if constexpr (kRule == LabelRule::kClipped) {
+      for (std::size_t k = 0; k < 2 * n; ++k) {
+        scanned[k] += bin[k];
+        rest_[k] = total[k] - scanned[k];
+      }
+      return static_cast<float>(ScoreNode<kMethod, kRule>(reg_, scanned, n) +
+                                ScoreNode<kMethod, kRule>(reg_, rest_.data(), n) - node.score);
+    }
+    using Traits = MethodTraits<kMethod>;
+    double const lambda = reg_.lambda, floor = reg_.LabelFloor();
+    LabelSum sum;
+    LabelMax largest, largest_rest;
+    ForEachLabel<kRule>(n, [&](auto kind, std::size_t j) {
+      using T = decltype(kind);
+      auto const grad = Load<T>(scanned + j) + Load<T>(bin + j);
+      auto const hess = Load<T>(scanned + n + j) + Load<T>(bin + n + j);
+      std::memcpy(scanned + j, &grad, sizeof(grad));
+      std::memcpy(scanned + n + j, &hess, sizeof(hess));
+      auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
+      auto const r = LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(total + j) - grad,
+                                                   Load<T>(total + n + j) - hess);
+      if constexpr (Traits::kSum) {
+        sum.Add(XDCC_SUM_OF_FRACTIONS(f.numerator, f.denominator, r.numerator, r.denominator));
+      } else {
+        largest.Add(f.numerator / f.denominator);
+        largest_rest.Add(r.numerator / r.denominator);
+      }
+    });
+    auto const score = Traits::kSum ? sum.Value() : largest.Value() + largest_rest.Value();
+    return static_cast<float>(score - node.score);
+  }
+
+  /** @brief Whether both children have enough Hessian; sets `rest_`. */
+  [[nodiscard]] bool Allowed(NodeStats const& node) {
+    std::transform(node.sums.cbegin(), node.sums.cend(), scanned_.cbegin(), rest_.begin(),
+                   std::minus<>{});
+    return EnoughHessian(reg_, scanned_.data(), n_labels_) &&
+           EnoughHessian(reg_, rest_.data(), n_labels_);
+  }
+
+ public:
+  SplitEvaluator(Regularisation const& reg, std::size_t n_labels)
+      : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
+
+  /**
+   * @brief The gain of one split.
+   *
+   * @param order With a monotone constraint 1 if no label may weigh more in the child with the rows
+   *              passed than in the other, -1 if none may weigh less; else 0.
+   */
+  using GainFn = float (SplitEvaluator::*)(std::vector<double> const& passed, NodeStats const& node,
+                                           int order);
+  using ScoreFn = double (*)(Regularisation const& reg, NodeStats const& node);
+
+  /** @brief The loops of one split method. */
+  struct Kernels {
+    GainFn gain;
+    ScoreFn score;
+  };
+
+  /** @brief Choose the loops once, outside of them. */
+  static Kernels Choose(SplitMethod method, LabelRule rule) {
+    switch (method) {
+      case SplitMethod::kSumGain:
+        return MakeKernels<SplitMethod::kSumGain>(rule);
+      case SplitMethod::kMaxGain:
+        return MakeKernels<SplitMethod::kMaxGain>(rule);
+      case SplitMethod::kSumWeight:
+        return MakeKernels<SplitMethod::kSumWeight>(rule);
+      case SplitMethod::kMaxWeight:
+        return MakeKernels<SplitMethod::kMaxWeight>(rule);
+      case SplitMethod::kSumAbsG:
+        return MakeKernels<SplitMethod::kSumAbsG>(rule);
+      case SplitMethod::kMaxAbsG:
+        return MakeKernels<SplitMethod::kMaxAbsG>(rule);
+    }
+    LOG(FATAL) << "Unreachable";
+    return {};
+  }
+
+ private:
+  template <SplitMethod kMethod>
+  static Kernels MakeKernels(LabelRule rule) {
+    switch (rule) {
+      case LabelRule::kPlain:
+        return MakeKernels<kMethod, LabelRule::kPlain>();
+      case LabelRule::kFloored:
+        return MakeKernels<kMethod, LabelRule::kFloored>();
+      case LabelRule::kClipped:
+        return MakeKernels<kMethod, LabelRule::kClipped>();
+      case LabelRule::kBounded:
+        return {&SplitEvaluator::BoundedGain<kMethod>, &Score<kMethod, LabelRule::kBounded>};
+    }
+    LOG(FATAL) << "Unreachable";
+    return {};
+  }
+  template <SplitMethod kMethod, LabelRule kRule>
+  static Kernels MakeKernels() {
+    return {&SplitEvaluator::GainImpl<kMethod, kRule>, &Score<kMethod, kRule>};
+  }
+};
+}  // namespace xgboost::multilabel
+#endif  // XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
