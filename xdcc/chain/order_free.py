@@ -28,7 +28,6 @@ from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
-    Candidates,
     LabelsetScore,
     LabelStates,
     draw_labelsets,
@@ -462,8 +461,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
         margins, given = self._begin_reading(self._check_X(X), None)
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
-        start = margins.astype(np.float32)
-        return LabelStates(self.booster_, start, np.full_like(start, np.nan)), labels
+        return LabelStates.begin(self.booster_, margins.astype(np.float32)), labels
 
     def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
         """Walk over blocks of rows at the beginning of the chain; there are none without labels."""
@@ -507,10 +505,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             if self.prediction == "mode":
                 labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
             elif self.prediction == "subset_accuracy":
-                score = self.labelset_score_
-                start = margins[rows].astype(np.float32)
-                found = Candidates.find(states.take, start, score.known, self.n_beams)
-                labels[rows, varied] = found.best(score.joint, score.prior)
+                labels[rows, varied] = self.labelset_score_.best(states, self.n_beams)
             else:
                 draws = self._with_constant(
                     draw_labelsets(states, self.n_draws, rng), given[rows], rng
