@@ -71,7 +71,7 @@ class Experiment:
             if section.title.startswith(title):
                 return section
         there = ", ".join(section.title for section in self.config.report)
-        raise ValueError(f"There is no section {title}; there are: {there}")
+        raise ValueError(f"the report has no section {title}; choose from {there}")
 
 
 @cache

@@ -149,11 +149,11 @@ def test_bad_choice(args, error, message, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--repeats", "0"], "'0' is no positive number"),
-        (["--repeats", "one"], "'one' is no positive number"),
-        (["--threads", "1,x"], "'x' is no positive number"),
-        (["--rounds", "-1"], "'-1' is no positive number"),
-        (["--time-limit", "0"], "'0' is no positive number"),
+        (["--repeats", "0"], "'0' is not a positive number"),
+        (["--repeats", "one"], "'one' is not a positive number"),
+        (["--threads", "1,x"], "'x' is not a positive number"),
+        (["--rounds", "-1"], "'-1' is not a positive number"),
+        (["--time-limit", "0"], "'0' is not a positive number"),
     ],
 )
 def test_bad_number(args, message, tmp_path, capsys):
