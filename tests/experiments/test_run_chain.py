@@ -227,7 +227,7 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (["-l", "3"], "digits has 7 labels, not 3"),
         (["-t", "mass"], "digits has no features mass to transform"),
         (["-f", "nothing", "-l", "2"], "nothing-train.arff"),
-        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is no folder"),
+        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is not a folder"),
     ],
 )
 def test_bad_options_end_with_one_message(run_script, args, message):

@@ -1027,37 +1027,37 @@ cdef dict _joined(vector[GrownTree]& trees):
     return {
         "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
         "kind": np.concatenate([
-            as_array(tree[i].kind.data(), tree[i].kind.size()) for i in range(n)
+            as_array[int8_t](tree[i].kind) for i in range(n)
         ]),
         "missing": np.concatenate([
-            as_array(tree[i].missing.data(), tree[i].missing.size()) for i in range(n)
+            as_array[int8_t](tree[i].missing) for i in range(n)
         ]),
         "feature": np.concatenate([
-            as_array(tree[i].feature.data(), tree[i].feature.size()) for i in range(n)
+            as_array[int32_t](tree[i].feature) for i in range(n)
         ]),
         "threshold": np.concatenate([
-            as_array(tree[i].threshold.data(), tree[i].threshold.size()) for i in range(n)
+            as_array[float](tree[i].threshold) for i in range(n)
         ]),
         "child": np.concatenate([
-            as_array(tree[i].child.data(), tree[i].child.size()) for i in range(n)
+            as_array[int32_t](tree[i].child) for i in range(n)
         ]),
         "category_set": np.concatenate([
-            as_array(tree[i].category_set.data(), tree[i].category_set.size())
+            as_array[uint64_t](tree[i].category_set)
             for i in range(n)
         ]),
         "row_start": np.concatenate([zero] + [
-            as_array(tree[i].row_end.data(), tree[i].row_end.size()) for i in range(n)
+            as_array[int64_t](tree[i].row_end) for i in range(n)
         ]),
         "row": np.concatenate([
-            as_array(tree[i].row.data(), tree[i].row.size()) for i in range(n)
+            as_array[int32_t](tree[i].row) for i in range(n)
         ]),
         "label_start": np.concatenate([zero] + [
-            as_array(tree[i].label_end.data(), tree[i].label_end.size()) for i in range(n)
+            as_array[int64_t](tree[i].label_end) for i in range(n)
         ]),
         "label": np.concatenate([
-            as_array(tree[i].label.data(), tree[i].label.size()) for i in range(n)
+            as_array[int32_t](tree[i].label) for i in range(n)
         ]),
         "share": np.concatenate([
-            as_array(tree[i].share.data(), tree[i].share.size()) for i in range(n)
+            as_array[float](tree[i].share) for i in range(n)
         ]),
     }

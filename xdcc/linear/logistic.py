@@ -1,24 +1,21 @@
-"""Many L2-penalised logistic regressions that share their features, solved together.
+"""A batched solver for many L2-penalised logistic regressions that share their features.
 
-Model k has its own targets t, weights s and one feature e of its own (the parent label), and
-minimises over its coefficients w, its effect a of e and its intercept b
+Model k has targets t, weights s and one feature e of its own (the parent label). It minimises over
+the coefficients w, the coefficient a of e and the intercept b
 
     sum_n s_nk (log(1 + exp(z_nk)) - t_nk z_nk) + l2/2 (|w_k|² + a_k²) + l2_intercept/2 b_k²,
     z_nk = x_n w_k + a_k e_nk + b_k.
 
-All models take one step of L-BFGS at a time (:func:`solve`), so that each iteration costs two
-matrix products for all of them, one for the direction and one for the gradient; the line search
-needs none. Every model has its own step length, history and end. The features come rotated to
-uncorrelated ones (``design.py``), which makes a diagonal matrix a good first guess of every
-Hessian: few iterations are left. A model's objective never rises, so EM may stop it anywhere.
-
-The strength of the penalty is chosen by cross-validation (:func:`choose_C`). As in the paper one
-strength serves all models. It is the `C` of a grid with the smallest held-out log loss of the
-parentless models, all labels together. The grid is walked from strong to weak penalties, each
-starting at the last solutions, and left when the loss rises.
+All models take L-BFGS steps together (:func:`solve`), so each iteration needs two matrix products
+for all of them, one for the directions and one for the gradients; the line search needs none. Each
+model has its own step length, history and stopping point. The features are uncorrelated
+(``design.py``), so a diagonal matrix is a good initial guess of each Hessian, and few iterations
+are needed. The objective of a model never increases, so EM can stop it at any iteration.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any
@@ -26,71 +23,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
-from xdcc.base.folds import stratified_folds
+from xdcc.base.threads import n_threads
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
 
 type Run = Callable[..., list[Any]]
-"""Maps a function over a sequence, as ``map`` does, and returns a list."""
+"""Maps a function over a sequence and returns a list."""
 
 _HISTORY = 8
 _BLOCK = 64
-"""Models that are solved at a time: their histories fit into a core's cache."""
+"""Number of models solved at a time; their histories fit into the cache of a core."""
 
 _SHORTEST_STEP = 2.0**-30
-
-GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-
-_FOLDS = 5
-
-_TOL_OF_CHOICE = 1e-5
-"""Tolerance of the solver while `C` is chosen."""
 
 
 @dataclass(frozen=True)
 class Problems:
-    """What the models of a batch do not share; n is the number of rows.
+    """Targets, weights and the additional feature of each model, all (n, n_models).
 
-    Attributes
-    ----------
-    targets : float array of shape (n, n_models)
-        In [0, 1]; a share counts as that much of a positive and the rest of a negative.
-    weights : float array of shape (n, n_models)
-        Not negative.
-    extra : float array of shape (n, n_models)
-        The feature that each model has for itself.
+    Targets are in [0, 1]: a target t counts as a positive with weight t and a negative with weight
+    1 - t. The feature is None if there is none.
     """
 
     targets: Floats
     weights: Floats
-    extra: Floats
+    extra: Floats | None = None
 
     def take(self, models: Any) -> "Problems":
-        """Keep some models."""
-        return Problems(*(getattr(self, field.name)[:, models] for field in fields(self)))
+        """Select some models."""
+        return self._each(lambda array: array[:, models])
 
     def rows(self, rows: Any) -> "Problems":
-        """Keep some rows."""
-        return Problems(*(getattr(self, field.name)[rows] for field in fields(self)))
+        """Select some rows."""
+        return self._each(lambda array: array[rows])
+
+    def _each(self, change: Callable[[Floats], Floats]) -> "Problems":
+        extra = None if self.extra is None else change(self.extra)
+        return Problems(change(self.targets), change(self.weights), extra)
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """Strength of the penalty, and when to stop.
+    """Strength of the penalty and stopping criteria.
 
-    Attributes
-    ----------
-    l2 : float
-        Of the coefficients, positive: the inverse of scikit-learn's `C`.
-    l2_intercept : float
-        Of the intercept. A small one keeps it finite where a label is constant.
-    tol : float
-        A model has converged when another Newton step would lower its objective by less than
-        this times its sum of weights.
-    max_iter : int
-        Most iterations.
+    `l2` is the inverse of scikit-learn's `C`. `l2_intercept` keeps the intercept finite if a label
+    is constant. A model has converged when another Newton step would lower its objective by less
+    than `tol` times its sum of weights.
     """
 
     l2: float
@@ -99,41 +80,31 @@ class Penalty:
     max_iter: int = 500
 
     def of(self, coef: Floats) -> Floats:
-        """Penalties of models, shape (n_models,), from coefficients (n_features + 2, n_models)."""
+        """Compute the penalties (n_models,) of coefficients (n_features + 2, n_models)."""
         squares = coef**2
         return 0.5 * (self.l2 * squares[:-1].sum(axis=0) + self.l2_intercept * squares[-1])
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Solved models.
+    """Solved models; the last two rows of `coef` are the additional feature and the intercept."""
 
-    Attributes
-    ----------
-    coef : float array of shape (n_features + 2, n_models)
-        Coefficients of the features, then of the extra feature, then the intercept.
-    objective : float array of shape (n_models,)
-        The minimised sum.
-    converged : bool array of shape (n_models,)
-    n_iter : int array of shape (n_models,)
-    """
-
-    coef: Floats
-    objective: Floats
-    converged: NDArray[np.bool_]
-    n_iter: NDArray[np.intp]
+    coef: Floats  # (n_features + 2, n_models)
+    objective: Floats  # (n_models,)
+    converged: NDArray[np.bool_]  # (n_models,)
+    n_iter: NDArray[np.intp]  # (n_models,)
 
     def take(self, models: Any) -> "Solution":
-        """Keep some models."""
+        """Select some models."""
         return Solution(*(getattr(self, field.name)[..., models] for field in fields(self)))
 
     def followed_by(self, others: "Solution") -> "Solution":
-        """Put two batches together."""
+        """Concatenate two batches."""
         pairs = ((getattr(self, f.name), getattr(others, f.name)) for f in fields(self))
         return Solution(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
     def joined(self, intercepts: "Solution", where: NDArray[np.bool_]) -> "Solution":
-        """Put models that have an intercept only among these, at the places `where`."""
+        """Insert models with only an intercept at the positions `where`."""
         coef = np.zeros((len(self.coef), len(where)))
         coef[:, ~where] = self.coef
         coef[-2:, where] = intercepts.coef
@@ -152,37 +123,38 @@ class Solution:
 
 
 def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-    """Map a function over a sequence without threads."""
+    """Map a function over a sequence in one thread."""
     return [function(item) for item in items]
 
 
-def linear_predictor(X: Matrix, coef: Floats, extra: Floats) -> Floats:
-    """Log odds z of all models, shape (n, n_models)."""
-    return np.asarray(X @ coef[:-2]) + extra * coef[-2] + coef[-1]
+@contextmanager
+def solver_threads(n_jobs: int | None) -> Iterator[Run]:
+    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
+    count = n_threads(n_jobs)
+    with threadpool_limits(1, "blas"):
+        if count == 1:
+            yield one_by_one
+            return
+        with ThreadPoolExecutor(count) as pool:
+            yield lambda function, items: list(pool.map(function, items))
+
+
+def linear_predictor(X: Matrix, coef: Floats, extra: Floats | None = None) -> Floats:
+    """Compute the log-odds z of all models, (n, n_models)."""
+    z = np.asarray(X @ coef[:-2])
+    if extra is not None:
+        z += extra * coef[-2]
+    z += coef[-1]
+    return z
 
 
 def solve(
     X: Matrix, problems: Problems, penalty: Penalty, start: Floats, run: Run = one_by_one
 ) -> Solution:
-    """Minimise the objectives of all models.
+    """Minimise the objectives of all models, starting at `start` (n_features + 2, n_models).
 
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (n, n_features)
-        The shared features; fastest if they are uncorrelated.
-    problems : Problems
-        The models' targets, weights and extra features.
-    penalty : Penalty
-        Strength, tolerance and limit of iterations.
-    start : float array of shape (n_features + 2, n_models)
-        Where the models begin, for example at similar models' solutions.
-    run : callable, default=one_by_one
-        Maps a function over a sequence, as ``map`` does, and returns a list; blocks of models are
-        solved by it. How it does so does not change the solutions.
-
-    Returns
-    -------
-    Solution
+    `X` (n, n_features) are the shared features; uncorrelated features are fastest. `run` maps the
+    solver over blocks of models and does not change the solutions.
     """
     mean_square = _mean_squares(X)
 
@@ -193,24 +165,25 @@ def solve(
             part, rows = part.rows(used), X[used]
         return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
 
-    parts = run(solved, list(_blocks(start.shape[1])))
+    parts = run(solved, list(model_blocks(start.shape[1])))
     return reduce(Solution.followed_by, parts)
 
 
 def _mean_squares(X: Matrix) -> Floats:
-    """Return the means of the squared features."""
+    """Compute the means of the squared features."""
     squares = X.multiply(X) if isinstance(X, sparse.csr_matrix) else X * X
-    return np.asarray(squares.mean(axis=0)).ravel()
+    return np.asarray(squares.mean(axis=0), dtype=X.dtype).ravel()
 
 
-def _blocks(n_models: int) -> Iterator[slice]:
+def model_blocks(n_models: int) -> Iterator[slice]:
+    """Cut models into blocks that are solved at a time."""
     for first in range(0, max(n_models, 1), _BLOCK):
         yield slice(first, min(first + _BLOCK, n_models))
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Where the models are: coefficients, log odds, objective, and its gradient."""
+    """The current coefficients of the models, their log-odds, objectives and gradients."""
 
     coef: Floats
     z: Floats
@@ -219,7 +192,7 @@ class _Point:
 
 
 class _Descent:
-    """L-BFGS on a block of models; those that are done are taken out on the way."""
+    """L-BFGS on a block of models, which are removed from the block when they have converged."""
 
     def __init__(
         self, X: Matrix, mean_square: Floats, problems: Problems, penalty: Penalty, start: Floats
@@ -228,20 +201,20 @@ class _Descent:
         self._problems = problems
         self._penalty = penalty
         n_models = start.shape[1]
-        self._l2 = np.full((len(start), 1), penalty.l2)
+        self._l2 = np.full((len(start), 1), penalty.l2, dtype=start.dtype)
         self._l2[-1] = penalty.l2_intercept
-        # Models of next to no weight are solved to the same absolute tolerance as those of one row.
+        # Models with almost no weight have the absolute tolerance of models with one row.
         self._total = np.maximum(problems.weights.sum(axis=0), 1)
         z = linear_predictor(X, start, problems.extra)
         objective, proba = self._value(start, z)
         self._now = _Point(start, z, objective, self._gradient(start, proba))
         self._inverse_hessian = 1 / self._curvature(mean_square, proba)
-        self._scale = np.ones(n_models)
+        self._scale = np.ones(n_models, dtype=start.dtype)
         self._history: list[tuple[Floats, Floats, Floats]] = []
         self._open = np.arange(n_models)
         self._found = Solution(
             np.empty_like(start),
-            np.empty(n_models),
+            np.empty(n_models, dtype=start.dtype),
             np.zeros(n_models, dtype=bool),
             np.zeros(n_models, dtype=np.intp),
         )
@@ -261,19 +234,18 @@ class _Descent:
                 direction, slope = direction[:, ~converged], slope[~converged]
             stuck = self._step(direction, slope)
             if stuck.any():
-                # No step along a descent direction lowers the objective any more: what is left
-                # is rounding.
+                # No step along a descent direction lowers the objective, because of rounding.
                 self._leave(stuck, stuck, iteration)
                 if not len(self._open):
                     break
         return self._found
 
     def _value(self, coef: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Objectives and probabilities."""
+        """Compute objectives and probabilities."""
         decay = np.abs(z)
         np.negative(decay, out=decay)
         np.exp(decay, out=decay)
-        loss = np.log1p(decay)
+        loss = _log1p(decay)
         loss += np.maximum(z, 0)
         loss -= self._problems.targets * z
         proba = np.where(z >= 0, 1.0, decay)
@@ -283,26 +255,28 @@ class _Descent:
 
     def _gradient(self, coef: Floats, proba: Floats) -> Floats:
         residual = self._problems.weights * (proba - self._problems.targets)
-        gradient = np.empty_like(coef)
+        gradient = np.zeros_like(coef)
         gradient[:-2] = self._X.T @ residual
-        gradient[-2] = _dots(residual, self._problems.extra)
+        if self._problems.extra is not None:
+            gradient[-2] = _dots(residual, self._problems.extra)
         gradient[-1] = residual.sum(axis=0)
         gradient += self._l2 * coef
         return gradient
 
     def _curvature(self, mean_square: Floats, proba: Floats) -> Floats:
-        """Diagonals of the Hessians, as if weights and probabilities were unrelated to X."""
-        bend = self._problems.weights * proba * (1 - proba)
-        # Where all weights are zero, any positive number does.
-        total = np.maximum(bend.sum(axis=0), np.finfo(float).tiny)
-        diagonal = np.empty((len(mean_square) + 2, len(total)))
+        """Estimate the diagonals of the Hessians, as if the curvature did not depend on X."""
+        curvature = self._problems.weights * proba * (1 - proba)
+        # If all weights are zero, use any positive number.
+        total = np.maximum(curvature.sum(axis=0), np.finfo(curvature.dtype).tiny)
+        diagonal = np.zeros((len(mean_square) + 2, len(total)), dtype=curvature.dtype)
         diagonal[:-2] = mean_square[:, None] * total
-        diagonal[-2] = _dots(bend, self._problems.extra**2)
+        if self._problems.extra is not None:
+            diagonal[-2] = _dots(curvature, self._problems.extra**2)
         diagonal[-1] = total
         return diagonal + self._l2
 
     def _times_inverse_hessian(self, gradient: Floats) -> Floats:
-        """Run the two loops of L-BFGS, for all models."""
+        """Apply the two-loop recursion of L-BFGS for all models."""
         q = gradient.copy()
         factors = []
         for step, change, rho in reversed(self._history):
@@ -315,10 +289,10 @@ class _Descent:
         return q
 
     def _step(self, direction: Floats, slope: Floats) -> NDArray[np.bool_]:
-        """Go along the directions, each as far as its objective falls; which models are stuck."""
+        """Move along the directions by backtracking line search; return which models are stuck."""
         now = self._now
         dz = linear_predictor(self._X, direction, self._problems.extra)
-        length = np.ones(len(slope))
+        length = np.ones_like(slope)
         while True:
             coef = now.coef + length * direction
             z = now.z + length * dz
@@ -338,7 +312,7 @@ class _Descent:
 
     def _remember(self, step: Floats, change: Floats) -> None:
         product = _dots(step, change)
-        usable = product > np.finfo(float).tiny * 1e8
+        usable = product > np.finfo(product.dtype).tiny * 1e8
         rho = np.divide(1, product, out=np.zeros_like(product), where=usable)
         square = _dots(change, self._inverse_hessian * change)
         self._scale = np.divide(product, square, out=self._scale.copy(), where=usable)
@@ -347,7 +321,7 @@ class _Descent:
     def _leave(
         self, models: NDArray[np.bool_], converged: NDArray[np.bool_], iteration: int
     ) -> None:
-        """Store models and take them out."""
+        """Store the solutions of models and remove them from the block."""
         where = self._open[models]
         self._found.coef[:, where] = self._now.coef[:, models]
         self._found.objective[where] = self._now.objective[models]
@@ -369,42 +343,11 @@ class _Descent:
         self._history = [(s[:, stay], c[:, stay], rho[stay]) for s, c, rho in self._history]
 
 
+def _log1p(decay: Floats) -> Floats:
+    """Compute log(1 + decay), in single precision by the function that NumPy has vectorised."""
+    return np.log1p(decay) if decay.dtype == np.float64 else np.log(decay + 1)
+
+
 def _dots(a: Floats, b: Floats) -> Floats:
-    """Products of the columns."""
+    """Compute the dot products of the columns."""
     return np.einsum("ij,ij->j", a, b)
-
-
-def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
-    """Choose the inverse strength `C` from `GRID`.
-
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (n, n_features)
-        Features, at least two rows.
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown, which does not count.
-    random : RandomState
-        Deals the rows out to five folds.
-
-    Returns
-    -------
-    float
-    """
-    folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
-    known = (~np.isnan(Y)).astype(float)
-    labels = np.nan_to_num(Y)
-    starts = [np.zeros((X.shape[1] + 2, Y.shape[1])) for _ in np.unique(folds)]
-    smallest, chosen = np.inf, GRID[0]
-    for C in GRID:
-        loss = 0.0
-        for number, fold in enumerate(np.unique(folds)):
-            train, test = folds != fold, folds == fold
-            problems = Problems(labels[train], known[train], np.zeros_like(labels[train]))
-            solution = solve(X[train], problems, Penalty(1 / C, tol=_TOL_OF_CHOICE), starts[number])
-            starts[number] = solution.coef
-            z = linear_predictor(X[test], solution.coef, np.zeros_like(labels[test]))
-            loss += float((known[test] * (np.logaddexp(0, z) - labels[test] * z)).sum())
-        if loss > smallest:
-            break
-        smallest, chosen = loss, C
-    return chosen

@@ -1,8 +1,8 @@
-"""Kernel that reads a forest: posteriors, and chains over them; threads over instances.
+"""Prediction kernel: posteriors and chains, in parallel over instances.
 
-First come the leaves that an instance reaches, then the posteriors that follow from them, then the
-chain, which decides labels one after the other. Every thread has an `Instance`, memory that is used
-again and again; an instance is read by one thread, so the results do not depend on their number.
+An instance reaches leaves, the leaves determine posteriors, and a chain decides labels one after
+another by their posteriors. Each thread reuses one `Instance` as working memory. The results do not
+depend on the number of threads.
 """
 
 import numpy as np
@@ -12,21 +12,20 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.matrix cimport load_row, unload_row
-from xdcc.kernels.threads cimport run_loop
+from xdcc.kernels.matrix cimport HeldMatrix
+from xdcc.kernels.rows cimport run_rows
 from xdcc.rdt._node cimport DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
 
-# ---------------------------------------------------------------------- a forest while it is read
+# --------------------------------------------------------------------------- pointers to a forest
 
 
 cdef struct ForestView:
-    # Pointers into the arrays of a `Forest`, which has to stay alive, and how its trees count. The
-    # targets are its labels or, for label powerset, its labelsets.
+    # Pointers to the arrays of a `Forest`, which must stay alive, and the weighting of its trees.
+    # The targets are the labels or, for label powerset, the labelsets.
     int64_t n_trees
     int64_t n_targets
-    const int64_t* start           # [n_trees + 1]: first node of each tree
+    const int64_t* start           # [n_trees + 1] first node of each tree
     const int8_t* kind             # of each node
     const int32_t* index
     const float* threshold
@@ -39,12 +38,12 @@ cdef struct ForestView:
     const int32_t* target
     const int32_t* target_count
     double sigma                   # share of the label tests that are active
-    bint gini                      # are trees weighed by equation 3?
+    bint gini                      # whether equation 3 gives the weights of the trees
     double size_exponent
 
 
 cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighting):
-    """View a `Forest` with a `Weighting`."""
+    """Point to the arrays of a `Forest`."""
     cdef ForestView view
     view.n_trees = len(forest.start) - 1
     view.start = elements[int64_t](forest.start)
@@ -67,53 +66,51 @@ cdef inline ForestView view_forest(forest, bint labelsets, double sigma, weighti
     return view
 
 
-# ----------------------------------------------------------------------- what an instance reaches
+# --------------------------------------------------------------------------------- reached leaves
 
-# Leaves, and the counts of each tree summed over them. A walk follows one branch of a test whose
-# outcome is known and all branches of one whose value is missing, or whose label is not decided.
-# It remembers which values of labels lead to a leaf: a leaf *contradicts* the opposite value. For
-# every label there is a linked list of the (leaf, value) pairs that it can rule out, so that a
-# chain finds what to take out of the sums when it decides the label.
+# Traversal follows one branch of a test whose outcome is known, and all branches of a test whose
+# value is missing or whose label is undecided. Counts are summed over the reached leaves of a tree.
+# A leaf *contradicts* the value of a label if the opposite value leads to it. Each label has a
+# linked list of its contradictions, so a chain finds the leaves to remove when it decides a label.
 
 
-cdef struct Step:
-    int32_t node                   # to be visited
-    size_t path                    # label tests on the path to its parent
-    int32_t label                  # that its parent tests, -1 if the parent rules nothing out
-    int8_t value                   # that leads to the node
+cdef struct Visit:
+    int32_t node                   # the node to visit
+    size_t path                    # number of label tests on the path to its parent
+    int32_t label                  # label that the parent tests, -1 if it cannot rule leaves out
+    int8_t value                   # value of this label that leads to the node
 
 
 cdef struct Contradiction:
-    int32_t reached                # position of a leaf among those that are reached
-    int8_t value                   # of the label that rules the leaf out
-    int64_t following              # next pair of the same label, -1 at the end
+    int32_t reached                # index of a reached leaf
+    int8_t value                   # the value of the label that rules the leaf out
+    int64_t following              # next contradiction of the same label, -1 at the end
 
 
 cdef cppclass Instance:
     """Working memory for one instance."""
-    vector[float] x                # its features, if X is sparse
-    vector[Step] stack
+    vector[Visit] stack
     vector[int32_t] path_label     # label tests on the path
     vector[int8_t] path_value
-    vector[int32_t] leaf           # of each reached leaf that a label can rule out
+    vector[int32_t] leaf           # reached leaves that a label can rule out
     vector[int32_t] leaf_tree
-    vector[uint8_t] is_alive       # not ruled out yet
+    vector[uint8_t] is_alive       # whether a reached leaf is not ruled out
     vector[Contradiction] contradiction
-    vector[int64_t] first_contradiction  # [n_targets]: -1 if there is none
-    vector[double] size            # [n_trees]: training rows in the leaves
-    vector[double] positives       # [n_trees, n_targets]: how many of them are positive
+    vector[int64_t] first_contradiction  # [n_targets] -1 if there is none
+    vector[double] size            # [n_trees] training rows in the leaves
+    vector[double] positives       # [n_trees, n_targets] positive training rows in the leaves
     vector[double] proba           # [n_trees, n_targets]
-    vector[double] n_positive      # [n_trees]: expected number of positive targets
+    vector[double] n_positive      # [n_trees] expected number of positive targets
     vector[double] weight          # [n_trees]
     vector[uint8_t] is_changed     # [n_trees]
-    vector[double] mean_proba      # [n_targets]: over the trees
+    vector[double] mean_proba      # [n_targets] weighted mean over the trees
     double mean_n_positive         # R
 
 
 cdef inline int32_t next_node(
     const ForestView* forest, int32_t node, const float* x
 ) noexcept nogil:
-    """Child that a feature test leads to; NO_BRANCH if the value is missing or has none."""
+    """Find the child that a feature test selects; NO_BRANCH if the value is missing or new."""
     cdef int32_t child = forest.child[node], k
     cdef bint is_missing = False
     cdef float value
@@ -138,31 +135,31 @@ cdef inline int32_t next_node(
     return NO_BRANCH
 
 
-cdef inline void plan_step(
+cdef inline void push_visit(
     Instance* instance, int32_t node, int32_t label, int8_t value
 ) noexcept nogil:
-    """Visit a node later, from where the path is now."""
-    cdef Step step
-    step.node = node
-    step.path = instance.path_label.size()
-    step.label = label
-    step.value = value
-    instance.stack.push_back(step)
+    """Push a node on the stack, with the current path."""
+    cdef Visit visit
+    visit.node = node
+    visit.path = instance.path_label.size()
+    visit.label = label
+    visit.value = value
+    instance.stack.push_back(visit)
 
 
-cdef inline void follow_step(Instance* instance, const Step* step) noexcept nogil:
-    """Go back to where the path was, and on to the step's node."""
-    instance.path_label.resize(step.path)
-    instance.path_value.resize(step.path)
-    if step.label >= 0:
-        instance.path_label.push_back(step.label)
-        instance.path_value.push_back(step.value)
+cdef inline void restore_path(Instance* instance, const Visit* visit) noexcept nogil:
+    """Restore the path to a node from the stack."""
+    instance.path_label.resize(visit.path)
+    instance.path_value.resize(visit.path)
+    if visit.label >= 0:
+        instance.path_label.push_back(visit.label)
+        instance.path_value.push_back(visit.value)
 
 
 cdef inline void reach_leaf(
     const ForestView* forest, Instance* instance, int32_t leaf, int64_t tree
 ) noexcept nogil:
-    """Add a leaf to its tree's sums, and to the lists of the labels that can rule it out."""
+    """Add the counts of a leaf to those of its tree, and its contradictions to the lists."""
     cdef size_t i
     cdef int64_t k
     cdef int32_t label
@@ -185,22 +182,22 @@ cdef inline void reach_leaf(
         instance.contradiction.push_back(pair)
 
 
-cdef inline void walk_tree(
+cdef inline void traverse_tree(
     const ForestView* forest, Instance* instance, int64_t tree, const float* x, const int8_t* known
 ) noexcept nogil:
-    """Reach the leaves of a tree.
+    """Find the leaves of a tree that an instance reaches.
 
-    `known` is 0, 1 or -1 (unknown) for each label, and leaves are not remembered; NULL if a chain
-    follows, in which every label becomes known.
+    `known` is 0, 1 or -1 (unknown) for each label. With NULL, contradictions are recorded for a
+    chain, which decides the labels later.
     """
-    cdef Step step
+    cdef Visit visit
     cdef int32_t node, child, branch, label
-    plan_step(instance, <int32_t>forest.start[tree], -1, 0)
+    push_visit(instance, <int32_t>forest.start[tree], -1, 0)
     while not instance.stack.empty():
-        step = instance.stack.back()
+        visit = instance.stack.back()
         instance.stack.pop_back()
-        follow_step(instance, &step)
-        node = step.node
+        restore_path(instance, &visit)
+        node = visit.node
         while True:
             if forest.kind[node] == LEAF:
                 reach_leaf(forest, instance, forest.index[node], tree)
@@ -214,19 +211,19 @@ cdef inline void walk_tree(
                 if known != NULL:
                     if known[label] >= 0:
                         child = forest.child[node] + known[label]
-                    # No chain follows that could rule a leaf out.
+                    # No chain follows that could rule out a leaf.
                     label = -1
             if child == NO_BRANCH:
                 for branch in range(forest.branches[node]):
-                    plan_step(instance, forest.child[node] + branch, label, <int8_t>branch)
+                    push_visit(instance, forest.child[node] + branch, label, <int8_t>branch)
                 break
             node = child
     instance.path_label.clear()
     instance.path_value.clear()
 
 
-cdef inline void forget_leaves(const ForestView* forest, Instance* instance) noexcept nogil:
-    """Empty an instance's memory for the next one."""
+cdef inline void reset(const ForestView* forest, Instance* instance) noexcept nogil:
+    """Reset the working memory for the next instance."""
     instance.leaf.clear()
     instance.leaf_tree.clear()
     instance.is_alive.clear()
@@ -244,7 +241,7 @@ cdef inline void forget_leaves(const ForestView* forest, Instance* instance) noe
 cdef inline bint rule_out(
     const ForestView* forest, Instance* instance, int64_t label, int8_t value
 ) noexcept nogil:
-    """Take the leaves out that contradict a label's value; true if there were any."""
+    """Remove the leaves that contradict the value of a label; return whether there were any."""
     cdef int64_t at = instance.first_contradiction[label], k, tree
     cdef int32_t leaf
     cdef double* positives
@@ -268,16 +265,15 @@ cdef inline bint rule_out(
 
 # ------------------------------------------------------------------------------------- posteriors
 
-# Each tree's (equations 1 to 3), and their weighted means (2 and 4). Counts are whole numbers in
-# float64 and so exact, and means are summed in the order of the trees: an instance whose leaves
-# were ruled out one after the other has the very posteriors of one that is walked again with what
-# is known by then.
+# Posteriors of each tree (equations 1 to 3) and their weighted means (2 and 4). Counts are whole
+# numbers in float64, which are exact, and means are summed in the order of the trees. So ruling out
+# leaves one after another gives the same posteriors as a new traversal with all known labels.
 
 
 cdef inline void evaluate_tree(
     const ForestView* forest, Instance* instance, int64_t tree
 ) noexcept nogil:
-    """Posteriors, weight and expected number of positive targets of one tree."""
+    """Compute the posteriors, weight and expected number of positive targets of one tree."""
     cdef int64_t target, n_targets = forest.n_targets
     cdef const double* positives = instance.positives.data() + tree * n_targets
     cdef double* proba = instance.proba.data() + tree * n_targets
@@ -299,7 +295,7 @@ cdef inline void evaluate_tree(
 
 
 cdef inline void average_trees(const ForestView* forest, Instance* instance) noexcept nogil:
-    """Weighted means over the trees."""
+    """Compute the weighted means over the trees."""
     cdef int64_t tree, target, n_targets = forest.n_targets
     cdef double weight, total_weight = 0
     cdef const double* proba
@@ -307,7 +303,7 @@ cdef inline void average_trees(const ForestView* forest, Instance* instance) noe
     cdef bint is_equal
     for tree in range(forest.n_trees):
         total_weight += instance.weight[tree]
-    # Every tree is as unsure as can be: none is better than another.
+    # All trees are maximally uncertain: weight them equally.
     is_equal = total_weight == 0
     if is_equal:
         total_weight = <double>forest.n_trees
@@ -325,22 +321,22 @@ cdef inline void average_trees(const ForestView* forest, Instance* instance) noe
     instance.mean_n_positive /= total_weight
 
 
-cdef inline void read_instance(
+cdef inline void predict_instance(
     const ForestView* forest, Instance* instance, const float* x, const int8_t* known
 ) noexcept nogil:
-    """Walk all trees and find the posteriors; `known` is as in ``walk_tree``."""
+    """Traverse all trees and compute the posteriors; `known` is as in ``traverse_tree``."""
     cdef int64_t tree
-    forget_leaves(forest, instance)
+    reset(forest, instance)
     for tree in range(forest.n_trees):
-        walk_tree(forest, instance, tree, x, known)
+        traverse_tree(forest, instance, tree, x, known)
         evaluate_tree(forest, instance, tree)
     average_trees(forest, instance)
 
 
-cdef inline void learn_label(
+cdef inline void condition_on(
     const ForestView* forest, Instance* instance, int64_t label, int8_t value
 ) noexcept nogil:
-    """Find the posteriors after a label has become known; only what changed is evaluated."""
+    """Update the posteriors for a label that has been decided; evaluate only changed trees."""
     cdef int64_t tree
     if not rule_out(forest, instance, label, value):
         return
@@ -353,34 +349,33 @@ cdef inline void learn_label(
 
 # ----------------------------------------------------------------------------------------- chains
 
-# Decide one label, learn it, look at the posteriors again. Every (leaf, value) pair is read at most
-# once in the whole chain, so a label that is decided late costs no more than one that is decided
-# early.
+# Each step decides one label and updates the posteriors. A chain reads each contradiction at most
+# once.
 
 
 cdef struct Chain:
-    const int64_t* order           # [n_labels]; NULL: the next label depends on the instance
-    bint by_number                 # are about R labels positive, or those with 0.5 and more?
-    bint positive_only             # are only positive labels decided?
-    bint early_stop                # does R positive labels end the chain?
+    const int64_t* order           # [n_labels] order of the labels; NULL for a dynamic chain
+    bint by_number                 # whether R limits the number of positive labels
+    bint positive_only             # whether the chain decides only positive labels
+    bint early_stop                # whether the chain ends with R positive labels
 
 
 cdef struct Decisions:
     int8_t* value                  # [n_rows, n_labels]
-    double* proba                  # [n_rows, n_labels]: when it was decided, or the chain ended
-    int64_t* label                 # [n_rows, n_labels]: by iteration; -1 where the chain has ended
-    double* number                 # [n_rows, n_labels]: R by iteration; NaN where it has ended
+    double* proba                  # [n_rows, n_labels] at the decision, or at the end of the chain
+    int64_t* label                 # [n_rows, n_labels] by step; -1 after the end of the chain
+    double* number                 # [n_rows, n_labels] R by step; NaN after the end of the chain
 
 
 cdef inline int64_t next_label(
     const ForestView* forest, const Instance* instance, const Chain* chain, const int8_t* decided,
-    int64_t iteration,
+    int64_t step,
 ) noexcept nogil:
-    """The label in the order, or the most certain (positive) one that is open (equation 5)."""
+    """Return the next label of the order, or the most certain undecided label (equation 5)."""
     cdef int64_t label, best_label = -1
     cdef double proba, certainty, best_certainty = -1
     if chain.order != NULL:
-        return chain.order[iteration]
+        return chain.order[step]
     for label in range(forest.n_targets):
         if decided[label] < 0:
             proba = instance.mean_proba[label]
@@ -395,21 +390,21 @@ cdef inline void run_chain(
     const ForestView* forest, Instance* instance, const Chain* chain, const Decisions* decisions,
     int64_t row,
 ) noexcept nogil:
-    """Decide the labels of the row that was read into `instance` (equation 6)."""
+    """Decide the labels of the row in `instance` (equation 6)."""
     cdef int64_t n_labels = forest.n_targets, n_positive = 0, n_negative = 0
-    cdef int64_t iteration, label, first = row * n_labels
+    cdef int64_t step, label, first = row * n_labels
     cdef int8_t* value = decisions.value + first
     cdef double* proba = decisions.proba + first
     cdef double n_expected
     cdef bint is_positive, rest = False
     for label in range(n_labels):
         value[label] = -1
-    for iteration in range(n_labels):
+    for step in range(n_labels):
         n_expected = floor(instance.mean_n_positive + 0.5)
         if chain.early_stop and (n_positive >= n_expected or n_labels - n_negative <= n_expected):
             rest = n_positive < n_expected
             break
-        label = next_label(forest, instance, chain, value, iteration)
+        label = next_label(forest, instance, chain, value, step)
         is_positive = instance.mean_proba[label] >= 0.5
         if chain.by_number:
             if chain.positive_only:
@@ -423,13 +418,13 @@ cdef inline void run_chain(
             break
         value[label] = is_positive
         proba[label] = instance.mean_proba[label]
-        decisions.label[first + iteration] = label
-        decisions.number[first + iteration] = instance.mean_n_positive
+        decisions.label[first + step] = label
+        decisions.number[first + step] = instance.mean_n_positive
         if is_positive:
             n_positive += 1
         else:
             n_negative += 1
-        learn_label(forest, instance, label, is_positive)
+        condition_on(forest, instance, label, is_positive)
     for label in range(n_labels):
         if value[label] < 0:
             value[label] = rest
@@ -444,36 +439,32 @@ cdef enum:
 
 
 cdef struct Posteriors:
-    # The loop of `posteriors`.
+    # Data of the loop of `posteriors`.
     const ForestView* forest
-    const Matrix* X
     Instance* instances            # [n_threads]
     const int8_t* known            # [n_rows or 1, n_labels]
-    int64_t known_step             # from one row of it to the next
+    int64_t known_stride           # distance of the rows of `known`
     double* proba                  # [n_rows, n_targets]
     double* number                 # [n_rows]
 
 
-cdef void read_posteriors(void* data, int64_t row, int thread) noexcept nogil:
+cdef void write_posteriors(void* data, const float* x, int64_t row, int thread) noexcept nogil:
     cdef const Posteriors* out = <const Posteriors*>data
     cdef Instance* instance = out.instances + thread
     cdef int64_t target, n_targets = out.forest.n_targets
-    read_instance(
-        out.forest, instance, load_row(out.X, &instance.x, row), out.known + row * out.known_step
-    )
+    predict_instance(out.forest, instance, x, out.known + row * out.known_stride)
     for target in range(n_targets):
         out.proba[row * n_targets + target] = instance.mean_proba[target]
     out.number[row] = instance.mean_n_positive
-    unload_row(out.X, &instance.x, row)
 
 
 def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
-    """Weighted mean posteriors and R of every instance; see ``_forest_reading.pyi``."""
+    """Return the weighted mean posteriors and R; see ``_forest_prediction.pyi``."""
     cdef ForestView view = view_forest(forest, labelsets, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
     cdef int threads = n_threads
-    # One row for all if nothing is known: NULL would be a walk that a chain goes on from.
+    # If no labels are known, all instances share one row; NULL would prepare for a chain.
     cdef const int8_t[:, ::1] known_view = (
         np.full((1, forest.n_labels), -1, np.int8) if known is None else known
     )
@@ -484,36 +475,33 @@ def posteriors(forest, X, known, labelsets, sigma, weighting, n_threads):
     cdef vector[Instance] instances = vector[Instance](threads)
     cdef Posteriors out
     out.forest = &view
-    out.X = &held.matrix
     out.instances = instances.data()
     out.known = &known_view[0, 0]
-    out.known_step = 0 if known is None else known_view.shape[1]
+    out.known_stride = 0 if known is None else known_view.shape[1]
     out.proba = &proba_view[0, 0]
     out.number = &number_view[0]
     with nogil:
-        run_loop(n_rows, ROWS_AT_A_TIME, threads, read_posteriors, &out)
+        run_rows(&held.matrix, ROWS_AT_A_TIME, threads, write_posteriors, &out)
     return proba, number
 
 
 cdef struct Chains:
-    # The loop of `chain`.
+    # Data of the loop of `chain`.
     const ForestView* forest
-    const Matrix* X
     Instance* instances            # [n_threads]
     const Chain* chain
     const Decisions* decisions
 
 
-cdef void decide_row(void* data, int64_t row, int thread) noexcept nogil:
+cdef void decide_row(void* data, const float* x, int64_t row, int thread) noexcept nogil:
     cdef const Chains* chains = <const Chains*>data
     cdef Instance* instance = chains.instances + thread
-    read_instance(chains.forest, instance, load_row(chains.X, &instance.x, row), NULL)
+    predict_instance(chains.forest, instance, x, NULL)
     run_chain(chains.forest, instance, chains.chain, chains.decisions, row)
-    unload_row(chains.X, &instance.x, row)
 
 
 def chain(forest, X, rule, sigma, weighting, n_threads):
-    """Decide the labels of every instance one after the other; see ``_forest_reading.pyi``."""
+    """Decide the labels of each instance one after another; see ``_forest_prediction.pyi``."""
     cdef ForestView view = view_forest(forest, False, sigma, weighting)
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
     cdef int64_t n_rows = held.matrix.n_rows
@@ -544,10 +532,9 @@ def chain(forest, X, rule, sigma, weighting, n_threads):
     cdef vector[Instance] instances = vector[Instance](threads)
     cdef Chains chains
     chains.forest = &view
-    chains.X = &held.matrix
     chains.instances = instances.data()
     chains.chain = &how
     chains.decisions = &decisions
     with nogil:
-        run_loop(n_rows, ROWS_AT_A_TIME, threads, decide_row, &chains)
+        run_rows(&held.matrix, ROWS_AT_A_TIME, threads, decide_row, &chains)
     return decided, proba, labels, numbers

@@ -1,4 +1,4 @@
-"""The batched solver: scikit-learn's solutions, and nothing rises on the way."""
+"""The batched solver: solutions of scikit-learn, and objectives that never increase."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from tests.reference.ctbn import logistic_objective
-from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 
 
 def batch(seed=0, n_rows=150, n_features=6, n_models=5):
-    """Shared features, and problems of which each has other weights."""
+    """Shared features, and problems with different weights."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)) @ rng.normal(size=(n_features, n_features))
     extra = (rng.random((n_rows, n_models)) < 0.4).astype(float)
@@ -23,7 +23,7 @@ def batch(seed=0, n_rows=150, n_features=6, n_models=5):
 
 
 def scikit_learn(X, problems, C, model):
-    """Coefficients of one model; its last-but-one feature is the extra one."""
+    """Coefficients of one model; the last but one is that of the additional feature."""
     features = np.column_stack((X, problems.extra[:, model]))
     oracle = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
     oracle.fit(features, problems.targets[:, model], problems.weights[:, model])
@@ -80,7 +80,9 @@ def test_intercept_penalty_is_a_constant_feature():
     l2=st.floats(1e-3, 1e3),
     iterations=st.integers(0, 6),
 )
-def test_objective_is_the_twins_and_never_rises(seed, n_rows, n_features, l2, iterations):
+def test_objective_equals_the_reference_and_never_increases(
+    seed, n_rows, n_features, l2, iterations
+):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features))
     shape = (n_rows, 3)
@@ -88,7 +90,7 @@ def test_objective_is_the_twins_and_never_rises(seed, n_rows, n_features, l2, it
     start = rng.normal(size=(n_features + 2, 3))
     penalty = Penalty(l2, max_iter=iterations)
 
-    def twin(coef, model):
+    def expected(coef, model):
         columns = (
             array[:, model] for array in (problems.targets, problems.weights, problems.extra)
         )
@@ -96,8 +98,10 @@ def test_objective_is_the_twins_and_never_rises(seed, n_rows, n_features, l2, it
 
     found = solve(X, problems, penalty, start)
     for model in range(3):
-        assert found.objective[model] == pytest.approx(twin(found.coef, model), rel=1e-9, abs=1e-9)
-        assert found.objective[model] <= twin(start, model) + 1e-9
+        assert found.objective[model] == pytest.approx(
+            expected(found.coef, model), rel=1e-9, abs=1e-9
+        )
+        assert found.objective[model] <= expected(start, model) + 1e-9
 
 
 def test_shares_of_targets_are_weights():
@@ -146,7 +150,7 @@ def test_constant_targets_and_no_weights():
     assert found.coef[:, 2] == pytest.approx(np.zeros(8), abs=1e-5)
 
 
-def test_out_of_iterations():
+def test_iteration_limit():
     X, problems = batch()
     found = solve(X, problems, Penalty(1e-3, max_iter=2), np.zeros((8, 5)))
     assert not found.converged.any()

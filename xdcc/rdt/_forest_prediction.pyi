@@ -14,9 +14,9 @@ def posteriors(
     weighting: Weighting,
     n_threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Posteriors of labels (labelsets) [n_rows, n_labels (n_labelsets)], and R [n_rows].
+    """Return the posteriors of labels or labelsets [n_rows, n_targets] and R [n_rows].
 
-    X is in C order or CSR; `known` [n_rows, n_labels] is 0, 1, or -1 where a label is not known.
+    X is in C order or CSR; `known` [n_rows, n_labels] is 0, 1, or -1 for labels that are not known.
     """
 
 def chain(
@@ -27,8 +27,8 @@ def chain(
     weighting: Weighting,
     n_threads: int,
 ) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """Decide the labels of every instance one after the other.
+    """Decide the labels of each instance one after another.
 
-    X is in C order or CSR. Returns decisions and their probabilities by label, and the labels and R
-    by iteration, -1 and NaN where the chain had ended; all are [n_rows, n_labels].
+    X is in C order or CSR. Returns the decisions and their probabilities by label, and the labels
+    and R by chain step, -1 and NaN after the end of the chain; all are [n_rows, n_labels].
     """

@@ -1,11 +1,11 @@
-"""The features as the batched solver wants them: dense, complete, centred and uncorrelated.
+"""Preprocessing of features for the batched solver: dense, imputed, centred and uncorrelated.
 
-An L2 penalty does not change when the features are rotated, and the intercept is (next to) free,
-so models can be trained on centred, rotated features and mean the same. In the rotation to the
-principal axes the Hessian of every logistic regression is close to a diagonal matrix, and the
-solver needs a fraction of its iterations (``logistic.py``). No direction is left out.
+Rotating the features does not change an L2 penalty, and the intercept is almost free, so models on
+centred and rotated features are equivalent. In the rotation to the principal axes, the Hessian of
+each logistic regression is nearly diagonal, and the solver needs a fraction of the iterations
+(``logistic.py``). All axes are kept.
 
-Sparse features of large data stay as they are; centring would make them dense.
+Large sparse data stay as they are, since centring would make them dense.
 """
 
 from types import MappingProxyType
@@ -15,26 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**25
-"""Largest matrix that is made dense, 256 MiB."""
+"""Maximum number of entries of a matrix that is made dense, 256 MiB."""
 
 _MOST_AXES = 2048
-"""Largest side of a Gram matrix whose axes are looked for."""
+"""Maximum size of a Gram matrix for an eigendecomposition."""
 
 
 class Design:
     """Centring and rotation, learned on training rows.
 
-    Attributes
-    ----------
-    mean : float array of shape (n_features,)
-        Of the known values; a missing value (NaN) is the mean.
-    axes : float array of shape (n_features, n_axes) or None
-        Orthonormal; None leaves the features unrotated.
-    keeps_sparse : bool
-        Whether sparse rows are neither centred nor rotated.
+    `mean` (n_features,) are the means of the known values, which replace missing values. `axes`
+    (n_features, n_axes) are orthonormal; None means no rotation. With `keeps_sparse`, sparse rows
+    are neither centred nor rotated.
     """
 
     _stored = MappingProxyType({"axes": Floats | None, "keeps_sparse": bool, "mean": Floats})
@@ -59,35 +54,14 @@ class Design:
             self.axes = basis @ linalg.eigh(triangle @ triangle.T)[1]
 
     def transform(self, X: NDArray[np.floating] | sparse.csr_matrix) -> Matrix:
-        """Centre and rotate rows.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            NaN is a missing value.
-
-        Returns
-        -------
-        float array of shape (n_samples, n_axes), or (n_samples, n_features) if not rotated
-            A CSR matrix if the training data stayed sparse and X is.
-        """
+        """Impute missing values, then centre and rotate rows."""
         if self.keeps_sparse:
             return self._filled(sparse.csr_matrix(X, dtype=float))
         centred = self._centred(_dense(X))
         return centred if self.axes is None else centred @ self.axes
 
     def original(self, coef: Floats) -> Floats:
-        """Coefficients and intercepts for the features as they were.
-
-        Parameters
-        ----------
-        coef : float array of shape (n_axes + 2, n_models)
-            As the solver gives them: coefficients, effect of the extra feature, intercept.
-
-        Returns
-        -------
-        float array of shape (n_features + 2, n_models)
-        """
+        """Convert coefficients (n_axes + 2, n_models) to those of the original features."""
         if self.keeps_sparse:
             return coef
         weights = coef[:-2] if self.axes is None else self.axes @ coef[:-2]
