@@ -172,7 +172,7 @@ def test_the_page_of_decision_rules_shows_the_league(report):
     made, league = {}, report["studies/league/REPORT.md"]
     for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
         title = measure[0].upper() + measure[1:]
-        for line, cells in table_after(league, f"## {title} on every data set").items():
+        for line, cells in table_after(league, f"## {title} on all data sets").items():
             made.setdefault(line.partition(" for ")[0], {})[measure] = cells["rank (13 data sets)"]
     assert shown == made
 
