@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
-import xdcc  # noqa: F401
+import xdcc  # noqa: F401 (before the clone is on the path)
 
 HERE = Path(__file__).parent
 # The gallery imports the reference implementations from the clone, but xdcc as it is installed.

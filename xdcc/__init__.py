@@ -34,7 +34,9 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import forest as forest
     from xdcc import kernels as kernels
     from xdcc import lacovac as lacovac
+    from xdcc import linear as linear
     from xdcc import metrics as metrics
+    from xdcc import model_selection as model_selection
     from xdcc import rdt as rdt
     from xdcc import scoring as scoring
     from xdcc import serving as serving
@@ -59,6 +61,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.forest import SketchedExtraTreesClassifier as SketchedExtraTreesClassifier
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
+    from xdcc.linear import LogisticLabels as LogisticLabels
     from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
 
 __version__: str
@@ -85,6 +88,7 @@ _PACKAGES = {
     "SketchedExtraTreesClassifier": "forest",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
+    "LogisticLabels": "linear",
     "RandomDecisionTreeClassifier": "rdt",
 }
 """The package of each estimator."""

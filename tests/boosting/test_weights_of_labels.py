@@ -90,7 +90,7 @@ def test_bad_weights(model: Any, name: str, value: object, message: str) -> None
 
 
 def test_models_of_one_label() -> None:
-    with pytest.raises(ValueError, match="scale_pos_weight has to be one number here"):
+    with pytest.raises(ValueError, match="scale_pos_weight must be a number"):
         BinaryRelevance(**SMALL, scale_pos_weight=[1, 2, 3]).fit(X, Y)
     with pytest.raises(ValueError, match="Unknown booster parameter 'label_weight'"):
         BinaryRelevance(**SMALL, label_weight=[1, 2, 3]).fit(X, Y)

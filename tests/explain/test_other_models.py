@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from tests.explain.test_label_dependencies import plain_gains
 from xdcc import MultiLabelClassifier
 from xdcc.automatic.members import JointLabelset
+from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.decision.calibration import margins_of
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins
 from xdcc.explain import (

@@ -150,9 +150,9 @@ class _Growth:
                 for label in range(n_labels):
                     centre += projection[label, k] * mean[label]
                 value = -centre
-                for label in np.flatnonzero(self.Y[row] == 1):
+                for label in np.flatnonzero(self.Y[row] == 1).tolist():
                     value += projection[label, k]
-                for label in np.flatnonzero(np.isnan(self.Y[row])):
+                for label in np.flatnonzero(np.isnan(self.Y[row])).tolist():
                     value += projection[label, k] * mean[label]
                 projected[i, k] = value
         largest = total_weight = 0.0

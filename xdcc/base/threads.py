@@ -28,7 +28,7 @@ def available_cpus() -> int:
     Returns
     -------
     int
-        At least 1.
+        Number of CPUs.
 
     Examples
     --------

@@ -17,10 +17,10 @@ from scipy import sparse, special
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.checks import check_all_known, check_labels_as_in_fit
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
 from xdcc.base.label_rows import row_blocks
 from xdcc.baselines.fixed_chain import replace_missing
 from xdcc.baselines.learner import LearnerClassifier

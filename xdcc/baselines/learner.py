@@ -18,9 +18,10 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Classifier, Either, Seed, check_domain
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 
 
 def seeded(estimator: Any, random: np.random.RandomState) -> Any:

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.documentation import ENTRIES, section
 from xdcc.base.domains import (
     Anything,
@@ -34,7 +35,7 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES, Loss
@@ -255,7 +256,7 @@ class BoomerClassifier(MultiLabelEstimator):
         nominal = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        known = KnownLabelsets.of(data.Y)
+        known = KnownLabelsets.of_data(data)
         self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
         if before is None:
             self._seed = int(check_random_state(self.random_state).randint(2**63, dtype=np.int64))

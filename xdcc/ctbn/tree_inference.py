@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.documentation import documented_with
-from xdcc.ctbn.logistic import Floats
+from xdcc.linear.logistic import Floats
 
 type Parents = NDArray[np.intp]
 type Ints = NDArray[np.int64]

@@ -26,9 +26,10 @@ from xgboost import collective
 
 from xdcc import chain
 from xdcc.base.categories import feature_types
+from xdcc.base.checks import check_fit_data
 from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData, check_fit_data
+from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
 from xdcc.base.threads import available_cpus, n_threads
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch

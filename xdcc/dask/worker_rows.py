@@ -20,8 +20,9 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
+from xdcc.base.checks import check_labels_as_in_fit, check_weight
 from xdcc.base.features import Features, SparseZeros, check_features
-from xdcc.base.fit_data import FitData, check_labels_as_in_fit, check_weight
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, check_labels
 from xdcc.chain import DynamicChainClassifier
@@ -269,8 +270,8 @@ def _check_chunk(
         n_features=checked_X.shape[1],
         feature_names=None if feature_names is None else tuple(feature_names),
         categorical=categorical,
-        label_names=tuple(labels.names),
-        labels_are_named=labels.named,
+        label_names=tuple(labels.learned["label_names_"]),
+        labels_are_named=labels.learned["_labels_are_named"],
     )
     return FitData(X if categorical else checked_X, labels.Y, weight), layout
 

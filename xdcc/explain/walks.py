@@ -25,16 +25,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.members import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
+from xdcc.base.checks import check_labels_as_in_fit
 from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.labels import Labels
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params
 from xdcc.chain.propagation import NO_LABEL
-from xdcc.decision.calibration import margins_of
 
 documented_explanation = documented_with(
     {
@@ -223,10 +222,11 @@ class MixtureWalk(Walk):
         start = sum(
             member.share * member.calibration.intercept[labels] for member in model.members_
         )
+        features = model._check_X(X)
         yield _only_round(
             self.boosters[0],
-            check_features(model.estimators_[0], X),
-            model._labels(X)[:, labels],
+            features,
+            model._labels(features)[:, labels],
             np.array(weights),
             np.asarray(start),
         )
@@ -314,10 +314,10 @@ def _walk_of_rule(model: MultiLabelClassifier, rule: JointLabelset) -> OrderFree
     varied = np.flatnonzero(model.calibration_.constant.varied)
 
     def begin(X: Any) -> Start:
-        proba = model._proba(X)
-        margins = margins_of(proba[:, varied]).astype(np.float32)
-        labels = rule.predict(proba)[:, varied].astype(np.float32)
-        return LabelStates(rule.booster, margins, np.full_like(margins, np.nan)), labels
+        of_all = model._margins(model._check_X(X))
+        margins = of_all[:, varied].astype(np.float32)
+        labels = rule.decide(of_all)[:, varied].astype(np.float32)
+        return LabelStates.begin(rule.booster, margins), labels
 
     return OrderFreeWalk(
         rule.booster, model.label_names_, varied, order_free_params()["lambda"], begin

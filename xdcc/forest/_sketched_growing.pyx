@@ -5,11 +5,12 @@ drawn for the tree. Its rows have these values as integers on a common grid, so 
 any order. A node draws features and one cut for each, and takes the split after which the
 projections vary least within the children. Label values enter only when a leaf is written.
 
-Features come in two kinds. A *dense* one has a bin for every row; a node gathers its rows' bins, draws
-an edge between the least and the largest, and adds up the rows above it. A *sparse* one has few rows with another value than 0. Each tree draws one
-threshold for it, so it is binary in the tree, and a node knows for every such feature how many of
-its rows are *on*, that is on the other side of the threshold than 0, and the sum of their values.
-These sums are counted for the smaller child of a split and subtracted for the larger one.
+Features come in two kinds. A *dense* one has a bin for every row; a node gathers its rows' bins,
+draws an edge between the least and the largest, and adds up the rows above it. A *sparse* one has
+few rows with another value than 0. Each tree draws one threshold for it, so it is binary in the
+tree, and a node knows for every such feature how many of its rows are *on*, that is on the other
+side of the threshold than 0, and the sum of their values. These sums are counted for the smaller
+child of a split and subtracted for the larger one.
 
 A tree depends on its seed alone, not on the thread that grows it. At last the trees, in the order
 of their seeds, are made to refer to their places in one set of arrays.
@@ -93,7 +94,7 @@ cdef inline float draw_threshold(float least, float largest, uint64_t* random) n
 
 
 cdef cppclass GrownTree:
-    """A vector for every array of a `ExtraTrees`; nodes and leaves refer to each other by position."""
+    """A vector for every array of `ExtraTrees`; nodes and leaves refer to each other by position."""
     vector[int8_t] kind            # of each node
     vector[int8_t] missing
     vector[int32_t] feature
@@ -441,7 +442,7 @@ cdef inline void open_both(
         open_children(growth, training, small, large, slot, growth.width)
 
 
-# --------------------------------------------------------------------------- which split a node gets
+# ------------------------------------------------------------------------- which split a node gets
 
 
 cdef inline double score_of(
@@ -1070,11 +1071,17 @@ cdef dict _joined(vector[GrownTree]& trees):
         "feature": np.concatenate([as_array[int32_t](tree[i].feature) for i in range(n)]),
         "threshold": np.concatenate([as_array[float](tree[i].threshold) for i in range(n)]),
         "child": np.concatenate([as_array[int32_t](tree[i].child) for i in range(n)]),
-        "category_set": np.concatenate([as_array[uint64_t](tree[i].category_set) for i in range(n)]),
+        "category_set": np.concatenate(
+            [as_array[uint64_t](tree[i].category_set) for i in range(n)]
+        ),
         "leaf_weight": np.concatenate([as_array[double](tree[i].leaf_weight) for i in range(n)]),
-        "row_start": np.concatenate([zero] + [as_array[int64_t](tree[i].row_end) for i in range(n)]),
+        "row_start": np.concatenate(
+            [zero] + [as_array[int64_t](tree[i].row_end) for i in range(n)]
+        ),
         "row": np.concatenate([as_array[int32_t](tree[i].row) for i in range(n)]),
-        "label_start": np.concatenate([zero] + [as_array[int64_t](tree[i].label_end) for i in range(n)]),
+        "label_start": np.concatenate(
+            [zero] + [as_array[int64_t](tree[i].label_end) for i in range(n)]
+        ),
         "label": np.concatenate([as_array[int32_t](tree[i].label) for i in range(n)]),
         "share": np.concatenate([as_array[float](tree[i].share) for i in range(n)]),
     }

@@ -53,7 +53,7 @@ def impurity_decrease(forest: ExtraTrees, n_features: int) -> NDArray[np.float64
 
 
 def _leaves_below(forest: ExtraTrees) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The leaves below a node are numbered from `first` to `end`: trees grow depth first."""
+    """Find the first leaf below each node and the end: trees grow depth first."""
     is_leaf = forest.kind == KINDS["leaf"]
     first = np.where(is_leaf, forest.child, 0).astype(np.int64)
     end = first + is_leaf

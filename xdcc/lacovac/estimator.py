@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
 from xdcc.lacovac.tree import (
     Clustering,

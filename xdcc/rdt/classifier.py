@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import check_all_known
 from xdcc.base.threads import n_threads
 from xdcc.decision.labelsets import number_labelsets
 from xdcc.rdt.chains import (

@@ -17,6 +17,7 @@
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../vectorised.h"                        // for Float8, Int8
 #include "xgboost/data.h"                         // for MetaInfo
+#include "xgboost/gradient.h"                     // for GradientContainer
 #include "xgboost/logging.h"                      // for CHECK_EQ
 
 namespace xgboost::multilabel {
@@ -65,5 +66,10 @@ class OffersLogisticLoss {
   /** @brief Its loss on some data, as long as these live; null if gradients are not all of it. */
   [[nodiscard]] virtual std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const = 0;
 };
+
+/** @brief The loss that an updater has to derive gradients of; null: the gradients are there. */
+inline LogisticLoss const* LossOf(GradientContainer const& gpair) {
+  return static_cast<LogisticLoss const*>(gpair.loss.get());
+}
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LOGISTIC_LOSS_H_

@@ -6,7 +6,7 @@
  * interaction constraints. Ours are the layout of gradients and bins (`data/`) and the search for
  * splits behind `search/split_search.h`:
  *
- * - Usually by clusters (`cluster_search.h`): sorted lists of rows or integer histograms, scored
+ * - Usually by clusters (`label_search.h`): sorted lists of rows or integer histograms, scored
  *   fast and decided exactly.
  * - On a single label, or one to four numbers per row that are a sketch of the labels (`sketch.h`)
  *   or a small group of them, by a search of its own (`sketch_search.h`), where it can do what is
@@ -38,11 +38,11 @@
 #include "../../../src/tree/param.h"        // for TrainParam
 #include "../../../src/tree/tree_view.h"    // for MultiTargetTreeView
 #include "../param/param.h"                 // for MultiLabelTrainParam
-#include "data/aligned_array.h"             // for AlignedArray
+#include "gradient_source.h"                // for SourceMemory
 #include "leaf_values.h"                    // for LabelGradients
 #include "monotone.h"                       // for BoundChildren, WeightBounds
 #include "node_features.h"                  // for AllowedFeatures
-#include "search/cluster_search.h"          // for MakeClusterSearch
+#include "search/label_search.h"            // for LabelSearch
 #include "search/sketch_search.h"           // for SketchSearch
 #include "search/split_search.h"  // for SplitSearch, TreeRules, TreeData, NodeRequest, LeafSums
 #include "split_score.h"          // for LabelWeight
@@ -71,21 +71,20 @@ struct ExpandEntry {
 
 /** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
 struct Workspace {
-  std::unique_ptr<SplitSearch> clusters{MakeClusterSearch()};
-  SketchSearch sketches;
-  linalg::Matrix<GradientPair> sampled, of_leaves;
-  std::vector<linalg::Matrix<GradientPair>> of_groups, combined;
-  std::vector<AlignedArray<float>> probabilities;  // signed ones, by group of labels
-  std::vector<float> row_weights;
+  LabelSearch label_search;
+  SketchSearch sketch_search;
+  SourceMemory source;
+  linalg::Matrix<GradientPair> of_leaves;
+  std::vector<linalg::Matrix<GradientPair>> sketched;
 
   /** @param is_sketch Whether the gradients are a sketch of the labels'. */
   SplitSearch* Choose(Context const* ctx, TreeRules const& rules, TreeData const& data,
                       bool is_sketch) {
     bool const is_narrow = is_sketch || data.gpair.Shape(1) == 1;
-    if (is_narrow && SketchSearch::Serves(ctx, rules, data)) {
-      return &sketches;
+    if (is_narrow && SketchSearch::Supports(ctx, rules, data)) {
+      return &sketch_search;
     }
-    return clusters.get();
+    return &label_search;
   }
 };
 

@@ -62,8 +62,8 @@ std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<Gradient
 
 /** @brief What rows are combined with. */
 struct Combination {
-  float const* coefficients;  // [n_directions, 2 * n_padded]
-  std::size_t n_directions;
+  float const* coefficients;  // [n_dims, 2 * n_padded]
+  std::size_t n_dims;
   std::size_t n_padded;
 };
 
@@ -81,7 +81,7 @@ struct alignas(64) RowBounds {
  *
  * @param rows Gradients and Hessians, alternating. A row is read up to `n_padded` labels, past its
  *             end: what stands there has coefficients of 0. [n_rows, 2 * n_labels]
- * @param out  The combinations. [n_rows, n_directions]
+ * @param out  The combinations. [n_rows, n_dims]
  */
 XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::size_t n_labels,
                                     Combination by, GradientPair* out, RowBounds* bounds) {
@@ -96,7 +96,7 @@ XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::
       bits &= 0x7fffffff;
       largest = bits > largest ? bits : largest;
     }
-    for (std::size_t d = 0; d < by.n_directions; ++d) {
+    for (std::size_t d = 0; d < by.n_dims; ++d) {
       float const* coefficients = by.coefficients + d * width;
       Double4 sum{};
       for (std::size_t begin = 0; begin < width; begin += kInSingle) {
@@ -117,7 +117,7 @@ XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::
         sum += __builtin_convertvector(halves[0], Double4) +
                __builtin_convertvector(halves[1], Double4);
       }
-      out[i * by.n_directions + d] =
+      out[i * by.n_dims + d] =
           GradientPair{static_cast<float>(sum[0] + sum[2]), static_cast<float>(sum[1] + sum[3])};
     }
   }
@@ -136,7 +136,7 @@ struct ProbabilityRows {
 /**
  * @brief Combine gradients that follow from signed probabilities, in the order of `CombineRows`.
  *
- * @param by Of coefficients [n_directions, 2, n_padded]: C and its squares.
+ * @param by Of coefficients [n_dims, 2, n_padded]: C and its squares.
  */
 XDCC_TARGET_CLONES void CombineProbabilities(ProbabilityRows rows, Combination by,
                                              GradientPair* out) {
@@ -145,7 +145,7 @@ XDCC_TARGET_CLONES void CombineProbabilities(ProbabilityRows rows, Combination b
   for (std::size_t i = 0; i < rows.n_rows; ++i) {
     auto const weight = rows.weights ? rows.weights[i] : 1.0f;
     auto const* row = rows.values + i * rows.n_labels;
-    for (std::size_t d = 0; d < by.n_directions; ++d) {
+    for (std::size_t d = 0; d < by.n_dims; ++d) {
       auto const* columns = by.coefficients + 2 * d * by.n_padded;
       Double4 sum{};
       for (std::size_t begin = 0; begin < by.n_padded; begin += kInSingle) {
@@ -173,7 +173,7 @@ XDCC_TARGET_CLONES void CombineProbabilities(ProbabilityRows rows, Combination b
         Float4 const h = halves[0] + halves[1];
         sum += Double4{g[0], h[0], g[1], h[1]} + Double4{g[2], h[2], g[3], h[3]};
       }
-      out[i * by.n_directions + d] =
+      out[i * by.n_dims + d] =
           GradientPair{static_cast<float>(sum[0] + sum[2]), static_cast<float>(sum[1] + sum[3])};
     }
   }
@@ -241,10 +241,10 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
     : labels_{std::move(labels)}, n_padded_{(labels_.size() + kLabels - 1) / kLabels * kLabels} {
   std::size_t const n = labels_.size();
   std::size_t const k = param.sketch_size;
-  n_directions_ = k == 0 ? n : std::min(k, n);
-  std::vector<double> coefficients(n_directions_ * n, 0.0);  // column by column
+  n_dims_ = k == 0 ? n : std::min(k, n);
+  std::vector<double> coefficients(n_dims_ * n, 0.0);  // column by column
   auto at = [&](std::size_t j, std::size_t d) -> double& { return coefficients[d * n + j]; };
-  if (n_directions_ == n) {  // the labels themselves
+  if (n_dims_ == n) {  // the labels themselves
     for (std::size_t j = 0; j < n; ++j) {
       at(j, j) = 1.0;
     }
@@ -282,8 +282,8 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
 
 void Sketch::SetCoefficients(std::vector<double> const& coefficients) {
   std::size_t const n = labels_.size();
-  coefficients_.assign(n_directions_ * 2 * n_padded_, 0.0f);
-  for (std::size_t d = 0; d < n_directions_; ++d) {
+  coefficients_.assign(n_dims_ * 2 * n_padded_, 0.0f);
+  for (std::size_t d = 0; d < n_dims_; ++d) {
     for (std::size_t j = 0; j < n; ++j) {
       auto const c = coefficients[d * n + j];
       auto* out = coefficients_.data() + 2 * (d * n_padded_ + j);
@@ -298,13 +298,13 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   CHECK(gpair.CContiguous());
   std::size_t const n_rows = gpair.Shape(0), n = labels_.size();
   CHECK_EQ(gpair.Shape(1), n);
-  bool const exact = n_directions_ == n;
-  out->Reshape(n_rows, n_directions_);
+  bool const exact = n_dims_ == n;
+  out->Reshape(n_rows, n_dims_);
   auto* combined = out->Data()->HostPointer();
   auto const* pairs = gpair.Values().data();
   std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
   std::vector<RowBounds> bounds(n_runs);
-  Combination const by{coefficients_.data(), exact ? 0 : n_directions_, n_padded_};
+  Combination const by{coefficients_.data(), exact ? 0 : n_dims_, n_padded_};
   // The last rows are read where they have paddings.
   std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
   std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
@@ -313,7 +313,7 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
     auto const begin = r * kRun, end = std::min(n_rows, begin + kRun);
     auto combine = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
       XDCC_BEST_CLONE(CombineRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
-                                   combined + from * n_directions_, &bounds[r]);
+                                   combined + from * n_dims_, &bounds[r]);
     };
     auto const middle = std::min(end, std::max(begin, n_rows - n_last));
     combine(pairs + begin * n, begin, middle - begin);
@@ -342,7 +342,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
                                       linalg::Matrix<GradientPair>* out, Derive&& derive) const {
   // Combined while they are in cache; a thread takes several such runs at a time.
   constexpr std::size_t kRuns = 16;
-  std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_directions_;
+  std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_dims_;
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
   auto* combined = out->Data()->HostPointer();

@@ -73,7 +73,7 @@ class Sketch {
          std::optional<linalg::MatrixView<GradientPair const>> gpair);
 
   /**
-   * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_directions]
+   * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_dims]
    *
    * @return The bounds of what is combined, on all workers.
    */
@@ -112,9 +112,9 @@ class Sketch {
                                 linalg::Matrix<GradientPair>* out, Derive&& derive) const;
 
   std::vector<std::uint32_t> labels_;
-  std::size_t n_directions_;
+  std::size_t n_dims_;
   std::size_t n_padded_;  // labels, up to a multiple of the width of vectors
-  /** @brief By direction: C_jd and C_jd^2, alternating. [n_directions, 2 * n_padded] */
+  /** @brief By direction: C_jd and C_jd^2, alternating. [n_dims, 2 * n_padded] */
   std::vector<float> coefficients_;
 };
 }  // namespace xgboost::multilabel

@@ -33,6 +33,11 @@
 #include "../vectorised.h"            // for Double2
 
 namespace xgboost::multilabel {
+// Formulas for numbers and for vectors of them. Macros, since a function would be compiled without
+// the wide vectors.
+/** @brief What a split scores, p / a + q / b, with one division. */
+#define XDCC_SUM_OF_FRACTIONS(p, a, q, b) (((p) * (b) + (q) * (a)) / ((a) * (b)))
+
 /** @brief What the loops over labels must look out for; each rule has loops of its own. */
 enum class LabelRule {
   kPlain,    // nothing: a label without Hessian has no gradient and adds 0

@@ -16,30 +16,29 @@
 
 #include "../../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../../src/common/categorical.h"           // for IsCat
-#include "../../../src/common/optional_weight.h"       // for OptionalWeights
 #include "../../../src/common/random.h"                // for ColumnSampler
 #include "../../../src/common/threading_utils.h"       // for ParallelFor, Sched
-#include "../../../src/tree/hist/sampler.h"            // for Sampler
 #include "../../../src/tree/param.h"                   // for TrainParam
-#include "../objective/logistic_loss.h"                // for LogisticLoss, OffersLogisticLoss
+#include "../objective/logistic_loss.h"                // for LossOf, OffersLogisticLoss
 #include "../param/param.h"                            // for MultiLabelTrainParam
-#include "grower.h"                                    // for TreeGrower, Workspace
-#include "leaf_values.h"                               // for BoundsOf, LabelGradients
-#include "margins.h"                                   // for AddToMargins, GrownTree
-#include "search/sketch_search.h"                      // for SketchSearch
-#include "sketch.h"                                    // for Sketch, TreeKey
-#include "works_on_margins.h"                          // for WorksOnMargins
-#include "xgboost/base.h"                              // for GradientPair, bst_node_t
-#include "xgboost/context.h"                           // for Context
-#include "xgboost/data.h"                              // for DMatrix
-#include "xgboost/gradient.h"                          // for GradientContainer
-#include "xgboost/json.h"                              // for Json
-#include "xgboost/linalg.h"                            // for Matrix, MatrixView
-#include "xgboost/logging.h"                           // for CHECK
-#include "xgboost/objective.h"                         // for ObjFunction
-#include "xgboost/task.h"                              // for ObjInfo
-#include "xgboost/tree_model.h"                        // for RegTree
-#include "xgboost/tree_updater.h"                      // for TreeUpdater
+#include "gradient_source.h"       // for DerivedGradients, GivenGradients, GradientSource
+#include "grower.h"                // for TreeGrower, Workspace
+#include "leaf_values.h"           // for BoundsOf, LabelGradients
+#include "margins.h"               // for AddToMargins, GrownTree
+#include "search/sketch_search.h"  // for SketchSearch
+#include "sketch.h"                // for Sketch, TreeKey
+#include "works_on_margins.h"      // for WorksOnMargins
+#include "xgboost/base.h"          // for GradientPair, bst_node_t
+#include "xgboost/context.h"       // for Context
+#include "xgboost/data.h"          // for DMatrix
+#include "xgboost/gradient.h"      // for GradientContainer
+#include "xgboost/json.h"          // for Json
+#include "xgboost/linalg.h"        // for Matrix, MatrixView
+#include "xgboost/logging.h"       // for CHECK
+#include "xgboost/objective.h"     // for ObjFunction
+#include "xgboost/task.h"          // for ObjInfo
+#include "xgboost/tree_model.h"    // for RegTree
+#include "xgboost/tree_updater.h"  // for TreeUpdater
 
 namespace xgboost::multilabel {
 namespace {
@@ -68,11 +67,21 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     auto const margins = std::exchange(margins_, std::nullopt);
     this->CheckSupported(*param, *in_gpair, p_fmat->Info(), trees);
     std::vector<GrownTree> grown(trees.size());
-    if (in_gpair->loss) {
+    Round const round{in_gpair->iteration, p_fmat, out_position, trees, &grown};
+    if (auto const* loss = LossOf(*in_gpair)) {
       CHECK(margins);
-      this->GrowOnMargins(*param, *in_gpair, *margins, p_fmat, out_position, trees, &grown);
+      DerivedGradients source{ctx_, *param, *loss, *margins, &workspace_.source};
+      this->GrowOnSketches(*param, round, &source);
     } else {
-      this->GrowOnGradients(*param, *in_gpair, p_fmat, out_position, trees, &grown);
+      GivenGradients source{ctx_, *param, std::as_const(*in_gpair).Grad()->HostView(),
+                            &workspace_.source};
+      if (in_gpair->HasValueGrad()) {
+        this->GrowOnReduced(*param, *in_gpair, round, &source);
+      } else if (this->HasSketch(source.NumLabels())) {
+        this->GrowOnSketches(*param, round, &source);
+      } else {
+        this->GrowOnLabels(*param, round, &source);
+      }
     }
     for (std::size_t i = 0; i < trees.size(); ++i) {
       grown[i].tree = trees[i];
@@ -92,9 +101,9 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     std::size_t const k = ml_param_.sketch_size, n_groups = ml_param_.NumGroups(n_labels);
     bool const is_uniform =
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
-    bool const serves = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
-                        k > 0 && k < n_labels / n_groups;
-    return offers && serves ? offers->LossOn(info) : nullptr;
+    bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
+                          k > 0 && k < n_labels / n_groups;
+    return offers && supports ? offers->LossOn(info) : nullptr;
   }
   void UseMargins(linalg::MatrixView<float> margins) override { margins_ = margins; }
   [[nodiscard]] bool HasAdded() const override { return has_added_; }
@@ -104,12 +113,22 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   }
 
  private:
+  /** @brief The trees of a round. */
+  struct Round {
+    bst_layer_t number;
+    DMatrix* p_fmat;
+    common::Span<HostDeviceVector<bst_node_t>> position;
+    std::vector<RegTree*> const& trees;
+    /** @brief Their labels are set where trees are for groups. */
+    std::vector<GrownTree>* grown;
+  };
+
   /** @brief Whether trees are searched on anything else than all labels. */
   [[nodiscard]] bool HasSketch(std::size_t n_labels) const {
-    return this->Combines(n_labels) || ml_param_.NumGroups(n_labels) > 1;
+    return this->IsSketched(n_labels) || ml_param_.NumGroups(n_labels) > 1;
   }
-  /** @brief Whether trees for so many labels are searched on combinations of them. */
-  [[nodiscard]] bool Combines(std::size_t n_labels) const {
+  /** @brief Whether a tree for so many labels is searched on fewer dimensions. */
+  [[nodiscard]] bool IsSketched(std::size_t n_labels) const {
     auto const k = static_cast<std::size_t>(ml_param_.sketch_size);
     return k > 0 && k < n_labels;
   }
@@ -125,29 +144,28 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   /**
    * @brief Grow trees, which do not depend on each other: one on each thread if that can be.
    *
-   * @param planned The n-th on `workspace_.combined[n]`.
+   * @param planned The n-th on `workspace_.sketched[n]`.
    */
-  void Grow(TrainParam const& param, DMatrix* p_fmat, std::vector<PlannedTree>* planned,
-            common::Span<HostDeviceVector<bst_node_t>> out_position,
-            std::vector<RegTree*> const& trees) {
-    bool const combines = std::any_of(planned->cbegin(), planned->cend(), [&](auto const& plan) {
-      return this->Combines(plan.labels.size());
+  void GrowPlanned(TrainParam const& param, Round const& round, std::vector<PlannedTree>* planned) {
+    bool const is_sketched = std::any_of(planned->cbegin(), planned->cend(), [&](auto const& plan) {
+      return this->IsSketched(plan.labels.size());
     });
-    TreeRules const rules{param, ml_param_, !combines};
+    TreeRules const rules{param, ml_param_, !is_sketched};
     auto grow = [&](Context const* ctx, Workspace* workspace, std::size_t n) {
       auto& plan = (*planned)[n];
       TreeGrower grower{ctx, rules, std::move(plan.columns), workspace};
-      auto const combined = std::as_const(workspace_.combined[n]).HostView();
-      grower.Grow(combined, true, p_fmat, &out_position[plan.index], trees[plan.index]);
-      grower.SetLeafValues(plan.gradients, plan.labels, trees[plan.index]);
+      auto* tree = round.trees[plan.index];
+      grower.Grow(std::as_const(workspace_.sketched[n]).HostView(), true, round.p_fmat,
+                  &round.position[plan.index], tree);
+      grower.SetLeafValues(plan.gradients, plan.labels, tree);
     };
     auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
     // Not where workers talk or random numbers are drawn while a tree grows.
     bool const together =
         n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
         param.colsample_bynode == 1.0f &&
-        SketchSearch::Serves(ctx_, rules,
-                             {std::as_const(workspace_.combined.front()).HostView(), p_fmat});
+        SketchSearch::Supports(
+            ctx_, rules, {std::as_const(workspace_.sketched.front()).HostView(), round.p_fmat});
     if (!together) {
       for (std::size_t n = 0; n < planned->size(); ++n) {
         grow(ctx_, &workspace_, n);
@@ -161,18 +179,17 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     while (of_threads_.size() < n_threads) {
       of_threads_.push_back(std::make_unique<Workspace>());
     }
-    auto const page = workspace_.sketches.Index(ctx_, rules, p_fmat);
+    auto const page = workspace_.sketch_search.Index(ctx_, rules, round.p_fmat);
     common::ParallelFor(planned->size(), static_cast<std::int32_t>(n_threads),
                         common::Sched::Dyn(1), [&](auto n) {
                           auto const t = omp_get_thread_num();
-                          of_threads_[t]->sketches.UseIndexOf(workspace_.sketches, page);
+                          of_threads_[t]->sketch_search.UseIndexOf(workspace_.sketch_search, page);
                           grow(&contexts[t], of_threads_[t].get(), n);
                         });
   }
 
-  [[nodiscard]] TreeKey KeyOf(GradientContainer const& gpair, std::size_t i,
-                              std::uint64_t n_groups) const {
-    return {static_cast<std::uint64_t>(ctx_->seed), static_cast<std::uint64_t>(gpair.iteration),
+  [[nodiscard]] TreeKey KeyOf(Round const& round, std::size_t i, std::uint64_t n_groups) const {
+    return {static_cast<std::uint64_t>(ctx_->seed), static_cast<std::uint64_t>(round.number),
             i / n_groups, i % n_groups};
   }
   [[nodiscard]] common::ColumnSampler DrawColumns(TrainParam const& param, DMatrix* p_fmat) const {
@@ -182,134 +199,68 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     return columns;
   }
 
-  /** @brief Weights of the rows that a tree draws; 0 for the others. */
-  void DrawRows(TrainParam const& param, common::OptionalWeights const& weights,
-                std::size_t n_rows) {
-    auto& drawn = workspace_.sampled;  // as gradients, which is what rows are drawn from
-    drawn.Reshape(n_rows, 1);
-    auto rows = drawn.HostView();
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      rows(i, 0) = GradientPair{weights[i], 0.0f};
-    }
-    tree::cpu_impl::Sampler{param}.Sample(ctx_, rows);
-    workspace_.row_weights.resize(n_rows);
-    for (std::size_t i = 0; i < n_rows; ++i) {
-      workspace_.row_weights[i] = rows(i, 0).GetGrad();
-    }
-  }
-
-  /**
-   * @brief Grow trees on sketches whose gradients are derived on the way.
-   *
-   * @param grown Their labels are set where trees are for groups.
-   */
-  void GrowOnMargins(TrainParam const& param, GradientContainer const& in_gpair,
-                     linalg::MatrixView<float const> margins, DMatrix* p_fmat,
-                     common::Span<HostDeviceVector<bst_node_t>> out_position,
-                     std::vector<RegTree*> const& trees, std::vector<GrownTree>* grown) {
-    auto loss = *in_gpair.loss;
-    bool const own_rows = param.subsample < 1.0f;  // by tree
-    std::uint64_t const n_groups = this->NumTargetGroups(loss.n_labels);
-    auto groups = Sketch::DrawGroups({}, loss.n_labels, 1);  // of labels
-    auto& probabilities = workspace_.probabilities;
-    probabilities.resize(n_groups);
-    workspace_.combined.resize(own_rows ? 1 : n_groups);
+  /** @brief Grow trees on sketches of the gradients, or on groups of labels. */
+  void GrowOnSketches(TrainParam const& param, Round const& round, GradientSource* source) {
+    bool const own_rows = source->SamplesRows();
+    std::uint64_t const n_groups = this->NumTargetGroups(source->NumLabels());
+    auto groups = Sketch::DrawGroups({}, source->NumLabels(), 1);  // of labels
+    workspace_.sketched.resize(own_rows ? 1 : n_groups);
     std::vector<PlannedTree> planned;
-    for (std::size_t i = 0; i < trees.size(); ++i) {
+    for (std::size_t i = 0; i < round.trees.size(); ++i) {
+      auto const key = this->KeyOf(round, i, n_groups);
       if (own_rows) {
-        this->DrawRows(param, in_gpair.loss->weights, loss.n_rows);
-        loss.weights = common::OptionalWeights{common::Span<float const>{workspace_.row_weights}};
+        source->SampleRows();
       }
-      auto const key = this->KeyOf(in_gpair, i, n_groups);
       if (n_groups > 1) {
         if (key.group == 0) {
-          groups = Sketch::DrawGroups(key, loss.n_labels, n_groups);
-          Sketch::DeriveGroups(ctx_, loss, margins, groups, &probabilities);
+          groups = Sketch::DrawGroups(key, source->NumLabels(), n_groups);
         }
-        (*grown)[i].labels = groups[key.group];
+        source->Separate(groups, key.group);
+        (*round.grown)[i].labels = groups[key.group];
       }
       auto const& labels = groups[key.group];
-      Sketch const sketch{ctx_, ml_param_, key, labels, std::nullopt};
-      auto* combined = &workspace_.combined[own_rows ? 0 : key.group];
-      auto const bounds =
-          n_groups > 1
-              ? sketch.Project(ctx_, loss, &probabilities[key.group], combined)
-              : sketch.DeriveAndProject(ctx_, loss, margins, &probabilities.front(), combined);
-      planned.push_back({i,
-                         labels,
-                         {loss, labels.size(), probabilities[key.group].Data(), bounds},
-                         this->DrawColumns(param, p_fmat)});
+      auto const gradients =
+          source->Project(ml_param_, key, labels, &workspace_.sketched[planned.size()]);
+      planned.push_back({i, labels, gradients, this->DrawColumns(param, round.p_fmat)});
       if (own_rows || key.group + 1 == n_groups) {
-        this->Grow(param, p_fmat, &planned, out_position, trees);
+        this->GrowPlanned(param, round, &planned);
         planned.clear();
       }
     }
   }
 
-  /** @param grown Their labels are set where trees are for groups. */
-  void GrowOnGradients(TrainParam const& param, GradientContainer const& in_gpair, DMatrix* p_fmat,
-                       common::Span<HostDeviceVector<bst_node_t>> out_position,
-                       std::vector<RegTree*> const& trees, std::vector<GrownTree>* grown) {
-    auto const gpair = in_gpair.Grad()->HostView();
-    TreeRules const rules{param, ml_param_, !in_gpair.HasValueGrad()};
-    auto grower = [&] {
-      return TreeGrower{ctx_, rules, this->DrawColumns(param, p_fmat), &workspace_};
-    };
-    tree::cpu_impl::Sampler sampler{param};
-    auto copy = [](linalg::MatrixView<GradientPair const> from, linalg::Matrix<GradientPair>* to) {
-      CHECK(from.CContiguous());
-      to->Reshape(from.Shape());
-      auto const values = from.Values();
-      std::copy(values.cbegin(), values.cend(), to->Data()->HostVector().begin());
-    };
-    std::uint64_t const n_groups = this->NumTargetGroups(gpair.Shape(1));
-    bool const own_rows = param.subsample < 1.0f;             // by tree
-    auto groups = Sketch::DrawGroups({}, gpair.Shape(1), 1);  // of labels
-    std::vector<PlannedTree> planned;
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-      auto tree_gpair = gpair;
-      if (own_rows) {
-        copy(gpair, &workspace_.sampled);
-        sampler.Sample(ctx_, workspace_.sampled.HostView());
-        tree_gpair = std::as_const(workspace_.sampled).HostView();
+  /** @brief Grow trees on reduced gradients: whoever made them brings a sketch. */
+  void GrowOnReduced(TrainParam const& param, GradientContainer const& gpair, Round const& round,
+                     GivenGradients* source) {
+    TreeRules const rules{param, ml_param_, false};
+    auto const value_gpair = gpair.value_gpair.HostView();
+    std::vector<std::uint32_t> labels(value_gpair.Shape(1));
+    std::iota(labels.begin(), labels.end(), 0);
+    for (std::size_t i = 0; i < round.trees.size(); ++i) {
+      if (source->SamplesRows()) {
+        source->SampleRows();
       }
-      if (in_gpair.HasValueGrad()) {  // whoever made the gradients brings a sketch
-        auto const value_gpair = std::as_const(in_gpair.value_gpair).HostView();
-        copy(value_gpair, &workspace_.of_leaves);
-        sampler.ApplySampling(ctx_, gpair, &workspace_.of_leaves);
-        std::vector<std::uint32_t> labels(value_gpair.Shape(1));
-        std::iota(labels.begin(), labels.end(), 0);
-        auto of_tree = grower();
-        of_tree.Grow(tree_gpair, true, p_fmat, &out_position[i], trees[i]);
-        auto const leaf_gpair = std::as_const(workspace_.of_leaves).HostView();
-        of_tree.SetLeafValues({leaf_gpair, BoundsOf(ctx_, leaf_gpair)}, labels, trees[i]);
-      } else if (this->HasSketch(gpair.Shape(1))) {
-        auto const key = this->KeyOf(in_gpair, i, n_groups);
-        auto const at = own_rows ? 0 : key.group;
-        if (n_groups > 1) {
-          if (at == 0) {  // of all groups at once, unless each tree has rows of its own
-            groups = Sketch::DrawGroups(key, gpair.Shape(1), n_groups);
-            auto const begin = groups.cbegin() + key.group;
-            Sketch::GatherGroups(ctx_, tree_gpair, {begin, own_rows ? begin + 1 : groups.cend()},
-                                 &workspace_.of_groups);
-          }
-          tree_gpair = std::as_const(workspace_.of_groups[at]).HostView();
-          (*grown)[i].labels = groups[key.group];
-        }
-        Sketch const sketch{ctx_, ml_param_, key, groups[key.group], tree_gpair};
-        workspace_.combined.resize(own_rows ? 1 : n_groups);
-        auto const bounds = sketch.Project(ctx_, tree_gpair, &workspace_.combined[at]);
-        planned.push_back(
-            {i, groups[key.group], {tree_gpair, bounds}, this->DrawColumns(param, p_fmat)});
-        if (own_rows || key.group + 1 == n_groups) {
-          this->Grow(param, p_fmat, &planned, out_position, trees);
-          planned.clear();
-        }
-      } else {
-        grower().Grow(tree_gpair, false, p_fmat, &out_position[i], trees[i]);
-        if (trees[i]->IsMultiTarget()) {
-          trees[i]->GetMultiTargetTree()->SetLeaves();
-        }
+      CopyMatrix(value_gpair, &workspace_.of_leaves);
+      source->SampleLike(&workspace_.of_leaves);
+      TreeGrower grower{ctx_, rules, this->DrawColumns(param, round.p_fmat), &workspace_};
+      grower.Grow(source->OfTree(), true, round.p_fmat, &round.position[i], round.trees[i]);
+      auto const of_leaves = std::as_const(workspace_.of_leaves).HostView();
+      grower.SetLeafValues({of_leaves, BoundsOf(ctx_, of_leaves)}, labels, round.trees[i]);
+    }
+  }
+
+  /** @brief Grow trees on the gradients of all labels. */
+  void GrowOnLabels(TrainParam const& param, Round const& round, GivenGradients* source) {
+    TreeRules const rules{param, ml_param_, true};
+    for (std::size_t i = 0; i < round.trees.size(); ++i) {
+      if (source->SamplesRows()) {
+        source->SampleRows();
+      }
+      auto* tree = round.trees[i];
+      TreeGrower{ctx_, rules, this->DrawColumns(param, round.p_fmat), &workspace_}.Grow(
+          source->OfTree(), false, round.p_fmat, &round.position[i], tree);
+      if (tree->IsMultiTarget()) {
+        tree->GetMultiTargetTree()->SetLeaves();
       }
     }
   }

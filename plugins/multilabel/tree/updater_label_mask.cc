@@ -18,7 +18,7 @@
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/data/gradient_index.h"     // for GHistIndexMatrix
 #include "../../../src/tree/param.h"              // for TrainParam
-#include "../objective/logistic_loss.h"           // for LogisticLoss
+#include "../objective/logistic_loss.h"           // for LogisticLoss, LossOf
 #include "../param/param.h"                       // for LabelFeatureParam
 #include "xgboost/base.h"                         // for bst_feature_t, bst_target_t
 #include "xgboost/context.h"                      // for Context
@@ -91,7 +91,7 @@ class LabelMask : public TreeUpdater {
     mask([&](std::size_t i, std::size_t j) {
       labels_[i * n_labels + j] = std::numeric_limits<float>::quiet_NaN();
     });
-    auto loss = std::make_shared<LogisticLoss>(*gpair->loss);
+    auto loss = std::make_shared<LogisticLoss>(*LossOf(*gpair));
     loss->labels = labels_.data();
     gpair->loss = std::move(loss);
   }

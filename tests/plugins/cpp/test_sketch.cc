@@ -100,7 +100,7 @@ XDCC_TEST(sketch, GroupsAreGathered) {
   }
 }
 
-/** @brief C, read off what rows with a single gradient are combined to. [n_labels, n_directions] */
+/** @brief C, read off what rows with a single gradient are combined to. [n_labels, n_dims] */
 std::vector<std::vector<double>> Coefficients(Sketch const& sketch, std::size_t n_labels) {
   Context const ctx;
   Pairs ones, out;

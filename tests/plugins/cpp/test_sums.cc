@@ -16,9 +16,9 @@
 #include "tree/data/aligned_array.h"        // for AlignedArray, MemoryPool
 #include "tree/data/gradient_matrix.h"      // for GradientMatrix, GridRounding
 #include "tree/leaf_values.h"               // for LabelGradients, SumLeaves
-#include "tree/search/integer_histogram.h"  // for AddSortedToBins, SubtractIntegers
-#include "tree/search/row_cluster.h"        // for SumClusterRows
-#include "tree/search/row_lists.h"          // for PartLists
+#include "tree/search/integer_histogram.h"  // for AddSortedToBins
+#include "tree/search/local_rows.h"         // for SumLocalRows
+#include "tree/search/row_lists.h"          // for PartitionLists
 #include "xgboost/context.h"                // for Context
 #include "xgboost/linalg.h"                 // for Matrix
 
@@ -150,7 +150,7 @@ XDCC_TEST(sums, RowsOfAClusterAreSummedUp) {
           row = rng.Int(0, 99);
           rows.Add(row, slow.data());
         }
-        XDCC_BEST_CLONE(SumClusterRows)(rows.view, width, chosen.data(), n, sums.data());
+        XDCC_BEST_CLONE(SumLocalRows)(rows.view, width, chosen.data(), n, sums.data());
         CHECK(sums == slow);
       }
     }
@@ -177,7 +177,7 @@ XDCC_TEST(sums, SortedRowsAreAddedToTheirBins) {
       for (std::size_t k = 0; k < slow.size(); ++k) {
         CHECK_EQ(bins.Data()[k], slow[k]);
       }
-      XDCC_BEST_CLONE(SubtractIntegers)(bins.Data(), slow.size(), slow.data());
+      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(bins.Data(), slow.size(), slow.data());
       CHECK(slow == std::vector<std::int32_t>(slow.size(), 0));
     }
   }
@@ -247,8 +247,8 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
     expected[1].push_back(parts[1]);
   }
   ListBuffer buffer;
-  auto const parted = PartLists(lists, entries.data(), entries.data(), is_right.data(),
-                                kN - n_right, n_right, &buffer);
+  auto const parted = PartitionLists(lists, entries.data(), entries.data(), is_right.data(),
+                                     kN - n_right, n_right, &buffer);
   for (auto const* side : {&parted.left, &parted.right}) {
     auto const& of_side = expected[side == &parted.right];
     CHECK_EQ(side->size(), 3);  // feature 1 has one bin
@@ -262,7 +262,7 @@ XDCC_TEST(sums, ListsArePartedInTheirOrder) {
 }
 
 XDCC_TEST(sums, MemoryIsAlignedAndUsedAgain) {
-  MemoryPool pool;
+  MemoryPool<std::int32_t> pool;
   std::vector<std::size_t> capacities;
   for (std::size_t n : {1000, 100, 5000}) {
     AlignedArray<std::int32_t> array;

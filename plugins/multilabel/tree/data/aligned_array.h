@@ -7,6 +7,7 @@
 #include <algorithm>  // for fill_n, min_element
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uintptr_t
+#include <iterator>   // for next
 #include <memory>     // for allocator
 #include <mutex>      // for lock_guard, mutex
 #include <new>        // for operator new
@@ -82,27 +83,29 @@ class AlignedArray {
 };
 
 /** @brief Memory that was used before: new pages cost more than the sums that they hold. */
+template <typename T>
 class MemoryPool {
-  std::vector<AlignedArray<std::int32_t>> spare_;
+  std::vector<AlignedArray<T>> spare_;
   std::mutex lock_;
 
  public:
   /** @brief The smallest array with room for `n` numbers, else the largest one there is. */
-  [[nodiscard]] AlignedArray<std::int32_t> Take(std::size_t n) {
+  [[nodiscard]] AlignedArray<T> Take(std::size_t n) {
     std::lock_guard<std::mutex> guard{lock_};
     auto const best =
-        std::min_element(spare_.begin(), spare_.end(), [n](auto const& l, auto const& r) {
+        std::min_element(spare_.rbegin(), spare_.rend(), [n](auto const& l, auto const& r) {
           bool const l_fits = l.Capacity() >= n, r_fits = r.Capacity() >= n;
           return l_fits != r_fits ? l_fits : (l.Capacity() < r.Capacity()) == l_fits;
         });
-    AlignedArray<std::int32_t> memory;
-    if (best != spare_.end()) {
+    AlignedArray<T> memory;
+    if (best != spare_.rend()) {
       memory = std::move(*best);
-      spare_.erase(best);
+      spare_.erase(std::next(best).base());
     }
     return memory;
   }
-  void GiveBack(AlignedArray<std::int32_t> memory) {
+  void Clear() { spare_.clear(); }
+  void GiveBack(AlignedArray<T> memory) {
     std::lock_guard<std::mutex> guard{lock_};
     spare_.push_back(std::move(memory));
   }

@@ -34,14 +34,14 @@
 #include "../../../../src/tree/param.h"          // for TrainParam
 #include "../data/bin_index.h"                   // for BinIndex
 #include "../split_score.h"                      // for LabelWeight, Regularisation
-#include "evaluator.h"                           // for BestSplit, NodeStats, Split, SplitScanner
-#include "xgboost/span.h"                        // for Span
+#include "split_evaluator.h"  // for SearchResult, NodeStats, Split, SplitEvaluator
+#include "xgboost/span.h"     // for Span
 
 namespace xgboost::multilabel {
 /** @brief Working memory of one thread. */
 class CategoryScanner {
-  SplitScanner scanner_;
-  SplitScanner::GainFn gain_;
+  SplitEvaluator scanner_;
+  SplitEvaluator::GainFn gain_;
   Regularisation weight_reg_;  // of the weights that categories are sorted by
   std::size_t n_labels_;
   std::uint32_t max_to_onehot_;
@@ -103,9 +103,9 @@ class CategoryScanner {
 
   /** @brief Take the split with `right_` if it is the best so far. */
   void Offer(bst_feature_t feature, NodeStats const& node, bool default_left,
-             common::Span<std::uint32_t const> right_categories, BestSplit* best) {
+             common::Span<std::uint32_t const> right_categories, SearchResult* best) {
     Split split{(scanner_.*gain_)(right_, node, 0), feature, 0.0f, default_left, {}};
-    if (!split.Beats(best->split)) {
+    if (!split.IsBetter(best->split)) {
       return;
     }
     split.right_categories.resize(common::CatBitField::ComputeStorageSize(sums_.size()), 0);
@@ -119,7 +119,7 @@ class CategoryScanner {
                    std::minus<>{});
   }
 
-  void ScanOneHot(bst_feature_t feature, NodeStats const& node, BestSplit* best) {
+  void ScanOneHot(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
     bool has_empty{false};
     for (std::uint32_t const& c : categories_) {
       if (this->IsEmpty(c) && std::exchange(has_empty, true)) {
@@ -133,7 +133,7 @@ class CategoryScanner {
     }
   }
 
-  void ScanPartitions(bst_feature_t feature, NodeStats const& node, BestSplit* best) {
+  void ScanPartitions(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
     auto const n = categories_.size(), n_parted = std::min(n, max_threshold_);
     common::Span<std::uint32_t const> const sorted{categories_};
     right_.assign(2 * n_labels_, 0.0);
@@ -156,7 +156,7 @@ class CategoryScanner {
 
  public:
   CategoryScanner(tree::TrainParam const& param, Regularisation const& reg,
-                  SplitScanner::Kernels const& kernels, std::size_t n_labels)
+                  SplitEvaluator::Kernels const& kernels, std::size_t n_labels)
       : scanner_{reg, n_labels},
         gain_{kernels.gain},
         weight_reg_{reg},
@@ -170,7 +170,7 @@ class CategoryScanner {
   }
 
   /** @brief Update the best split of a node with those of one feature. */
-  void Scan(CategorySums const& stored, NodeStats const& node, BestSplit* best) {
+  void Scan(CategorySums const& stored, NodeStats const& node, SearchResult* best) {
     this->Read(stored, node);
     if (common::UseOneHot(sums_.size(), max_to_onehot_)) {
       this->ScanOneHot(stored.feature, node, best);

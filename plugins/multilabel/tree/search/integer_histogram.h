@@ -2,7 +2,7 @@
  * @brief Histograms of a large node in integers, for a block of features.
  *
  * Rows are taken in tiles. The entries of a tile are sorted by bin, and then the integers of each
- * bin's rows (`row_cluster.h`) are added up in registers, chunk by chunk of labels. Integer sums
+ * bin's rows (`local_rows.h`) are added up in registers, chunk by chunk of labels. Integer sums
  * are exact: a child's histogram is its parent's less its sibling's.
  */
 #ifndef XDCC_MULTILABEL_INTEGER_HISTOGRAM_H_
@@ -19,7 +19,8 @@
 #include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8, Prefetch
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
 #include "list_scan.h"          // for RowValues, kPackedShift, kPackedMask
-#include "row_cluster.h"        // for RowCluster, LabelChunk, ForEachBin
+#include "local_rows.h"         // for LocalRows, LabelChunk, ForEachBin
+#include "node_plan.h"          // for SubtractSums
 #include "xgboost/base.h"       // for bst_idx_t
 #include "xgboost/span.h"       // for Span
 
@@ -86,21 +87,14 @@ inline auto AddSortedToBins(std::size_t width) {
                        : XDCC_BEST_CLONE(AddSortedToBins<3>);
 }
 
-XDCC_TARGET_CLONES static void SubtractIntegers(std::int32_t const* part, std::size_t n,
-                                                std::int32_t* from) {
-  for (std::size_t i = 0; i < n; ++i) {
-    from[i] -= part[i];
-  }
-}
-
 /** @brief Those of a node's rows, which ascend, that a page has. */
-inline common::Span<std::uint32_t const> RowsOfPage(RowCluster const& cluster,
+inline common::Span<std::uint32_t const> RowsOfPage(LocalRows const& local_rows,
                                                     BinIndex const& index,
                                                     common::Span<std::uint32_t const> rows) {
   auto const *first = rows.data(), *last = first + rows.size();
   auto find = [&](bst_idx_t global) {
     return std::lower_bound(first, last, global, [&](std::uint32_t row, bst_idx_t that) {
-      return cluster.GlobalRow(row) < that;
+      return local_rows.GlobalRow(row) < that;
     });
   };
   auto const* begin = find(index.BaseRow());
@@ -127,8 +121,8 @@ class IntegerHistogram {
   [[nodiscard]] std::size_t NumIntegers() const { return sums_.Size() + counts_.size(); }
   [[nodiscard]] std::size_t NumBytes() const { return this->NumIntegers() * sizeof(std::int32_t); }
 
-  /** @param rows Rows of the cluster that the index knows. */
-  void Add(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+  /** @param rows Rows of the row set that the index knows. */
+  void Add(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
            FeatureBlock const& block, common::Span<std::uint32_t const> rows,
            BinSortBuffer* buffer) {
     auto &counts = buffer->counts, &next = buffer->next, &sorted = buffer->rows;
@@ -138,7 +132,7 @@ class IntegerHistogram {
       auto const n = std::min(n_tile, rows.size() - begin);
       auto for_each_bin = [&](auto&& fn) {
         auto const* tile = rows.data() + begin;
-        ForEachBin(cluster, index, block_id, block, n, [&](auto i) { return tile[i]; }, fn);
+        ForEachBin(local_rows, index, block_id, block, n, [&](auto i) { return tile[i]; }, fn);
       };
       counts.assign(counts_.size(), 0);
       for_each_bin([&](std::uint32_t, std::uint32_t bin) { ++counts[bin]; });
@@ -148,16 +142,16 @@ class IntegerHistogram {
       for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
       std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
                      std::plus<>{});
-      for (auto const& chunk : cluster.Chunks()) {
+      for (auto const& chunk : local_rows.Chunks()) {
         auto const add = AddSortedToBins(chunk.width);
-        add(sorted.data(), counts.data(), counts.size(), cluster.Values(chunk), this->Of(chunk));
+        add(sorted.data(), counts.data(), counts.size(), local_rows.Values(chunk), this->Of(chunk));
       }
     }
   }
   /** @brief Take away another histogram of the same block. */
   void Subtract(IntegerHistogram const& part, std::size_t padded_labels) {
-    XDCC_BEST_CLONE(SubtractIntegers)(part.sums_.Data(), 2 * padded_labels * counts_.size(),
-                                      sums_.Data());
+    XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(part.sums_.Data(),
+                                                2 * padded_labels * counts_.size(), sums_.Data());
     for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
       counts_[bin] -= part.counts_[bin];
     }

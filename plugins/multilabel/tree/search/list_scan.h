@@ -2,7 +2,7 @@
  * @brief Scores all splits along a sorted list of rows, approximately and fast.
  *
  * A list holds the rows of a node in the order of one feature's bins. The scan adds up the rows'
- * gradients (integers, see `row_cluster.h`) and, wherever the bin changes, scores the split between
+ * gradients (integers, see `local_rows.h`) and, wherever the bin changes, scores the split between
  * the rows passed and the rest, in single precision. Sums of integers are exact, so the error of a
  * score comes from the integers' own rounding and from a few float operations. The best candidates
  * are scored again in double precision (`split_candidate.h`), so the score here has to be good, not
@@ -35,7 +35,7 @@
 #include "../../param/split_method.h"  // for SplitMethod
 
 namespace xgboost::multilabel {
-/** @brief An entry of a list: a row of the cluster in the low half, its bin in the high half. */
+/** @brief An entry of a list: a row of the row set in the low half, its bin in the high half. */
 using ListEntry = std::uint32_t;
 constexpr std::uint32_t kBinShift = 16;
 constexpr std::uint32_t kRowMask = (1u << kBinShift) - 1;
@@ -100,7 +100,7 @@ constexpr std::size_t kRowsAhead = 16;
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
 struct ChunkView {
-  /** @brief Of each row of the cluster. */
+  /** @brief Of each row of the row set. */
   RowValues rows;
   /** @brief Sums over the node, gradients then Hessians. [2 * width] */
   std::int32_t const* totals;
@@ -146,7 +146,7 @@ struct ScanOutput {
 /**
  * @brief Add up the rows of each bin of a list, for a chunk of `width` labels.
  *
- * @param rows Of the cluster.
+ * @param rows Of the row set.
  * @param out  The sums of one bin after the other. [number of bins in the list, 2 * width]
  */
 using ListSumFn = void (*)(ListEntry const* entries, std::size_t n, RowValues rows,

@@ -283,7 +283,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
             q = (does_b | (may_b & take_b)) ? q : zero;
           }
           if constexpr (Traits::kSum) {
-            sum += kSteps ? p + q : (p * b + q * a) / (a * b);
+            sum += kSteps ? p + q : XDCC_SUM_OF_FRACTIONS(p, a, q, b);
           } else {
             if constexpr (!kSteps) {
               p /= a;
@@ -344,7 +344,7 @@ XDCC_TARGET_CLONES std::uint32_t ScanList(ListRange range, ChunkView chunk, Scan
           Float8 const r = __builtin_convertvector(rest_grad, Float8);
           Float8 const p = Traits::kWeight ? -g : g < zero ? -g : g;
           Float8 const q = Traits::kWeight ? -r : r < zero ? -r : r;
-          sum += grad_scale[v] * (p * b + q * a) / (a * b);
+          sum += grad_scale[v] * XDCC_SUM_OF_FRACTIONS(p, a, q, b);
         }
       }
       XDCC_UNROLL(4)

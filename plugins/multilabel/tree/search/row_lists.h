@@ -3,9 +3,9 @@
  *
  * A *list* holds the rows of a node that are stored for a feature (see `bin_index.h`), in the order
  * of their bins, rows of the same bin in their own order. Lists are made once, where a node becomes
- * a cluster, by counting; the children's lists come from their parent's by a stable partition that
- * overwrites it. A feature that no longer varies in a node is dropped there: none of the node's
- * descendants can split on it.
+ * a local_rows, by counting; the children's lists come from their parent's by a stable partition
+ * that overwrites it. A feature that no longer varies in a node is dropped there: none of the
+ * node's descendants can split on it.
  */
 #ifndef XDCC_MULTILABEL_ROW_LISTS_H_
 #define XDCC_MULTILABEL_ROW_LISTS_H_
@@ -18,7 +18,7 @@
 #include "../../../../src/common/hist_util.h"  // for HistogramCuts
 #include "../data/bin_index.h"                 // for BinIndex, FeatureBlock
 #include "list_scan.h"                         // for ListEntry
-#include "row_cluster.h"                       // for RowCluster, ForEachBin
+#include "local_rows.h"                        // for LocalRows, ForEachBin
 #include "xgboost/base.h"                      // for bst_feature_t
 
 namespace xgboost::multilabel {
@@ -47,19 +47,20 @@ struct ListBuffer {
 };
 
 /**
- * @brief Make the lists of a block for all rows of a cluster.
+ * @brief Make the lists of a block for all rows of a row set.
  *
  * @param entries The entries. Bins are counted from the block's first one.
  * @param lists   Where each feature's entries are; constant features are left out.
  */
-inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+inline void MakeLists(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
                       FeatureBlock const& block, common::HistogramCuts const& cuts,
                       ListBuffer* buffer, std::vector<ListEntry>* entries,
                       std::vector<RowList>* lists) {
   auto& ends = buffer->ends;
   ends.assign(block.n_bins + 1, 0);
   auto for_each_bin = [&](auto&& fn) {
-    ForEachBin(cluster, index, block_id, block, cluster.NumRows(), [](auto i) { return i; }, fn);
+    ForEachBin(
+        local_rows, index, block_id, block, local_rows.NumRows(), [](auto i) { return i; }, fn);
   };
   for_each_bin([&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
   for (std::size_t bin = 0; bin < block.n_bins; ++bin) {
@@ -77,7 +78,7 @@ inline void MakeLists(RowCluster const& cluster, BinIndex const& index, std::siz
   });
   lists->clear();
   for (auto const& list : all) {
-    if (!IsConstant(out, list, cluster.NumRows())) {
+    if (!IsConstant(out, list, local_rows.NumRows())) {
       lists->push_back(list);
     }
   }
@@ -93,12 +94,12 @@ struct SiblingLists {
  *
  * @param from     Entries of the block.
  * @param to       Where to put the children's entries; may be `from`.
- * @param is_right Whether a row of the cluster goes to the right, 0 or 1. [n_rows]
+ * @param is_right Whether a row of the row set goes to the right, 0 or 1. [n_rows]
  * @param n_left   Number of rows of the left child, and of the right one.
  */
-inline SiblingLists PartLists(std::vector<RowList> const& lists, ListEntry const* from,
-                              ListEntry* to, std::uint8_t const* is_right, std::size_t n_left,
-                              std::size_t n_right, ListBuffer* buffer) {
+inline SiblingLists PartitionLists(std::vector<RowList> const& lists, ListEntry const* from,
+                                   ListEntry* to, std::uint8_t const* is_right, std::size_t n_left,
+                                   std::size_t n_right, ListBuffer* buffer) {
   SiblingLists out;
   out.left.reserve(lists.size());
   out.right.reserve(lists.size());

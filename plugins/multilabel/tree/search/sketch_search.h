@@ -1,134 +1,269 @@
 /**
- * @brief Search on one to four numbers per row: a label, a sketch, or a small group of labels.
+ * @brief The search on one to four numbers per row: a sketch, a label, or a small group of labels.
  *
- * Wraps `direction_search.h`. Its trees differ by rounding from those of `cluster_search.h`.
+ * These numbers are the *dimensions* of the sketch. A row's gradient and Hessian in a dimension are
+ * integers, scaled by a power of two so that no sum of them exceeds 2^31, and packed into 64 bits,
+ * the gradient in the upper half: one addition adds both. Sums are exact in any order, and the
+ * rounding is 2^-31 of the sum of absolute values. Rows stand in the order of nodes, their packed
+ * gradients beside them.
+ *
+ * A node's histogram has eight lanes per slot, one for each feature of a block (`sketch_index.h`):
+ * rows are added lane by lane, and scored eight features at a time without a shuffle across lanes.
+ * Sparse features add up their stored rows only. Histograms of small nodes are filled and
+ * forgotten, and scored without their empty slots.
+ *
+ * Workers scale their integers by sums over all rows, and add up their histograms, one message for
+ * all nodes of a level. All else that they decide follows from these, and from the numbers of all
+ * workers' rows: they grow the tree of one process, bit for bit.
+ *
+ * The score of a split,
+ *
+ *   sum_d  G_Ld^2 / (H_Ld + lambda) + G_Rd^2 / (H_Rd + lambda)
+ *
+ * over the dimensions d, is computed in single precision from exact sums, with the same operations
+ * on every machine, and the largest one wins; of equal ones the feature with the lower index,
+ * missing values on the right, then the lower value (the higher one with missing values on the
+ * left). Its gain is computed in double precision. Trees differ by rounding from those of
+ * `label_search.h`.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_SEARCH_H_
 #define XDCC_MULTILABEL_SKETCH_SEARCH_H_
 
-#include <cstdint>  // for int32_t, uint32_t
-#include <memory>   // for make_shared, shared_ptr, weak_ptr
-#include <utility>  // for exchange, move
+#include <array>    // for array
+#include <cstddef>  // for size_t
+#include <cstdint>  // for int32_t, int64_t, uint32_t, uint8_t
+#include <map>      // for map
+#include <memory>   // for shared_ptr, weak_ptr
+#include <utility>  // for move
 #include <vector>   // for vector
 
-#include "../../../../src/collective/aggregator.h"  // for SafeColl
-#include "../../../../src/collective/allreduce.h"   // for Allreduce, Op
-#include "../../../../src/data/gradient_index.h"    // for GHistIndexMatrix
-#include "../../../../src/tree/sample_position.h"   // for SamplePosition
-#include "../data/direction_index.h"                // for DirectionIndex
-#include "../node_features.h"                       // for AllowedFeatures
-#include "direction_search.h"                       // for DirectionSearch
-#include "split_search.h"                           // for SplitSearch
-#include "xgboost/data.h"                           // for DMatrix
+#include "../../../../src/data/gradient_index.h"  // for GHistIndexMatrix
+#include "../data/aligned_array.h"                // for AlignedArray, MemoryPool
+#include "../data/sketch_index.h"                 // for SketchIndex
+#include "node_plan.h"                            // for BlockTask, MemoryBudget, NodeJob
+#include "sketch_kernels.h"                       // for PackedSum, kMaxDimensions
+#include "split_search.h"                         // for SplitSearch
+#include "xgboost/base.h"                         // for GradientPair, bst_node_t
+#include "xgboost/context.h"                      // for Context
+#include "xgboost/data.h"                         // for DMatrix
+#include "xgboost/linalg.h"                       // for MatrixView
+#include "xgboost/span.h"                         // for Span
 
 namespace xgboost::multilabel {
 class SketchSearch : public SplitSearch {
  public:
   /** @brief Whether it can do what is asked for, on all workers. */
-  [[nodiscard]] static bool Serves(Context const* ctx, TreeRules const& rules,
-                                   TreeData const& data) {
-    auto const& reg = rules.reg;
-    auto const n = data.gpair.Shape(1);
-    // A label without Hessian is no division by zero, and a floor is for one of them only.
-    bool const follows_rules =
-        !rules.is_monotone && reg.lambda > 0.0 && reg.Rule() != LabelRule::kClipped &&
-        (n == 1 || reg.min_child_weight == 0.0) && rules.ml_param.Method() == SplitMethod::kSumGain;
-    return follows_rules && n <= DirectionSearch::kMaxDirections &&
-           OnAllWorkers(ctx,
-                        data.p_fmat->SingleColBlock() && !data.p_fmat->Info().HasCategorical());
-  }
-
-  /** @brief Make the index of a matrix's bins, unless it is there, and return these. */
+  [[nodiscard]] static bool Supports(Context const* ctx, TreeRules const& rules,
+                                     TreeData const& data);
+  /** @brief Make the index of a matrix's bins, unless it is there, and return the bins. */
   std::shared_ptr<GHistIndexMatrix const> Index(Context const* ctx, TreeRules const& rules,
-                                                DMatrix* p_fmat) {
-    auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
-    auto page = pages.begin().Page();
-    // To make it, workers talk with each other.
-    if (!OnAllWorkers(ctx, index_ && indexed_page_.lock() == page)) {
-      index_ = std::make_shared<DirectionIndex const>(ctx, *page);
-      indexed_page_ = page;
-    }
-    return page;
-  }
-  /** @brief For the next tree, use what another search has made, and ask the matrix nothing. */
+                                                DMatrix* p_fmat);
+  /** @brief For the next tree, use the index of another search; the matrix is not read. */
   void UseIndexOf(SketchSearch const& other, std::shared_ptr<GHistIndexMatrix const> page) {
-    index_ = other.index_;
+    whole_index_ = other.whole_index_;
     indexed_page_ = other.indexed_page_;
     given_page_ = std::move(page);
   }
 
-  void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override {
-    ctx_ = ctx;
-    page_ =
-        given_page_ ? std::exchange(given_page_, nullptr) : this->Index(ctx, rules, data.p_fmat);
-    auto const* index = index_.get();
-    auto const n_features = data.p_fmat->Info().num_col_;
-    if (!data.columns.empty() && data.columns.size() <= n_features / 4 * 3) {
-      // Blocks of the tree's columns are read in each node, and copied once.
-      columns_.TakeBlocks(ctx, *index_,
-                          AllowedFeatures(data.columns, n_features, nullptr, RegTree::kRoot));
-      index = &columns_;
-    }
-    search_.Reset(ctx, index, data.gpair,
-                  {rules.reg.lambda, rules.reg.min_child_weight, rules.MaxBytes()});
-  }
-
-  [[nodiscard]] std::vector<double> RootSums() override { return search_.Sums(RegTree::kRoot); }
-
-  void Evaluate(std::vector<NodeRequest> const& nodes) override {
-    std::vector<DirectionSearch::Request> requests;
-    for (auto const& node : nodes) {
-      requests.push_back({node.nid, node.parent, node.Allowed(), node.goes_on, node.split,
-                          &node.stats->left_sums});
-    }
-    search_.Evaluate(page_->cut, requests);
-  }
-
-  void Partition(RegTree const&, std::vector<AppliedSplit> const& applied) override {
-    std::vector<DirectionSearch::Applied> nodes;
-    for (auto const& split : applied) {
-      nodes.push_back({split.nid, split.left, split.right});
-    }
-    search_.Partition(nodes);
-  }
-
-  void End(common::Span<bst_node_t> out) override {
-    page_.reset();
-    search_.ForEachRow([&](bst_node_t leaf, auto row, bool active) {
-      out[row] = tree::SamplePosition::Encode(leaf, active);
-    });
-  }
-
-  [[nodiscard]] LeafSums SumOverLeaves(LabelGradients const& gradients) const override {
-    LeafSums out;
-    std::vector<std::vector<common::Span<std::uint32_t const>>> rows;
-    for (bst_node_t nid = 0; nid < static_cast<bst_node_t>(search_.NumNodes()); ++nid) {
-      if (search_.IsLeaf(nid)) {
-        out.leaves.push_back(nid);
-        rows.push_back({search_.Rows(nid)});
-      }
-    }
-    out.sums = SumLeaves(ctx_, gradients, rows);
-    return out;
-  }
+  void Begin(Context const* ctx, TreeRules const& rules, TreeData const& data) override;
+  [[nodiscard]] std::vector<double> RootSums() override;
+  void Evaluate(std::vector<NodeRequest> const& requests) override;
+  void Partition(RegTree const& tree, std::vector<AppliedSplit> const& applied) override;
+  void End(common::Span<bst_node_t> out) override;
+  [[nodiscard]] LeafSums SumOverLeaves(LabelGradients const& gradients) const override;
 
  private:
-  [[nodiscard]] static bool OnAllWorkers(Context const* ctx, bool here) {
-    std::int32_t there{here};
-    collective::SafeColl(
-        collective::Allreduce(ctx, linalg::MakeVec(&there, 1), collective::Op::kMin));
-    return there != 0;
+  static constexpr auto kLanes = SketchIndex::kLanes;
+  static constexpr std::size_t kRun = 4096;  // rows that a thread takes at a time
+
+  /** @brief The best split so far, by its score in single precision. */
+  struct ScoredSplit {
+    float score{0.0f};
+    bst_feature_t feature{SketchIndex::kNoFeature};
+    /** @brief The last bin on the left, counted from the feature's first. */
+    bst_bin_t bin{0};
+    bool default_left{false};
+    PackedSum left_sum[kMaxDimensions]{};
+
+    [[nodiscard]] bool IsBetter(ScoredSplit const& that) const {
+      return score > that.score || (score == that.score && feature < that.feature);
+    }
+  };
+  struct Node {
+    std::size_t begin{0}, end{0};  // of its rows
+    std::int64_t n_all_rows{0};    // on all workers
+    bool is_leaf{false};
+    PackedSum total[kMaxDimensions]{};
+    /** @brief Dense blocks, then sparse slots; empty if it is not kept. */
+    AlignedArray<PackedSum> histogram;
+    /** @brief Its histogram over all workers, while it is evaluated; null if it is to be filled. */
+    PackedSum const* summed{nullptr};
+    ScoredSplit best;
+
+    [[nodiscard]] std::size_t NumRows() const { return end - begin; }
+  };
+  struct Job : NodeJob {
+    /** @brief Of siblings: whether the larger one's histogram follows from the parent's. */
+    bool from_parent{false};
+
+    /** @brief Whether rows are added up for the k-th node. */
+    [[nodiscard]] bool IsFilled(std::size_t k) const { return !from_parent || k == small; }
+  };
+  using Jobs = common::Span<Job const>;
+  using Requests = std::vector<NodeRequest>;
+  /** @brief By node of a job. */
+  using JobBest = std::array<ScoredSplit, 2>;
+  /** @brief What becomes of a block's histogram. */
+  enum class Histogram : std::uint8_t {
+    kKept,
+    kCleared,     // all zero afterwards
+    kToBeFilled,  // all zero before and afterwards: `IsFew`
+  };
+  /** @brief Working memory of a thread. */
+  struct Buffer {
+    AlignedArray<PackedSum> blocks;  // of a group; all zero between uses
+    AlignedArray<PackedSum> slots;
+    std::vector<float> penalties;
+    std::vector<PackedSum> filled;  // slots with rows, and their sums
+    std::vector<std::uint32_t> rows;
+    std::vector<PackedSum> packed;
+    std::vector<std::uint8_t> marks;  // all zero between uses
+  };
+
+  // sketch_search.cc: the data, and histograms of nodes.
+
+  /** @brief Choose what integers count: the same for any number of threads and workers. */
+  void SetUnits(Regularisation const& reg, linalg::MatrixView<GradientPair const> gpair);
+  /** @brief Put all rows into the root. */
+  void SetRoot(linalg::MatrixView<GradientPair const> gpair);
+  /** @brief Whether the histogram of a node is worth keeping. */
+  [[nodiscard]] bool WorthKeeping(Node const& node) const;
+  [[nodiscard]] std::vector<Job> MakeJobs(Requests const& requests);
+  /** @brief Make room for a group of blocks in each thread. */
+  void ReserveBuffers();
+  /** @brief Add up a node's rows in a group of parts of its histogram, all zero before. */
+  void FillParts(Node const& node, std::size_t begin, std::size_t end, PackedSum* out) const;
+  void FillBlocks(Node const& node, std::size_t begin, std::size_t end, PackedSum* out) const;
+  /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
+  void FillSlots(std::size_t begin, std::size_t end, PackedSum* out) const;
+  /** @brief Let all threads add up the stored slots of large nodes. */
+  void ShareSlots(Jobs jobs, Requests const& requests);
+  /** @brief Add up rows for some jobs, and the results over workers. */
+  void SumOverWorkers(Jobs jobs, Requests const& requests);
+  /** @brief What a node gains by its best split, and the sums of its left child. */
+  void Finish(NodeRequest const& request, bst_bin_t next);
+
+  // sketch_scores.cc: the best split by score.
+
+  /** @brief Find the best splits of some jobs' nodes. */
+  void Search(Jobs jobs, Requests const& requests);
+  void SearchBlocks(BlockTask const& task, Job const& job, Requests const& requests, JobBest* best);
+  void SearchSlots(Job const& job, Requests const& requests, JobBest* best);
+  void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, Histogram kind,
+                  PackedSum* histogram, ScoredSplit* best) const;
+  /** @brief Score the sparse features. */
+  void ScoreSlots(Node const& node, std::uint8_t const* allowed, PackedSum const* histogram,
+                  ScoredSplit* best);
+  /** @brief Score the sparse features with a single slot. */
+  void ScoreSingles(Node const& node, std::uint8_t const* allowed, PackedSum const* histogram,
+                    ScoredSplit* best);
+  void ScoreList(Node const& node, SketchIndex::SparseFeature const& feature,
+                 PackedSum const* histogram, ScoredSplit* best);
+
+  // sketch_partition.cc: which rows are on which side of a split.
+
+  /** @brief Call `fn(i, goes_left)` for each of a node's rows, in their order. */
+  template <typename Fn>
+  void ForEachSide(Node const& node, Fn&& fn);
+  /** @brief The lowest bin above the best split's that holds rows of the node. */
+  [[nodiscard]] bst_bin_t NextBin(Node const& node) const;
+  /** @brief That of each node whose missing values go left, on all workers. */
+  [[nodiscard]] std::vector<bst_bin_t> NextBins(Requests const& requests) const;
+
+  [[nodiscard]] bool IsActive(std::size_t i) const {
+    for (std::size_t d = 0; d < width_; ++d) {
+      if (packed_[i * width_ + d] != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /** @brief A histogram's parts: blocks, and behind them the sparse slots if there are any. */
+  [[nodiscard]] std::size_t NumParts() const {
+    return index_->Blocks().size() + (index_->NumSlots() > 0);
+  }
+  [[nodiscard]] std::size_t PartBegin(std::size_t part) const {
+    auto const& blocks = index_->Blocks();
+    auto const slot = part < blocks.size() ? blocks[part].first_slot : index_->NumBlockSlots();
+    return slot * width_ * kLanes;
+  }
+  [[nodiscard]] std::size_t PartSize(std::size_t part) const {
+    auto const& blocks = index_->Blocks();
+    auto const n_slots =
+        part < blocks.size() ? blocks[part].n_slots : (index_->NumSlots() + kLanes - 1) / kLanes;
+    return n_slots * width_ * kLanes;
+  }
+  /** @brief Size of the parts [begin, end). */
+  [[nodiscard]] std::size_t PartsSize(std::size_t begin, std::size_t end) const {
+    return this->PartBegin(end - 1) + this->PartSize(end - 1) - this->PartBegin(begin);
+  }
+  [[nodiscard]] std::size_t HistogramSize() const {
+    return this->PartsSize(0, index_->Blocks().size() + 1);
+  }
+  /** @brief End of the parts from `part` on that are filled together: blocks of a chunk. */
+  [[nodiscard]] std::size_t GroupEnd(std::size_t part, std::size_t end) const;
+  /** @brief Whether a node has so few rows that a histogram of its own would be nearly empty. */
+  [[nodiscard]] bool IsFew(Node const& node) const;
+  [[nodiscard]] NodeScoring ScoringOf(Node const& node) const {
+    return {node.total, scaled_lambda_, weight_, floor_};
   }
 
+  [[nodiscard]] double Grad(PackedSum sum, std::size_t d) const {
+    return static_cast<double>(sum >> 32) * grad_unit_[d];
+  }
+  [[nodiscard]] double Hess(PackedSum sum, std::size_t d) const {
+    return static_cast<double>(sum & 0xffffffff) * hess_unit_[d];
+  }
+  /** @brief Gradients, then Hessians. [2 * n_dims] */
+  [[nodiscard]] std::vector<double> Unpack(PackedSum const* sums) const;
+  /** @brief Score of a node, in double precision. */
+  [[nodiscard]] double ScoreOf(PackedSum const* sums) const;
+  /** @brief Of this search's own threads: others may search at the same time. */
+  [[nodiscard]] Buffer& OfThread() { return buffers_[n_threads_ == 1 ? 0 : omp_get_thread_num()]; }
+
   Context const* ctx_{nullptr};
+  std::int32_t n_threads_{1};
+  /** @brief Whether rows are distributed over workers. */
+  bool is_shared_{false};
   /** @brief While a tree grows. */
   std::shared_ptr<GHistIndexMatrix const> page_;
   std::shared_ptr<GHistIndexMatrix const> given_page_;
   std::weak_ptr<GHistIndexMatrix const> indexed_page_;
-  std::shared_ptr<DirectionIndex const> index_;
+  std::shared_ptr<SketchIndex const> whole_index_;
   /** @brief The same with a tree's columns only. */
-  DirectionIndex columns_;
-  DirectionSearch search_;
+  SketchIndex columns_index_;
+  /** @brief One of these: the one that the tree uses. */
+  SketchIndex const* index_{nullptr};
+
+  std::size_t width_{1};  // dimensions, up to 1, 2 or 4
+  std::size_t n_dims_{1};
+  double lambda_{0.0};
+  double grad_unit_[kMaxDimensions]{}, hess_unit_[kMaxDimensions]{};  // what an integer counts
+  /** @brief By dimension: lambda in units of the Hessian, and the factor of its part of a score. */
+  float scaled_lambda_[kMaxDimensions]{}, weight_[kMaxDimensions]{};
+  /** @brief What a child's Hessian and lambda must reach, in the same units. */
+  float floor_{0.0f};
+
+  std::vector<Node> nodes_;          // by node index
+  std::vector<std::uint32_t> rows_;  // in the order of nodes
+  std::vector<PackedSum> packed_;    // gradients beside them. [n_rows, width]
+  MemoryPool<PackedSum> spare_;
+  MemoryBudget budget_;
+  /** @brief Histograms to be added up over workers. */
+  AlignedArray<PackedSum> message_;
+  std::vector<Buffer> buffers_;  // one per thread
+  /** @brief By node: sums of its stored slots, by run of rows and then in the first run. */
+  std::map<bst_node_t, std::vector<AlignedArray<PackedSum>>> shared_;
 };
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_SKETCH_SEARCH_H_

@@ -4,9 +4,9 @@
  * Scores of `list_scan.h` are in single precision, and where a label may or may not count, or a
  * child may or may not be allowed, they are the highest possible. What may be the best split is
  * scored again in double precision, from sums that are exact, and the best of those is taken by the
- * order of preference that `evaluator.h` describes. Whether a split is scored again depends on the
- * scores of its node alone, so neither the cutting of the work into tasks nor the number of threads
- * changes the model.
+ * order of preference that `split_evaluator.h` describes. Whether a split is scored again depends
+ * on the scores of its node alone, so neither the cutting of the work into tasks nor the number of
+ * threads changes the model.
  */
 #ifndef XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 #define XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
@@ -26,9 +26,9 @@
 #include "../data/bin_index.h"                 // for BinIndex, BlockRowsView, FeatureBlock
 #include "../data/gradient_matrix.h"           // for GradientMatrix
 #include "category_scan.h"                     // for CategoryScanner, CategorySums
-#include "evaluator.h"                         // for BestSplit, NodeStats, Split, SplitScanner
 #include "list_scan.h"                         // for ListEntry
-#include "row_cluster.h"                       // for RowCluster
+#include "local_rows.h"                        // for LocalRows
+#include "split_evaluator.h"                   // for SearchResult, NodeStats, Split, SplitEvaluator
 #include "xgboost/base.h"                      // for bst_bin_t, bst_feature_t, bst_idx_t
 #include "xgboost/data.h"                      // for FeatureType
 #include "xgboost/span.h"                      // for Span
@@ -103,7 +103,7 @@ struct CandidateContext {
   common::HistogramCuts const& cuts;
   std::vector<FeatureBlock> const& blocks;
   GradientMatrix const& gradients;
-  SplitScanner::Kernels const& kernels;
+  SplitEvaluator::Kernels const& kernels;
   common::Span<FeatureType const> types;
   /** @brief Monotone constraints by feature; those behind the last are 0. */
   common::Span<int const> orders;
@@ -117,7 +117,7 @@ struct CandidateContext {
 
 /** @brief What a thread decides with. */
 struct ThreadScanners {
-  SplitScanner numbers;
+  SplitEvaluator numbers;
   CategoryScanner categories;
 };
 
@@ -126,7 +126,7 @@ struct ThreadScanners {
  *
  * @param previous If given, a candidate of the same range that passes less: without its rows.
  */
-inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
+inline void RowsPassed(CandidateContext const& ctx, LocalRows const& local_rows,
                        common::Span<std::uint32_t const> rows, Candidate const* previous,
                        Candidate const& c, std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
@@ -140,7 +140,7 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
   if (ctx.index.HasColumns(c.block)) {
     auto const column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
     for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
-      auto const global = cluster.GlobalRow(*row);
+      auto const global = local_rows.GlobalRow(*row);
       if (column[global] >= low && column[global] < high) {
         out->push_back(global);
       }
@@ -149,7 +149,7 @@ inline void RowsPassed(CandidateContext const& ctx, RowCluster const& cluster,
   }
   auto const view = ctx.index.Rows(c.block);
   for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
-    auto const global = cluster.GlobalRow(*row);
+    auto const global = local_rows.GlobalRow(*row);
     auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
     for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
       if (auto const bin = view.bins[e]; bin >= low && bin < high) {
@@ -167,22 +167,23 @@ inline std::size_t NumCategories(CandidateContext const& ctx, Candidate const& c
 
 /** @brief Call `fn(row, category)` for rows of a page that are stored for a candidate's feature. */
 template <typename Fn>
-void ForEachCategory(CandidateContext const& ctx, BinIndex const& index, RowCluster const& cluster,
-                     common::Span<std::uint32_t const> rows, Candidate const& c, Fn&& fn) {
+void ForEachCategory(CandidateContext const& ctx, BinIndex const& index,
+                     LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
+                     Candidate const& c, Fn&& fn) {
   auto const begin = ctx.cuts.Ptrs()[c.feature] - ctx.blocks[c.block].first_bin;
   auto const end = begin + NumCategories(ctx, c);
   auto const* last = rows.data() + rows.size();
   if (index.HasColumns(c.block)) {
     auto const column = index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
     for (auto const* row = rows.data(); row != last; ++row) {
-      auto const global = cluster.GlobalRow(*row);
+      auto const global = local_rows.GlobalRow(*row);
       fn(global, column[global] - begin);
     }
     return;
   }
   auto const view = index.Rows(c.block);
   for (auto const* row = rows.data(); row != last; ++row) {
-    auto const global = cluster.GlobalRow(*row);
+    auto const global = local_rows.GlobalRow(*row);
     auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
     for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
       if (auto const bin = view.bins[e]; bin >= begin && bin < end) {
@@ -207,7 +208,7 @@ class CategoryReader {
 
  public:
   /** @param sums Where rows are shared out: what `AddCandidates` found; else null. */
-  CategorySums const& Read(CandidateContext const& ctx, RowCluster const& cluster,
+  CategorySums const& Read(CandidateContext const& ctx, LocalRows const& local_rows,
                            common::Span<std::uint32_t const> rows, Candidate const& c,
                            double const* sums) {
     auto const& ptrs = ctx.cuts.Ptrs();
@@ -241,7 +242,7 @@ class CategoryReader {
       std::vector<bst_idx_t> of_category;
       std::size_t slot{0};
       for (std::uint32_t i = 0; i < c.n; ++i) {
-        of_category.push_back(cluster.GlobalRow(c.first[i] & kRowMask));
+        of_category.push_back(local_rows.GlobalRow(c.first[i] & kRowMask));
         if (is_last(i)) {
           this->Add(ctx, slot++, (c.first[i] >> kBinShift) - begin, of_category);
           of_category.clear();
@@ -250,7 +251,7 @@ class CategoryReader {
       return found_;
     }
     sums_.assign(n_categories * ctx.gradients.Width(), 0.0);
-    ForEachCategory(ctx, ctx.index, cluster, rows, c, [&](bst_idx_t row, std::size_t category) {
+    ForEachCategory(ctx, ctx.index, local_rows, rows, c, [&](bst_idx_t row, std::size_t category) {
       this->Add(ctx, category, category, {&row, 1});
     });
     return found_;
@@ -307,7 +308,7 @@ inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> c
  * @param sums  [NumSums(candidates), width]
  */
 inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
-                          RowCluster const& cluster, common::Span<std::uint32_t const> rows,
+                          LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
                           std::vector<Candidate> const& candidates, double* sums) {
   CandidateContext const of_page{index,       ctx.cuts,  ctx.blocks, ctx.gradients,
                                  ctx.kernels, ctx.types, ctx.orders};
@@ -316,14 +317,14 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     auto const& c = candidates[i];
     if (c.direction == Direction::kCategories) {
-      ForEachCategory(ctx, index, cluster, rows, c, [&](bst_idx_t row, std::size_t category) {
+      ForEachCategory(ctx, index, local_rows, rows, c, [&](bst_idx_t row, std::size_t category) {
         XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), &row, 1, sums + category * width);
       });
       sums += NumCategories(ctx, c) * width;
       continue;
     }
     passed.clear();
-    RowsPassed(of_page, cluster, rows, PreviousOf(candidates, i), c, &passed);
+    RowsPassed(of_page, local_rows, rows, PreviousOf(candidates, i), c, &passed);
     XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), passed.data(), passed.size(), sums);
     sums += width;
   }
@@ -338,19 +339,19 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
  * @param stats      The node; gets the sums of the left child.
  * @param split      Stays as it is where no split gains anything.
  */
-inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
+inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
                    common::Span<std::uint32_t const> rows, std::vector<Candidate> const& candidates,
                    double const* sums, ThreadScanners* scanners, NodeStats* stats, Split* split) {
   std::vector<double> passed(ctx.gradients.Width()), best_passed;
   std::vector<bst_idx_t> rows_passed;
   CategoryReader categories;
-  BestSplit best_category;
+  SearchResult best_category;
   Candidate const* best{nullptr};
   float best_gain{0.0f};
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     auto const& c = candidates[i];
     if (c.direction == Direction::kCategories) {
-      auto const& found = categories.Read(ctx, cluster, rows, c, sums);
+      auto const& found = categories.Read(ctx, local_rows, rows, c, sums);
       scanners->categories.Scan(found, *stats, &best_category);
       if (sums) {
         sums += NumCategories(ctx, c) * passed.size();
@@ -370,10 +371,10 @@ inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
         std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
         for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
           rows_passed.push_back(
-              cluster.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
+              local_rows.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
         }
       } else {
-        RowsPassed(ctx, cluster, rows, previous, c, &rows_passed);
+        RowsPassed(ctx, local_rows, rows, previous, c, &rows_passed);
       }
       XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), rows_passed.data(), rows_passed.size(),
                                       passed.data());
@@ -392,7 +393,7 @@ inline void Decide(CandidateContext const& ctx, RowCluster const& cluster,
   if (best) {
     *split = {best_gain, best->feature, 0.0f, best->direction == Direction::kDownMissing, {}};
   }
-  if (best_category.split.Beats(*split)) {
+  if (best_category.split.IsBetter(*split)) {
     *split = std::move(best_category.split);
     stats->left_sums = std::move(best_category.left_sums);
     return;

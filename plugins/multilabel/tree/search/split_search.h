@@ -2,7 +2,7 @@
  * @brief How the splits of a tree are found: the seam between growing a tree and searching.
  *
  * `grower.h` asks; a search answers, and keeps which rows are in which node. There is one for any
- * number of labels (`cluster_search.h`) and one for few numbers per row (`sketch_search.h`).
+ * number of labels (`label_search.h`) and one for few numbers per row (`sketch_search.h`).
  */
 #ifndef XDCC_MULTILABEL_SPLIT_SEARCH_H_
 #define XDCC_MULTILABEL_SPLIT_SEARCH_H_
@@ -15,7 +15,7 @@
 #include "../../param/param.h"           // for MultiLabelTrainParam
 #include "../leaf_values.h"              // for LabelGradients
 #include "../split_score.h"              // for Regularisation
-#include "evaluator.h"                   // for NodeStats, Split, SplitScanner
+#include "split_evaluator.h"             // for NodeStats, Split, SplitEvaluator
 #include "xgboost/base.h"                // for GradientPair, bst_node_t
 #include "xgboost/context.h"             // for Context
 #include "xgboost/data.h"                // for BatchParam, DMatrix
@@ -31,7 +31,7 @@ struct TreeRules {
   Regularisation reg;
   /** @brief Whether the search follows monotone constraints: not on combinations of labels. */
   bool is_monotone;
-  SplitScanner::Kernels kernels;
+  SplitEvaluator::Kernels kernels;
 
   /** @param on_labels Whether the gradients are those of labels. */
   TreeRules(tree::TrainParam const& param, MultiLabelTrainParam const& ml_param, bool on_labels)
@@ -39,8 +39,8 @@ struct TreeRules {
         ml_param{ml_param},
         reg{param, ml_param},
         is_monotone{on_labels && param.HasMonotone()},
-        kernels{SplitScanner::Choose(ml_param.Method(),
-                                     is_monotone ? LabelRule::kBounded : reg.Rule())} {}
+        kernels{SplitEvaluator::Choose(ml_param.Method(),
+                                       is_monotone ? LabelRule::kBounded : reg.Rule())} {}
 
   /** @brief The bins that pages of the matrix have. */
   [[nodiscard]] BatchParam Batch() const { return {param.max_bin, param.sparse_threshold}; }
@@ -76,6 +76,7 @@ struct NodeRequest {
   NodeStats* stats;
   Split* split;
 
+  [[nodiscard]] bool IsRoot() const { return parent == RegTree::kInvalidNodeId; }
   [[nodiscard]] std::uint8_t const* Allowed() const {
     return allowed.empty() ? nullptr : allowed.data();
   }

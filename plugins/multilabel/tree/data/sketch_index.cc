@@ -1,7 +1,7 @@
 /**
- * @brief Lays out a page for searches on directions; see `direction_index.h`.
+ * @brief Lays out a page for searches on directions; see `sketch_index.h`.
  */
-#include "direction_index.h"
+#include "sketch_index.h"
 
 #include <algorithm>  // for count_if, fill, fill_n, max, max_element, min, sort
 #include <cstddef>    // for size_t
@@ -20,20 +20,15 @@
 #include "xgboost/linalg.h"                          // for MakeVec
 
 namespace xgboost::multilabel {
-DirectionIndex::DirectionIndex(Context const* ctx, GHistIndexMatrix const& page)
+SketchIndex::SketchIndex(Context const* ctx, GHistIndexMatrix const& page)
     : n_rows_{page.Size()}, places_(page.Features()) {
   this->Classify(ctx, page);
   common::DispatchBinType(page.index.GetBinTypeSize(), [&](auto t) {
-    using BinT = decltype(t);
-    if (is_wide_) {
-      this->ReadRows<BinT, std::uint16_t>(ctx, page);
-    } else {
-      this->ReadRows<BinT, std::uint8_t>(ctx, page);
-    }
+    this->VisitSlotType([&](auto slot) { this->ReadRows<decltype(t), decltype(slot)>(ctx, page); });
   });
 }
 
-void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
+void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
   auto const& ptrs = page.cut.Ptrs();
   // Rows by bin, then all rows. Workers take the same ways.
   std::vector<std::int64_t> counts(page.hit_count.cbegin(), page.hit_count.cend());
@@ -113,7 +108,7 @@ void DirectionIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) 
   this->SetFirstSlots();
 }
 
-void DirectionIndex::SetFirstSlots() {
+void SketchIndex::SetFirstSlots() {
   n_block_slots_ = 0;
   for (auto& block : blocks_) {
     block.first_slot = n_block_slots_;
@@ -121,8 +116,8 @@ void DirectionIndex::SetFirstSlots() {
   }
 }
 
-void DirectionIndex::TakeBlocks(Context const* ctx, DirectionIndex const& that,
-                                std::vector<std::uint8_t> const& allowed) {
+void SketchIndex::TakeBlocks(Context const* ctx, SketchIndex const& that,
+                             std::vector<std::uint8_t> const& allowed) {
   n_rows_ = that.n_rows_;
   lists_ = that.lists_;
   is_wide_ = that.is_wide_;
@@ -154,7 +149,7 @@ void DirectionIndex::TakeBlocks(Context const* ctx, DirectionIndex const& that,
     block.n_slots += block.has_missing;
   }
   this->SetFirstSlots();
-  auto copy = [&](auto type) {
+  this->VisitSlotType([&](auto type) {
     using SlotT = decltype(type);
     constexpr std::size_t kRun = 256;  // rows that a thread takes at a time
     bins_.Resize(blocks_.size() * kLanes * n_rows_ * sizeof(SlotT));
@@ -180,16 +175,11 @@ void DirectionIndex::TakeBlocks(Context const* ctx, DirectionIndex const& that,
         }
       }
     });
-  };
-  if (is_wide_) {
-    copy(std::uint16_t{});
-  } else {
-    copy(std::uint8_t{});
-  }
+  });
 }
 
 template <typename BinT, typename SlotT>
-void DirectionIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) {
+void SketchIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) {
   auto const& ptrs = page.cut.Ptrs();
   auto const* index = page.index.data<BinT>();
   bool const is_dense = page.IsDense();

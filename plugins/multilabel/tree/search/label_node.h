@@ -1,8 +1,8 @@
 /**
- * @brief Nodes of a cluster: their rows, lists or histograms, and the sums that scores need.
+ * @brief Nodes of a row set: their rows, lists or histograms, and the sums that scores need.
  */
-#ifndef XDCC_MULTILABEL_CLUSTER_NODE_H_
-#define XDCC_MULTILABEL_CLUSTER_NODE_H_
+#ifndef XDCC_MULTILABEL_LABEL_NODE_H_
+#define XDCC_MULTILABEL_LABEL_NODE_H_
 
 #include <algorithm>  // for max, min
 #include <cmath>      // for abs, floor, isfinite, ldexp, sqrt
@@ -17,23 +17,21 @@
 #include "../../param/split_method.h"                // for SplitMethod
 #include "../data/aligned_array.h"                   // for AlignedArray
 #include "../split_score.h"                          // for Regularisation
-#include "evaluator.h"                               // for NodeStats
-#include "integer_histogram.h"                       // for IntegerHistogram, SubtractIntegers
+#include "integer_histogram.h"                       // for IntegerHistogram, SubtractSums
 #include "list_scan.h"                               // for ListEntry, ListSumOfWidth, ScanRule
-#include "row_cluster.h"                             // for RowCluster, LabelChunk, SumClusterRows
+#include "local_rows.h"                              // for LocalRows, LabelChunk, SumLocalRows
 #include "row_lists.h"                               // for RowList
 #include "split_candidate.h"                         // for ScoreError
+#include "split_evaluator.h"                         // for NodeStats
 #include "xgboost/base.h"                            // for bst_idx_t
 
 namespace xgboost::multilabel {
-/** @brief Settings of a `ClusterEvaluator`. */
-struct ClusterParam {
+/** @brief Settings of a `LabelSearch`. */
+struct LabelSearchParam {
   Regularisation reg;
   SplitMethod method{SplitMethod::kSumGain};
   /** @brief Nodes with more rows use histograms. */
   std::size_t max_list_rows{0};
-  /** @brief For sums that are kept for the sake of siblings. */
-  std::size_t max_bytes{0};
   std::uint32_t max_cat_to_onehot{0};
   std::uint32_t max_cat_threshold{0};
   /** @brief Whether categories are sorted: coarse integers often leave open how. */
@@ -71,7 +69,7 @@ struct ClusterParam {
   }
 };
 
-/** @brief The entries of a cluster, by block. */
+/** @brief The entries of a local_rows, by block. */
 using BlockEntries = std::vector<std::vector<ListEntry>>;
 
 /** @brief The lists of a root, which are the same for every tree with the same rows. */
@@ -82,9 +80,9 @@ struct RootLists {
   std::vector<std::vector<RowList>> lists;
 };
 
-/** @brief A cluster, and what its nodes share. */
-struct Cluster {
-  RowCluster rows;
+/** @brief A local_rows, and what its nodes share. */
+struct RowSet {
+  LocalRows rows;
   /** @brief Number of rows on all workers. */
   std::size_t n_all_rows;
   bool has_lists;
@@ -141,46 +139,46 @@ struct NodeHistogram {
  *
  * Integers are sums of rounded numbers: between the bounds only exact sums decide.
  */
-struct ClusterReach {
+struct NodeReach {
   /** @brief By padded label: a label with a Hessian above `may` may count, above `does` it does. */
   AlignedArray<std::int32_t> may, does;
   /** @brief Hessian over all labels, and bounds for its part in a child; zero without a mean. */
   float hess{0.0f}, least_hess{0.0f}, enough_hess{0.0f};
 };
 /** @brief Monotone constraints: bounds of weights, and how far sums are off. By padded label. */
-struct ClusterBounds {
+struct NodeBounds {
   AlignedArray<float> lower, upper, grad_error, hess_error;
   /** @brief How far anything is off, relative to its size. */
   float relative{0.0f};
 };
-/** @brief A node of a cluster. */
-struct ClusterNode {
-  std::shared_ptr<Cluster> cluster;
+/** @brief A node of a row set. */
+struct LabelNode {
+  std::shared_ptr<RowSet> row_set;
   /** @brief Number of rows on all workers. */
   std::size_t n_rows{0};
-  std::shared_ptr<BlockEntries> entries;    // of the cluster
+  std::shared_ptr<BlockEntries> entries;    // of the row set
   std::vector<std::vector<RowList>> lists;  // by block
   std::vector<FeatureSums> sums;            // by block
   std::vector<CategorySlots> categories;    // by block; empty where there are none
   std::vector<NodeHistogram> histograms;    // by block
   AlignedArray<std::int32_t> totals;        // [2 * padded], chunk by chunk
   AlignedArray<float> mean, total;          // by padded label
-  ClusterReach reach;
-  ClusterBounds bounds;
+  NodeReach reach;
+  NodeBounds bounds;
   ScoreError error;
 };
 
-/** @brief Sum up rows of a cluster. [2 * padded], chunk by chunk */
-inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, RowCluster const& rows,
+/** @brief Sum up rows of a row set. [2 * padded], chunk by chunk */
+inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, LocalRows const& rows,
                                             common::Span<std::uint32_t const> node_rows) {
   AlignedArray<std::int32_t> totals;
   totals.Assign(2 * rows.PaddedLabels(), 0);
   constexpr std::size_t kRun = 256;
   auto sum = [&](std::size_t run, AlignedArray<std::int32_t>* out) {
     for (auto const& chunk : rows.Chunks()) {
-      XDCC_BEST_CLONE(SumClusterRows)(
-          rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
-          std::min(kRun, node_rows.size() - run * kRun), out->Data() + 2 * chunk.padded_begin);
+      XDCC_BEST_CLONE(SumLocalRows)(rows.Values(chunk), chunk.width, node_rows.data() + run * kRun,
+                                    std::min(kRun, node_rows.size() - run * kRun),
+                                    out->Data() + 2 * chunk.padded_begin);
     }
   };
   auto const n_runs = (node_rows.size() + kRun - 1) / kRun;
@@ -209,9 +207,9 @@ inline double RoundingOf(double sum, double n_rows, double total) {
 }
 
 /** @brief Set the bounds between which integers cannot tell whether a label counts. */
-inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
-                     ClusterNode* node) {
-  auto const& rows = node->cluster->rows;
+inline void SetReach(LabelSearchParam const& param, std::size_t n_labels, NodeStats const& stats,
+                     LabelNode* node) {
+  auto const& rows = node->row_set->rows;
   auto& reach = node->reach;
   constexpr std::int32_t kNever = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t kAlways = std::numeric_limits<std::int32_t>::min();
@@ -253,8 +251,8 @@ inline void SetReach(ClusterParam const& param, std::size_t n_labels, NodeStats 
 }
 
 /** @brief Lay out the bounds of weights as scans read them. */
-inline void SetBounds(NodeStats const& stats, ClusterNode* node) {
-  auto const& rows = node->cluster->rows;
+inline void SetBounds(NodeStats const& stats, LabelNode* node) {
+  auto const& rows = node->row_set->rows;
   auto& bounds = node->bounds;
   for (auto* values : {&bounds.lower, &bounds.upper, &bounds.grad_error, &bounds.hess_error}) {
     values->Assign(rows.PaddedLabels(), 0.0f);
@@ -277,7 +275,7 @@ inline void SetBounds(NodeStats const& stats, ClusterNode* node) {
 /**
  * @brief How far the rounding of integers moves what scores are made of, over all labels.
  *
- * A node with few of its cluster's rows has coarse integers, and packed ones are coarse from the
+ * A node with few of its row set's rows has coarse integers, and packed ones are coarse from the
  * beginning. An entry errs by s / sqrt(12) with a unit s, a packed one by s / 2 at most (standard
  * deviations), and n_L of them by e, three times this times sqrt(n_L). Where a = H_L + lambda is
  * small, so is n_L: about n a / H.
@@ -295,7 +293,7 @@ struct NodeRounding {
   double weights{0.0};
 
   /** @param weight The node's. */
-  void AddLabel(ClusterParam const& param, RowCluster const& rows, std::size_t at, double weight,
+  void AddLabel(LabelSearchParam const& param, LocalRows const& rows, std::size_t at, double weight,
                 double n, double hess_sum) {
     double const lambda = param.reg.lambda;
     double const grad_unit = rows.GradScale()[at], hess_unit = rows.HessScale()[at];
@@ -320,9 +318,9 @@ struct NodeRounding {
 };
 
 /** @brief Derive what the scores of a node need from its sums. */
-inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeStats const& stats,
-                         ClusterNode* node) {
-  auto const& rows = node->cluster->rows;
+inline void SetConstants(LabelSearchParam const& param, std::size_t n_labels,
+                         NodeStats const& stats, LabelNode* node) {
+  auto const& rows = node->row_set->rows;
   auto const n_padded = rows.PaddedLabels();
   node->mean.Assign(n_padded, 0.0f);
   node->total.Assign(n_padded, 2.0f);
@@ -393,11 +391,11 @@ inline void SetConstants(ClusterParam const& param, std::size_t n_labels, NodeSt
 }
 
 /** @brief Add up the rows of a list with one bin. */
-inline void SumOfList(ClusterNode const& node, std::size_t b, std::uint32_t i,
+inline void SumOfList(LabelNode const& node, std::size_t b, std::uint32_t i,
                       LabelChunk const& chunk, FeatureSums* sums) {
   auto const& list = node.lists[b][i];
   ListSumOfWidth(chunk.width)((*node.entries)[b].data() + list.begin, list.end - list.begin,
-                              node.cluster->rows.Values(chunk),
+                              node.row_set->rows.Values(chunk),
                               sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
 }
 
@@ -427,15 +425,15 @@ void ForEachPair(std::vector<RowList> const& of_left, std::vector<RowList> const
 }
 
 /** @brief Whether the left one of two siblings has fewer rows of a feature. */
-inline bool LeftIsShort(ClusterNode const& left, ClusterNode const& right, std::size_t b,
+inline bool LeftIsShort(LabelNode const& left, LabelNode const& right, std::size_t b,
                         ListPair const& pair) {
   auto const length = [](RowList const& list) { return list.end - list.begin; };
   return length(left.lists[b][pair.left]) <= length(right.lists[b][pair.right]);
 }
 
 /** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
-inline void SumSiblings(std::size_t b, LabelChunk const& chunk, ClusterNode const& parent,
-                        ClusterNode* left, ClusterNode* right) {
+inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
+                        LabelNode* left, LabelNode* right) {
   auto const& from = parent.sums[b];
   ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
     bool const sum_left = left->sums[b].Has(pair.left);
@@ -465,4 +463,4 @@ inline void SumSiblings(std::size_t b, LabelChunk const& chunk, ClusterNode cons
   });
 }
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_CLUSTER_NODE_H_
+#endif  // XDCC_MULTILABEL_LABEL_NODE_H_

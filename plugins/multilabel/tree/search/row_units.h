@@ -1,5 +1,5 @@
 /**
- * @brief What an integer of a cluster counts: gradients and Hessians are rounded to such units.
+ * @brief What an integer of a row set counts: gradients and Hessians are rounded to such units.
  *
  * A label's units are powers of two, so small that sums of absolute values stay below 2^30 units:
  * integer sums are exact, whatever their order. Integers have 32 bits each, or, *packed*, a row's
@@ -7,8 +7,8 @@
  * single entry may be rounded more coarsely than it could be. It is rounded up or down by a
  * sequence that is as good as random: what looks alike in many rows is not rounded alike.
  */
-#ifndef XDCC_MULTILABEL_CLUSTER_UNITS_H_
-#define XDCC_MULTILABEL_CLUSTER_UNITS_H_
+#ifndef XDCC_MULTILABEL_ROW_UNITS_H_
+#define XDCC_MULTILABEL_ROW_UNITS_H_
 
 #include <algorithm>   // for max, min, transform
 #include <cmath>       // for abs, ilogb, ldexp
@@ -25,7 +25,7 @@
 
 namespace xgboost::multilabel {
 /** @brief Number of rows that a thread takes at a time. */
-inline constexpr std::size_t kClusterRun = 256;
+inline constexpr std::size_t kRowRun = 256;
 
 /** @brief How large the gradients, then the Hessians, of some rows are, by label. [2 * n_labels] */
 struct GradientSizes {
@@ -62,15 +62,15 @@ XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const*
 
 inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradients,
                              std::vector<bst_idx_t> const& rows) {
-  std::size_t const n_runs = (rows.size() + kClusterRun - 1) / kClusterRun;
+  std::size_t const n_runs = (rows.size() + kRowRun - 1) / kRowRun;
   auto const width = gradients.Width();
   GradientSizes const none{std::vector<double>(width), std::vector<float>(width + 1)};
   std::vector<GradientSizes> parts(n_threads, none);
   common::ParallelFor(n_runs, n_threads, [&](auto run) {
-    auto const begin = run * kClusterRun;
+    auto const begin = run * kRowRun;
     auto& part = parts[n_threads == 1 ? 0 : omp_get_thread_num()];
     XDCC_BEST_CLONE(AddSizes)(gradients.View(), rows.data() + begin,
-                              std::min(kClusterRun, rows.size() - begin), part.sums.data(),
+                              std::min(kRowRun, rows.size() - begin), part.sums.data(),
                               part.largest.data());
   });
   auto& all = parts.front();
@@ -83,18 +83,18 @@ inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradi
   return all;
 }
 
-/** @brief The units of a cluster. */
-struct ClusterUnits {
+/** @brief The units of a row set. */
+struct RowUnits {
   /** @brief Number of units of 1, a power of two; gradients, then Hessians. 0: there are none. */
   std::vector<float> factors;
   bool is_packed{false};
 
-  /** @brief Rows of smaller clusters are not fetched ahead. */
+  /** @brief Rows of smaller row sets are not fetched ahead. */
   static constexpr std::size_t kFewRows = 8192;
   /** @brief Pairs of a gradient and a Hessian that caches do not hold. */
   static constexpr std::size_t kManyPairs = std::size_t{1} << 21;
   /**
-   * @brief Whether a cluster has enough rows or labels to be packed into coarser units.
+   * @brief Whether a row set has enough rows or labels to be packed into coarser units.
    *
    * Others lie in caches anyway, and after many rounds, when nearly all gradients are small, coarse
    * units leave too many splits in the running.
@@ -109,7 +109,7 @@ struct ClusterUnits {
    * @param sizes    Of the rows on all workers.
    * @param may_pack Whether coarser units are allowed.
    */
-  ClusterUnits(GradientSizes const& sizes, bool may_pack) : factors(sizes.sums.size(), 0.0f) {
+  RowUnits(GradientSizes const& sizes, bool may_pack) : factors(sizes.sums.size(), 0.0f) {
     auto packed = factors;
     bool as_fine{true};
     for (std::size_t k = 0; k < factors.size(); ++k) {
@@ -132,4 +132,4 @@ struct ClusterUnits {
   }
 };
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_CLUSTER_UNITS_H_
+#endif  // XDCC_MULTILABEL_ROW_UNITS_H_

@@ -11,11 +11,11 @@
  *   bin that they occur in is a *slot*; a row has a list of slots, a slot a list of rows. Features
  *   with a single slot come first: they offer one split, and their slots are scored side by side.
  */
-#ifndef XDCC_MULTILABEL_DIRECTION_INDEX_H_
-#define XDCC_MULTILABEL_DIRECTION_INDEX_H_
+#ifndef XDCC_MULTILABEL_SKETCH_INDEX_H_
+#define XDCC_MULTILABEL_SKETCH_INDEX_H_
 
 #include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t, uint32_t, uint8_t
+#include <cstdint>  // for int32_t, uint16_t, uint32_t, uint8_t
 #include <limits>   // for numeric_limits
 #include <memory>   // for make_shared, shared_ptr
 #include <vector>   // for vector
@@ -26,7 +26,7 @@
 #include "xgboost/context.h"                      // for Context
 
 namespace xgboost::multilabel {
-class DirectionIndex {
+class SketchIndex {
  public:
   static constexpr std::size_t kLanes = 8;
   static constexpr std::size_t kChunkBlocks = 8;
@@ -58,14 +58,14 @@ class DirectionIndex {
   };
   static constexpr bst_bin_t kMissing = -1;
 
-  DirectionIndex() = default;
-  DirectionIndex(Context const* ctx, GHistIndexMatrix const& page);
+  SketchIndex() = default;
+  SketchIndex(Context const* ctx, GHistIndexMatrix const& page);
   /**
    * @brief Become another index with fewer features in blocks; lists are shared.
    *
    * @param allowed By feature: whether a dense one is kept.
    */
-  void TakeBlocks(Context const* ctx, DirectionIndex const& that,
+  void TakeBlocks(Context const* ctx, SketchIndex const& that,
                   std::vector<std::uint8_t> const& allowed);
 
   [[nodiscard]] std::size_t NumRows() const { return n_rows_; }
@@ -74,8 +74,15 @@ class DirectionIndex {
   [[nodiscard]] std::vector<Block> const& Blocks() const { return blocks_; }
   /** @brief Number of slots of all blocks. */
   [[nodiscard]] std::size_t NumBlockSlots() const { return n_block_slots_; }
-  /** @brief Whether slots of dense features take two bytes. */
-  [[nodiscard]] bool IsWide() const { return is_wide_; }
+  /** @brief Call `fn` with a number of the type of dense features' slots: one byte, or two. */
+  template <typename Fn>
+  void VisitSlotType(Fn&& fn) const {
+    if (is_wide_) {
+      fn(std::uint16_t{});
+    } else {
+      fn(std::uint8_t{});
+    }
+  }
   /** @brief A block's slots of row 0; those of row i lie `Stride(block)` * i further. */
   template <typename SlotT>
   [[nodiscard]] SlotT const* Slots(std::size_t block) const {
@@ -127,4 +134,4 @@ class DirectionIndex {
   std::shared_ptr<Lists> lists_{std::make_shared<Lists>()};
 };
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_DIRECTION_INDEX_H_
+#endif  // XDCC_MULTILABEL_SKETCH_INDEX_H_

@@ -1,13 +1,13 @@
 /**
- * @brief Lists the splits on categorical features of a cluster's node, to be scored like others.
+ * @brief Lists the splits on categorical features of a row set's node, to be scored like others.
  *
  * A category's rows are added up as integers, and its sums are the "row" of an entry. The entries
  * stand in the order in which `category_scan.h` parts categories, so that the loops of
  * `list_scan.h` score the splits. The keys of that order are known up to rounding here: where this
  * leaves the order open, all splits of the feature are left to exact sums.
  */
-#ifndef XDCC_MULTILABEL_CLUSTER_CATEGORIES_H_
-#define XDCC_MULTILABEL_CLUSTER_CATEGORIES_H_
+#ifndef XDCC_MULTILABEL_CATEGORY_LISTS_H_
+#define XDCC_MULTILABEL_CATEGORY_LISTS_H_
 
 #include <algorithm>  // for copy_n, equal, min, sort
 #include <array>      // for array
@@ -23,10 +23,10 @@
 #include "../../vectorised.h"                    // for XDCC_TARGET_CLONES
 #include "../data/aligned_array.h"               // for AlignedArray
 #include "../split_score.h"                      // for LabelWeight
-#include "cluster_node.h"                        // for ClusterNode, ClusterParam
-#include "evaluator.h"                           // for NodeStats
+#include "label_node.h"                          // for LabelNode, LabelSearchParam
 #include "list_scan.h"                           // for ListEntry, ListRange, ListSumOfWidth
-#include "row_cluster.h"                         // for LabelChunk
+#include "local_rows.h"                          // for LabelChunk
+#include "split_evaluator.h"                     // for NodeStats
 #include "xgboost/base.h"                        // for bst_feature_t
 
 namespace xgboost::multilabel {
@@ -170,10 +170,10 @@ inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, Categor
  * @param has_rest By the same: whether rows that are not stored have a category.
  */
 template <typename Takes, typename HasRest>
-void NumberCategories(std::size_t b, ClusterNode const* parent, ClusterNode* left,
-                      ClusterNode* right, Takes&& takes, HasRest&& has_rest) {
+void NumberCategories(std::size_t b, LabelNode const* parent, LabelNode* left, LabelNode* right,
+                      Takes&& takes, HasRest&& has_rest) {
   constexpr auto kNone = FeatureSums::kNone;
-  std::array<ClusterNode*, 2> const nodes{left, right};
+  std::array<LabelNode*, 2> const nodes{left, right};
   for (auto* node : nodes) {
     if (node) {
       node->categories[b].first.assign(1, 0);
@@ -221,11 +221,11 @@ void NumberCategories(std::size_t b, ClusterNode const* parent, ClusterNode* lef
 
 /** @brief Add up the rows of a list's categories. */
 inline void SumCategories(std::size_t b, std::uint32_t i, LabelChunk const& chunk,
-                          ClusterNode* node) {
+                          LabelNode* node) {
   auto const& list = node->lists[b][i];
   auto& slots = node->categories[b];
   ListSumOfWidth(chunk.width)((*node->entries)[b].data() + list.begin, list.end - list.begin,
-                              node->cluster->rows.Values(chunk), slots.Of(chunk, slots.first[i]));
+                              node->row_set->rows.Values(chunk), slots.Of(chunk, slots.first[i]));
 }
 
 /** @brief What the categories of a parent's list have left when a child's are taken away. */
@@ -261,7 +261,7 @@ inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all
 }
 
 /** @brief Sums of the rows that are not stored: the node's less all others. */
-inline void SumRest(std::size_t b, LabelChunk const& chunk, ClusterNode* node) {
+inline void SumRest(std::size_t b, LabelChunk const& chunk, LabelNode* node) {
   auto& slots = node->categories[b];
   auto const size = 2 * chunk.width;
   for (std::size_t i = 0; i + 1 < slots.first.size(); ++i) {
@@ -272,14 +272,14 @@ inline void SumRest(std::size_t b, LabelChunk const& chunk, ClusterNode* node) {
     auto* rest = slots.Of(chunk, end - 1);
     std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, rest);
     for (auto s = slots.first[i]; s < end - 1; ++s) {
-      XDCC_BEST_CLONE(SubtractIntegers)(slots.Of(chunk, s), size, rest);
+      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(slots.Of(chunk, s), size, rest);
     }
   }
 }
 
 /** @brief The same for the categories of two siblings as `SumSiblings` for lists with one bin. */
-inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, ClusterNode const& parent,
-                                ClusterNode* left, ClusterNode* right) {
+inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
+                                LabelNode* left, LabelNode* right) {
   ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
     auto &of_left = left->categories[b], &of_right = right->categories[b];
     bool const in_left = of_left.Has(pair.left), in_right = of_right.Has(pair.right);
@@ -304,14 +304,14 @@ inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, ClusterN
 }
 
 /** @brief Whether each of a list's categories is parted from all others; else they are sorted. */
-inline bool IsOneHot(ClusterParam const& param, CategoryList const& list) {
+inline bool IsOneHot(LabelSearchParam const& param, CategoryList const& list) {
   return common::UseOneHot(list.n_categories, param.max_cat_to_onehot);
 }
 
 /** @brief Compute the keys of all categories that are to be sorted. */
-inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStats const& stats,
+inline void SetKeys(LabelSearchParam const& param, LabelNode const& node, NodeStats const& stats,
                     CategoryBuffer* buffer) {
-  auto const& rows = node.cluster->rows;
+  auto const& rows = node.row_set->rows;
   auto const n_labels = stats.sums.size() / 2;
   auto reg = param.reg;
   reg.min_child_weight = 0.0;
@@ -354,10 +354,10 @@ inline void SetKeys(ClusterParam const& param, ClusterNode const& node, NodeStat
 }
 
 /** @brief Whether two slots have the same sums: then it is all one which comes first. */
-inline bool SameSums(ClusterNode const& node, CategoryList const& list, std::size_t l,
+inline bool SameSums(LabelNode const& node, CategoryList const& list, std::size_t l,
                      std::size_t r) {
   auto const& slots = node.categories[list.block];
-  for (auto const& chunk : node.cluster->rows.Chunks()) {
+  for (auto const& chunk : node.row_set->rows.Chunks()) {
     auto const* of_l = slots.Of(chunk, list.first_slot + l);
     auto const* of_r = slots.Of(chunk, list.first_slot + r);
     if (!std::equal(of_l, of_l + 2 * chunk.width, of_r)) {
@@ -373,7 +373,7 @@ inline bool SameSums(ClusterNode const& node, CategoryList const& list, std::siz
  * @return Whether the order of the categories is sure; nothing is pushed otherwise.
  */
 template <typename Push>
-bool PushCategoryRanges(ClusterParam const& param, ClusterNode const& node,
+bool PushCategoryRanges(LabelSearchParam const& param, LabelNode const& node,
                         CategoryList const& list, CategoryBuffer* buffer, Push&& push) {
   auto& entries = buffer->entries;
   auto const begin = entries.size();
@@ -426,4 +426,4 @@ bool PushCategoryRanges(ClusterParam const& param, ClusterNode const& node,
   return true;
 }
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_CLUSTER_CATEGORIES_H_
+#endif  // XDCC_MULTILABEL_CATEGORY_LISTS_H_

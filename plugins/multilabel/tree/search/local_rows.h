@@ -1,9 +1,9 @@
 /**
  * @brief The rows of a node, numbered from 0, with their gradients as integers: a *cluster*.
  *
- * Descendants of the node work on the cluster's rows. For
+ * Descendants of the node work on the row set's rows. For
  * each label that carries a gradient there, gradients and Hessians are rounded to integers
- * (`cluster_units.h`): sums are exact, whatever their order. Other labels are left out.
+ * (`row_units.h`): sums are exact, whatever their order. Other labels are left out.
  *
  * Several workers have the same units, by the sums over all of their rows, and so may add up their
  * integers. Rounding adds at most 1 for a row: with fewer than 2^30 rows no sum reaches 2^31.
@@ -11,8 +11,8 @@
  * Labels stand in chunks of at most 32 (for histograms 16, the last one 24), padded to the width of
  * vectors. A chunk holds all rows before the next chunk begins.
  */
-#ifndef XDCC_MULTILABEL_ROW_CLUSTER_H_
-#define XDCC_MULTILABEL_ROW_CLUSTER_H_
+#ifndef XDCC_MULTILABEL_LOCAL_ROWS_H_
+#define XDCC_MULTILABEL_LOCAL_ROWS_H_
 
 #include <algorithm>  // for min
 #include <array>      // for array
@@ -26,20 +26,20 @@
 #include "../data/aligned_array.h"                   // for AlignedArray
 #include "../data/bin_index.h"                       // for BinColumn, BinIndex, FeatureBlock
 #include "../data/gradient_matrix.h"                 // for GradientMatrix
-#include "cluster_units.h"                           // for ClusterUnits, kClusterRun
 #include "list_scan.h"                               // for RowValues
+#include "row_units.h"                               // for RowUnits, kRowRun
 #include "xgboost/base.h"                            // for bst_idx_t
 
 namespace xgboost::multilabel {
-/** @brief Neighbouring labels of a cluster. */
+/** @brief Neighbouring labels of a row set. */
 struct LabelChunk {
-  /** @brief Position of the first among the cluster's labels; the same, paddings counted. */
+  /** @brief Position of the first among the row set's labels; the same, paddings counted. */
   std::size_t begin, padded_begin;
   /** @brief Number of labels without and with padding. */
   std::size_t n_labels, width;
 };
 
-class RowCluster {
+class LocalRows {
  public:
   /**
    * @param n_threads Number of threads to use; 1 within a parallel region.
@@ -48,8 +48,8 @@ class RowCluster {
    * @param narrow Whether chunks have `kNarrow` labels, as histograms need it.
    * @param memory Room for the integers; may have been used before.
    */
-  RowCluster(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
-             ClusterUnits const& units, bool narrow, AlignedArray<std::int32_t> memory);
+  LocalRows(std::int32_t n_threads, GradientMatrix const& gradients, std::vector<bst_idx_t> rows,
+            RowUnits const& units, bool narrow, AlignedArray<std::int32_t> memory);
 
   static constexpr std::size_t kWide = 32, kNarrow = 16;
   /** @brief Take the room back. */
@@ -66,7 +66,7 @@ class RowCluster {
   [[nodiscard]] std::size_t PaddedLabels() const { return n_padded_; }
   [[nodiscard]] RowValues Values(LabelChunk const& chunk) const {
     return {values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size(), is_packed_,
-            rows_.size() >= ClusterUnits::kFewRows};
+            rows_.size() >= RowUnits::kFewRows};
   }
   [[nodiscard]] bool IsPacked() const { return is_packed_; }
   /** @brief What an integer counts, by padded label; 0 for paddings. */
@@ -127,7 +127,7 @@ XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const*
                                         LabelChunk chunk, float const* grad_factor,
                                         float const* hess_factor, float const* shifts,
                                         std::int32_t* out) {
-  constexpr float kLowest = 1 << ClusterUnits::kGradBits, kMost = (1 << 16) - 1;
+  constexpr float kLowest = 1 << RowUnits::kGradBits, kMost = (1 << 16) - 1;
   bool const together = labels[chunk.n_labels - 1] - labels[0] + 1 == chunk.n_labels;
   for (std::size_t i = 0; i < n_rows; ++i, out += chunk.width) {
     auto const* pairs = gradients.Row(rows[i]) + (together ? 2 * labels[0] : 0);
@@ -151,9 +151,9 @@ XDCC_TARGET_CLONES static void PackRows(GradientView gradients, bst_idx_t const*
 }
 
 /** @brief Sum of rows of one chunk, gradients and Hessians. [n_rows, ...] -> [2 * width] */
-XDCC_TARGET_CLONES static void SumClusterRows(RowValues values, std::size_t width,
-                                              std::uint32_t const* rows, std::size_t n_rows,
-                                              std::int32_t* out) {
+XDCC_TARGET_CLONES static void SumLocalRows(RowValues values, std::size_t width,
+                                            std::uint32_t const* rows, std::size_t n_rows,
+                                            std::int32_t* out) {
   auto const n_fetched = values.is_far ? n_rows : 0;
   if (values.is_packed) {
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -179,13 +179,13 @@ XDCC_TARGET_CLONES static void SumClusterRows(RowValues values, std::size_t widt
   }
 }
 
-inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& gradients,
-                              std::vector<bst_idx_t> rows, ClusterUnits const& units, bool narrow,
-                              AlignedArray<std::int32_t> memory)
+inline LocalRows::LocalRows(std::int32_t n_threads, GradientMatrix const& gradients,
+                            std::vector<bst_idx_t> rows, RowUnits const& units, bool narrow,
+                            AlignedArray<std::int32_t> memory)
     : rows_{std::move(rows)}, is_packed_{units.is_packed}, values_{std::move(memory)} {
   auto const n_labels = gradients.NumLabels();
   auto const *grad_factors = units.factors.data(), *hess_factors = grad_factors + n_labels;
-  std::size_t const n_runs = (rows_.size() + kClusterRun - 1) / kClusterRun;
+  std::size_t const n_runs = (rows_.size() + kRowRun - 1) / kRowRun;
   for (std::size_t j = 0; j < n_labels; ++j) {
     if (grad_factors[j] != 0.0f || hess_factors[j] != 0.0f) {
       labels_.push_back(static_cast<std::uint32_t>(j));
@@ -216,9 +216,9 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
     }
     auto* out = values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size();
     common::ParallelFor(n_runs, n_threads, [&](auto run) {
-      auto const begin = run * kClusterRun;
+      auto const begin = run * kRowRun;
       auto const* of_run = rows_.data() + begin;
-      auto const n = std::min(kClusterRun, rows_.size() - begin);
+      auto const n = std::min(kRowRun, rows_.size() - begin);
       auto* to = out + begin * this->Lanes() * chunk.width;
       auto const* labels = labels_.data() + chunk.begin;
       if (is_packed_) {
@@ -237,12 +237,12 @@ inline RowCluster::RowCluster(std::int32_t n_threads, GradientMatrix const& grad
  *        for each bin.
  *
  * @param n      Number of rows.
- * @param row_at Which row of the cluster the i-th is.
+ * @param row_at Which row of the row set the i-th is.
  */
 template <typename RowAt, typename Fn>
-void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t block_id,
+void ForEachBin(LocalRows const& local_rows, BinIndex const& index, std::size_t block_id,
                 FeatureBlock const& block, std::size_t n, RowAt&& row_at, Fn&& fn) {
-  auto const* global = cluster.GlobalRows().data();
+  auto const* global = local_rows.GlobalRows().data();
   if (index.HasColumns(block_id)) {
     // Where rows are counted by bin, each waits for the one before; four features wait at once.
     constexpr std::size_t kAtOnce = 4;
@@ -278,4 +278,4 @@ void ForEachBin(RowCluster const& cluster, BinIndex const& index, std::size_t bl
   }
 }
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_ROW_CLUSTER_H_
+#endif  // XDCC_MULTILABEL_LOCAL_ROWS_H_

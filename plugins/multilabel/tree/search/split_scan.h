@@ -1,14 +1,14 @@
 /**
- * @brief Scores the splits of a cluster's node and keeps those that may be the best.
+ * @brief Scores the splits of a row set's node and keeps those that may be the best.
  *
  * First the splits are listed as ranges of entries: a feature's list, upwards and, where rows are
  * missing from it, downwards; or the bins of its histogram, each an entry whose "row" is the bin's
- * sums; or its categories (`cluster_categories.h`). A list with one bin offers one split, which is
+ * sums; or its categories (`category_lists.h`). A list with one bin offers one split, which is
  * scored from the sum of its rows. Then all ranges are scored, a chunk of labels at a time, by the
  * loops of `list_scan.h`.
  */
-#ifndef XDCC_MULTILABEL_CLUSTER_SCAN_H_
-#define XDCC_MULTILABEL_CLUSTER_SCAN_H_
+#ifndef XDCC_MULTILABEL_SPLIT_SCAN_H_
+#define XDCC_MULTILABEL_SPLIT_SCAN_H_
 
 #include <algorithm>  // for max, min, partition_point
 #include <cstddef>    // for size_t
@@ -19,8 +19,8 @@
 #include "../../../../src/common/categorical.h"  // for IsCat
 #include "../../param/split_method.h"            // for SplitMethod
 #include "../data/bin_index.h"                   // for BinIndex
-#include "cluster_categories.h"                  // for CategoryBuffer, CategoryList
-#include "cluster_node.h"                        // for ClusterNode, ClusterParam
+#include "category_lists.h"                      // for CategoryBuffer, CategoryList
+#include "label_node.h"                          // for LabelNode, LabelSearchParam
 #include "list_scan.h"                           // for ListRange, ChooseListScan, ScanRule
 #include "split_candidate.h"  // for Candidate, CandidateContext, Direction, RunningBest
 #include "xgboost/base.h"     // for bst_bin_t, bst_feature_t
@@ -76,7 +76,7 @@ inline void PlaceScores(ScanBuffer* buffer) {
  *
  * @param running Gets features of which only exact sums say what they offer.
  */
-inline void MakeCategoryRanges(ClusterParam const& param, ClusterNode const& node,
+inline void MakeCategoryRanges(LabelSearchParam const& param, LabelNode const& node,
                                NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
   auto& categories = buffer->categories;
   SetKeys(param, node, stats, &categories);
@@ -99,9 +99,9 @@ inline void MakeCategoryRanges(ClusterParam const& param, ClusterNode const& nod
  *
  * @param running See `MakeCategoryRanges`.
  */
-inline void MakeListRanges(CandidateContext const& context, ClusterParam const& param,
+inline void MakeListRanges(CandidateContext const& context, LabelSearchParam const& param,
                            std::size_t block_begin, std::size_t block_end,
-                           std::uint8_t const* allowed, ClusterNode const& node,
+                           std::uint8_t const* allowed, LabelNode const& node,
                            NodeStats const& stats, ScanBuffer* buffer, RunningBest* running) {
   buffer->single_blocks.clear();
   buffer->single_sums.clear();
@@ -190,7 +190,7 @@ inline void MakeListRanges(CandidateContext const& context, ClusterParam const& 
 
 /** @brief The same with histograms: the bins of a feature make a list. */
 inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
-                          std::uint8_t const* allowed, ClusterNode const& node, ScanBuffer* buffer,
+                          std::uint8_t const* allowed, LabelNode const& node, ScanBuffer* buffer,
                           RunningBest* running) {
   auto const& histogram = node.histograms[b].sums;
   auto const& block = context.blocks[b];
@@ -273,7 +273,7 @@ inline bool IsSum(SplitMethod method) {
  *
  * @param running Gets the best score that an allowed split surely has.
  */
-inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std::size_t begin,
+inline void ScoreAllowed(LabelSearchParam const& param, LabelNode const& node, std::size_t begin,
                          std::size_t n, ScanBuffer* buffer, RunningBest* running) {
   auto const& reach = node.reach;
   std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
@@ -311,14 +311,14 @@ inline void ScoreAllowed(ClusterParam const& param, ClusterNode const& node, std
 }
 
 /** @brief Score the splits in the buffer and keep those that may be the best. */
-inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, ClusterNode const& node,
+inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, LabelNode const& node,
                         ScanBuffer* buffer, RunningBest* running) {
   auto const n_scores = buffer->n_scores;
   auto const& ranges = buffer->ranges;
   auto const method = param.method;
   auto const rule = param.Rule();
   bool const is_sum = IsSum(method), has_reach = param.HasReach();
-  auto const& rows = node.cluster->rows;
+  auto const& rows = node.row_set->rows;
   if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
     return;
   }
@@ -336,8 +336,8 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     auto const scan = ChooseListScan(method, rule, chunk.width);
     auto const at = chunk.padded_begin;
     ChunkView view{rows.Values(chunk),     node.totals.Data() + 2 * at,      rows.GradScale() + at,
-                   rows.HessScale() + at,  node.cluster->lambda.Data() + at, node.mean.Data() + at,
-                   node.total.Data() + at, node.cluster->padding.Data() + at};
+                   rows.HessScale() + at,  node.row_set->lambda.Data() + at, node.mean.Data() + at,
+                   node.total.Data() + at, node.row_set->padding.Data() + at};
     view.alpha = static_cast<float>(param.reg.alpha);
     view.max_step = param.reg.max_delta_step != 0.0 ? static_cast<float>(param.reg.max_delta_step)
                                                     : std::numeric_limits<float>::infinity();
@@ -399,7 +399,7 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
     }
   }
 
-  // Labels that the cluster leaves out count 0, in a maximum too.
+  // Labels that the row set leaves out count 0, in a maximum too.
   float const floor =
       rows.Labels().size() < n_labels ? 0.0f : -std::numeric_limits<float>::infinity();
   auto combine = [&](std::size_t begin, std::size_t n) {
@@ -448,4 +448,4 @@ inline void ScoreSplits(ClusterParam const& param, std::size_t n_labels, Cluster
   }
 }
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_CLUSTER_SCAN_H_
+#endif  // XDCC_MULTILABEL_SPLIT_SCAN_H_

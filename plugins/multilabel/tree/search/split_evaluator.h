@@ -7,8 +7,8 @@
  * with a default bin has no missing values; its bins are passed upwards to the default bin and
  * downwards to it, so that the default bin's own sums are never needed.
  */
-#ifndef XDCC_MULTILABEL_EVALUATOR_H_
-#define XDCC_MULTILABEL_EVALUATOR_H_
+#ifndef XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
+#define XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
 
 #include <algorithm>   // for fill, max, transform
 #include <cstddef>     // for size_t
@@ -36,13 +36,13 @@ struct Split {
   std::vector<std::uint32_t> right_categories;
 
   /** @brief Whether this split is to be preferred to another. */
-  [[nodiscard]] bool Beats(Split const& that) const {
+  [[nodiscard]] bool IsBetter(Split const& that) const {
     return gain > that.gain || (gain == that.gain && gain > 0.0f && feature < that.feature);
   }
 };
 
 /** @brief The best split so far of a node. */
-struct BestSplit {
+struct SearchResult {
   Split split;
   /** @brief Sums of the left child, gradients then Hessians. */
   std::vector<double> left_sums;
@@ -70,7 +70,7 @@ struct CategorySums {
 };
 
 /** @brief Working memory of one thread. */
-class SplitScanner {
+class SplitEvaluator {
   Regularisation reg_;
   std::size_t n_labels_;
   std::vector<double> scanned_;  // sums of the bins passed so far
@@ -157,9 +157,8 @@ class SplitScanner {
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
       auto const r = LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(total + j) - grad,
                                                    Load<T>(total + n + j) - hess);
-      if constexpr (Traits::kSum) {  // both fractions with one division
-        sum.Add((f.numerator * r.denominator + r.numerator * f.denominator) /
-                (f.denominator * r.denominator));
+      if constexpr (Traits::kSum) {
+        sum.Add(XDCC_SUM_OF_FRACTIONS(f.numerator, f.denominator, r.numerator, r.denominator));
       } else {
         largest.Add(f.numerator / f.denominator);
         largest_rest.Add(r.numerator / r.denominator);
@@ -178,7 +177,7 @@ class SplitScanner {
   }
 
  public:
-  SplitScanner(Regularisation const& reg, std::size_t n_labels)
+  SplitEvaluator(Regularisation const& reg, std::size_t n_labels)
       : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
 
   /**
@@ -187,8 +186,8 @@ class SplitScanner {
    * @param order With a monotone constraint 1 if no label may weigh more in the child with the rows
    *              passed than in the other, -1 if none may weigh less; else 0.
    */
-  using GainFn = float (SplitScanner::*)(std::vector<double> const& passed, NodeStats const& node,
-                                         int order);
+  using GainFn = float (SplitEvaluator::*)(std::vector<double> const& passed, NodeStats const& node,
+                                           int order);
   using ScoreFn = double (*)(Regularisation const& reg, NodeStats const& node);
 
   /** @brief The loops of one split method. */
@@ -228,15 +227,15 @@ class SplitScanner {
       case LabelRule::kClipped:
         return MakeKernels<kMethod, LabelRule::kClipped>();
       case LabelRule::kBounded:
-        return {&SplitScanner::BoundedGain<kMethod>, &Score<kMethod, LabelRule::kBounded>};
+        return {&SplitEvaluator::BoundedGain<kMethod>, &Score<kMethod, LabelRule::kBounded>};
     }
     LOG(FATAL) << "Unreachable";
     return {};
   }
   template <SplitMethod kMethod, LabelRule kRule>
   static Kernels MakeKernels() {
-    return {&SplitScanner::GainImpl<kMethod, kRule>, &Score<kMethod, kRule>};
+    return {&SplitEvaluator::GainImpl<kMethod, kRule>, &Score<kMethod, kRule>};
   }
 };
 }  // namespace xgboost::multilabel
-#endif  // XDCC_MULTILABEL_EVALUATOR_H_
+#endif  // XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
