@@ -29,11 +29,13 @@ from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClas
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.deciders import Decider, DecidingEnsemble
 from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
+    check_extra_trees,
     check_forest,
     check_label_trees,
     check_mixture,
@@ -186,6 +188,14 @@ def _check_decision(model: DecidingEnsemble) -> None:
         require(rule.thresholds.shape == (n_labels,), "rule_")
     if isinstance(rule, MostProbableLabelset | F1Maximiser):
         _check_known(rule.known, n_labels, "rule_")
+
+
+@_check.register
+def _check_sketched_trees(model: SketchedExtraTreesClassifier) -> None:
+    require(model.forest_.labels.n_labels == model.n_labels_, "n_labels")
+    check_extra_trees(model.forest_, model.n_features_in_)
+    proba = getattr(model, "oob_proba_", None)
+    require(proba is None or proba.shape[1:] == (model.n_labels_,), "oob_proba_")
 
 
 @_check.register
