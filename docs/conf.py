@@ -1,7 +1,7 @@
 """The documentation site: ``sphinx-build -W --keep-going -b html docs docs/_build/html``.
 
-It is built offline, from the installed package. What the build makes of other files, pages of the
-API, of the gallery and of the repository's reports, stands in ``docs/made`` and is not kept.
+The build uses the installed package and needs no network. It writes generated pages (API, gallery
+and the repository's reports) to ``docs/made``, which git ignores.
 """
 
 import os
@@ -9,9 +9,12 @@ import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
 
+import xdcc  # noqa: F401 (before the clone is on the path)
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "extensions"))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # data are small, and the gallery's times comparable
+# The gallery imports the reference implementations from the clone, but xdcc as it is installed.
+sys.path[:0] = [str(HERE / "extensions"), str(HERE.parent)]
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # keeps the gallery's times comparable
 
 project = "xdcc"
 author = "the authors of xdcc"
@@ -46,8 +49,8 @@ autosummary_context = {
         "xdcc.boosting": ["BOOSTER_PARAMS", "SPLIT_METHODS", "SPLIT_METHOD_NUMBERS"],
     }
 }
-autodoc_typehints = "none"  # the docstrings say what is expected, in words
-numpydoc_show_class_members = False  # each is documented below its class
+autodoc_typehints = "none"  # the docstrings describe the types
+numpydoc_show_class_members = False  # members are documented below their class
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
@@ -64,7 +67,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
 }
 
-# For `sphinx-build -b linkcheck`, which needs a network; publishers redirect their DOIs.
+# For `sphinx-build -b linkcheck`, which needs network access; publishers redirect their DOIs.
 linkcheck_allowed_redirects = {r"https://doi\.org/.*": r"https?://.*"}
 linkcheck_anchors = False
 linkcheck_timeout = 20

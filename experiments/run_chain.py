@@ -1,37 +1,65 @@
-"""The chain driver: train and evaluate XDCC, its baselines and `auto` on one data set.
+"""Train and evaluate XDCC, its baselines and `auto` on one data set.
 
     python experiments/run_chain.py                       # embedded data, no file needed
     python experiments/run_chain.py -m auto --measure subset_accuracy
     python experiments/run_chain.py -f mine.csv --labels "red,green" -m auto,br
     python experiments/run_chain.py -f emotions -m dcc,sxgb,br -d 6 -r 50 -p "{'eta': 0.1}"
 
-The options are those of the paper's script `train_dcc.py`, by their names and letters, and
-``--measure``, ``--labels``, ``--data-dir``, ``--seed`` and ``--out``. The folder ``--out`` receives
-one JSON record per model (seed, versions, parameters, times, measures, for XDCC after each round),
-a figure of the measures per round, and the predictions.
+The options have the names and letters of the paper's script `train_dcc.py`; ``--measure``,
+``--labels``, ``--data-dir``, ``--seed`` and ``--out`` are new. The folder ``--out`` receives a JSON
+record per model (seed, versions, parameters, times, measures, for XDCC after each chain step), a
+figure of the measures after each step, and the predictions.
 """
 
 import argparse
 import ast
+import json
+import os
+import platform
 import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import matplotlib
+import numpy as np
 import pandas as pd
+import scipy.sparse as sp
+from matplotlib import pyplot as plt
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import OrdinalEncoder
 from tqdm import tqdm
 
-from chain_driver import Trainer, load, make_table, plot_rounds, write_arrays, write_record
+from xdcc import MultiLabelClassifier, metrics
+from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.booster_parameters import SPLIT_METHOD_NUMBERS
-from xdcc.base.plugin import PluginMissingError
+from xdcc.base.plugin import PluginMissingError, plugin_version
+from xdcc.baselines import BinaryRelevance, ClassifierChain, chain_order_of
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.order_free import LabelsetPrediction
+from xdcc.data import MultiLabelDataset, dataset_names, load_arff, load_dataset
+from xdcc.data.arff_rows import LABEL_VALUES
+from xdcc.data.registry import DATASETS
+from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.decision.measures import MeasureName
 
+matplotlib.use("Agg")  # only files are written: no display is needed
+
 MODELS = {
-    "auto": "the best of some boosters, decided for --measure (MultiLabelClassifier)",
+    "auto": "the best of several models, chosen by --measure (MultiLabelClassifier)",
     "dcc": "the dynamic chain (XDCC)",
     "dcc-oof": "the dynamic chain, trained on out-of-fold predictions",
     "sxgb": "a single multi-label booster (ML-XGB)",
-    "ml-xgb-tuned": "the same, calibrated and decided for --measure",
-    "order-free": "one booster for chains of any order (OrderFreeChainClassifier), for --measure",
+    "ml-xgb-tuned": "the same, calibrated, with a decision rule tuned for --measure",
+    "order-free": "a chain of any label order, predicting for --measure (OrderFreeChainClassifier)",
     "br": "binary relevance, default XGBoost per label",
     "cc-rand": "classifier chain in a random order",
     "cc-freq": "classifier chain, frequent labels first",
@@ -41,8 +69,41 @@ MODELS = {
 
 DEFAULT_MODELS = ["auto", "dcc", "sxgb", "br", "cc-rand"]
 
-NEXT = """Next: your own table, -f table.csv --labels a,b; what counts, --measure subset_accuracy;
-other models, -m; and what else there is, --help. README.md says how to use it from Python."""
+NEXT = """Next: use your own table with -f table.csv --labels a,b; another metric with --measure
+subset_accuracy; other models with -m. --help lists all options. README.md shows the Python API."""
+
+MEASURES = ("hamming_accuracy", "subset_accuracy", "example_f1", "micro_f1", "macro_f1")
+"""The metrics of the table, by their names in `xdcc.metrics`."""
+
+PREDICTIONS = ("cumulated", "standard")
+"""The prediction modes of a dynamic chain; each is a row of the table."""
+
+PROPAGATION = {"dcc": "in_sample", "dcc-oof": "cross_val"}
+"""How the boosters of each dynamic chain see the labels in training."""
+
+ORDER = {"cc-rand": "random", "cc-freq": "frequent", "cc-rare": "rare"}
+"""The label order of each classifier chain that needs no other model."""
+
+ORDER_FREE_PREDICTION: dict[str, LabelsetPrediction] = {
+    "subset_accuracy": "subset_accuracy",
+    "example_f1": "example_f1",
+    "hamming_accuracy": "marginal",
+}
+"""The prediction of the order-free chain for a measure; otherwise the most likely labelset."""
+
+TEST_SHARE = 1 / 3
+"""Share of the rows held out for evaluation if a data set is one file."""
+
+SUFFIXES = (".arff", ".csv", ".parquet")
+
+PLOTTED = {
+    "hamming_accuracy": "Hamming accuracy",
+    "subset_accuracy": "subset accuracy",
+    "example_f1": "example-based F1",
+}
+PACKAGES = ("xdcc", "xgboost", "numpy", "scipy", "scikit-learn")
+
+type Parts = tuple[MultiLabelDataset, MultiLabelDataset]
 
 
 def main(args: list[str] | None = None) -> None:
@@ -51,16 +112,16 @@ def main(args: list[str] | None = None) -> None:
     train, evaluation = load(options)
     folder = options.out or Path("results", train.name)
     print(
-        f"{train.name}: {len(train)} rows to train on, {len(evaluation)} to evaluate on, "
+        f"{train.name}: {len(train)} training rows, {len(evaluation)} evaluation rows, "
         f"{train.n_features} features, {train.n_labels} labels"
     )
     results = {}
     with tqdm(options.models, unit="model", file=sys.stderr) as progress:
 
-        def show_round(round_: int, n_rounds: int, seconds: float) -> None:
-            progress.set_postfix_str(f"round {round_} of {n_rounds}, {seconds:.1f} s")
+        def show_step(step: int, n_steps: int, seconds: float) -> None:
+            progress.set_postfix_str(f"step {step} of {n_steps}, {seconds:.1f} s")
 
-        trainer = Trainer(options, train, evaluation, show_round)
+        trainer = Trainer(options, train, evaluation, show_step)
         for model in progress:
             progress.set_description(model)
             progress.set_postfix_str("")
@@ -75,25 +136,25 @@ def main(args: list[str] | None = None) -> None:
     if options.output_extra:
         write_arrays(folder, evaluation, results)
     figure = plot_rounds(folder, train.name, results)
-    print(f"\nRecords: {folder}; measures after each round: {figure}\n{NEXT}")
+    print(f"\nRecords: {folder}; measures after each chain step: {figure}\n{NEXT}")
 
 
 def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
-    """Read the command line; a value that makes no sense ends the program with a message."""
+    """Read the command line; an invalid value ends the program with a message."""
     parser = argparse.ArgumentParser(
         description="Train and evaluate a dynamic classifier chain (XDCC) and its baselines.",
         epilog="models: " + "; ".join(f"{name}: {what}" for name, what in MODELS.items()),
     )
     add = parser.add_argument
     add("-f", "--filename", default="digits", metavar="NAME",
-        help="data set: a known name, the NAME of NAME-train.arff and NAME-test.arff in "
-        "--data-dir, or the path of one file, .arff, .csv or .parquet, of which a third is "
-        "evaluated on (default: digits, which is embedded)")  # fmt: skip
+        help="data set: a known name; the NAME of NAME-train.arff and NAME-test.arff in "
+        "--data-dir; or the path of one .arff, .csv or .parquet file, a third of which is "
+        "held out for evaluation (default: digits, which is embedded)")  # fmt: skip
     add("-l", "--num_labels", type=int, metavar="N",
-        help="number of labels, the last N attributes; not needed with an XML, with a MEKA header "
+        help="the last N attributes are the labels; not needed with an XML, with a MEKA header "
         "or for a known name")  # fmt: skip
     add("--labels", type=_names, default=[], metavar="LIST",
-        help="comma-separated columns of a CSV or Parquet file that are labels")  # fmt: skip
+        help="comma-separated label columns of a CSV or Parquet file")  # fmt: skip
     add("-m", "--models", type=_models, default=DEFAULT_MODELS, metavar="LIST",
         help=f"comma-separated, of {', '.join(MODELS)} "
         f"(default: {','.join(DEFAULT_MODELS)})")  # fmt: skip
@@ -105,7 +166,7 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
     add("-r", "--num_rounds", type=int, default=10, metavar="N",
         help="boosting rounds of each booster (default: 10)")  # fmt: skip
     add("-c", "--chain_length", type=int, metavar="N",
-        help="rounds of the dynamic chain (default: the number of labels)")  # fmt: skip
+        help="steps of the dynamic chain (default: the number of labels)")  # fmt: skip
     add("-s", "--split", type=_split_method, default="maxGain", metavar="METHOD",
         help="split method, by number or name: "
         + ", ".join(f"{number} {name}" for number, name in SPLIT_METHOD_NUMBERS.items())
@@ -114,16 +175,16 @@ def parse_arguments(args: list[str] | None = None) -> argparse.Namespace:
         help="further XGBoost parameters of every booster, for example \"{'eta': 0.1}\"; "
         "eta is 0.3 by default")  # fmt: skip
     add("--measure", type=_measure, default="example_f1", metavar="NAME",
-        help="what auto, order-free and ml-xgb-tuned are to make high "
+        help="the metric that auto, order-free and ml-xgb-tuned optimise "
         "(default: example_f1)")  # fmt: skip
     add("-t", "--features_to_transform", type=_names, default=[], metavar="LIST",
         help="comma-separated features to encode by the rank of their value; nominal ones that "
         "are not listed are encoded by the position of the category in the file")  # fmt: skip
     add("-o", "--output_extra", action=argparse.BooleanOptionalAction, default=True,
         help="also write predictions and chain orders (default: yes)")  # fmt: skip
-    add("--data-dir", type=Path, metavar="DIR", help="where the data sets are (default: XDCC_DATA)")
-    add("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    add("--out", type=Path, metavar="DIR", help="where to write (default: results/NAME)")
+    add("--data-dir", type=Path, metavar="DIR", help="folder of the data sets (default: XDCC_DATA)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add("--out", type=Path, metavar="DIR", help="output folder (default: results/NAME)")
     return parser.parse_args(args)
 
 
@@ -136,14 +197,14 @@ def _models(text: str) -> list[str]:
     unknown = [name for name in names if name not in MODELS]
     if unknown or not names:
         raise argparse.ArgumentTypeError(
-            f"unknown model {', '.join(unknown) or repr(text)}; known are {', '.join(MODELS)}"
+            f"unknown model {', '.join(unknown) or repr(text)}; choose from {', '.join(MODELS)}"
         )
     return list(dict.fromkeys(names))
 
 
 def _percentage(text: str) -> int:
     if not text.isdecimal() or int(text) >= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 to 99")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 99")
     return int(text)
 
 
@@ -151,14 +212,14 @@ def _split_method(text: str) -> str:
     name = SPLIT_METHOD_NUMBERS.get(int(text), text) if text.isdecimal() else text
     if name not in SPLIT_METHOD_NUMBERS.values():
         numbers = ", ".join(f"{number} ({n})" for number, n in SPLIT_METHOD_NUMBERS.items())
-        raise argparse.ArgumentTypeError(f"{text!r} is no split method; it is one of {numbers}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a split method; choose one of {numbers}")
     return name
 
 
 def _measure(text: str) -> str:
     domain = MeasureName()
     if not domain.accepts(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no measure; it has to be {domain}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a measure; it must be {domain}")
     return text
 
 
@@ -168,8 +229,485 @@ def _dictionary(text: str) -> dict[str, Any]:
     except (SyntaxError, ValueError):
         value = None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"{text!r} is no Python dictionary like {{'eta': 0.1}}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a Python dictionary like {{'eta': 0.1}}")
     return value
+
+
+def load(options: Namespace) -> Parts:
+    """Load the training rows and the evaluation rows.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the data do not match the options, are malformed, or are missing.
+    """
+    if options.data_dir is not None:
+        os.environ["XDCC_DATA"] = str(options.data_dir)
+    train, test = _load_split(options)
+    if options.validation:
+        n = len(train) * options.validation // 100
+        if n == 0:
+            raise ValueError(f"{options.validation} % of {len(train)} rows is less than one row")
+        train, test = train[n:], train[:n]
+    return _encode(train, test, options.features_to_transform)
+
+
+def _load_split(options: Namespace) -> Parts:
+    name = options.filename
+    if is_own_data(name):
+        own = load_own_data(Path(name), options.labels, options.num_labels)
+        return _split(own, options.seed)
+    if options.labels:
+        raise ValueError("--labels needs a CSV or Parquet file: give its path with -f")
+    if name.lower() not in dataset_names():
+        root = options.data_dir or Path(os.environ.get("XDCC_DATA", "."))
+        folder = root / name if (root / name).is_dir() else root
+        xml = folder / f"{name}.xml"
+        train, test = (
+            load_arff(
+                folder / f"{name}-{part}.arff",
+                xml=xml if xml.exists() and options.num_labels is None else None,
+                n_labels=options.num_labels,
+            )
+            for part in ("train", "test")
+        )
+        return train, test
+    info = DATASETS.get(name.lower())
+    if info is None or info.n_test:
+        train, test = load_dataset(name, "train"), load_dataset(name, "test")
+    else:  # published in one file
+        train, test = _split(load_dataset(name), options.seed)
+    if options.num_labels not in (None, train.n_labels):
+        raise ValueError(f"{name} has {train.n_labels} labels, not {options.num_labels}")
+    return train, test
+
+
+def _split(data: MultiLabelDataset, seed: int) -> Parts:
+    parts = train_test_split(np.arange(len(data)), test_size=TEST_SHARE, random_state=seed)
+    train, test = (data[np.sort(part)] for part in parts)
+    return train, test
+
+
+def _encode(train: MultiLabelDataset, test: MultiLabelDataset, names: Sequence[str]) -> Parts:
+    """Replace features by the rank of their value in the training rows (NaN for a new value)."""
+    if not names:
+        return train, test
+    unknown = [name for name in names if name not in train.feature_names]
+    if unknown:
+        raise ValueError(f"{train.name} has no features {', '.join(unknown)} to transform")
+    if sp.issparse(train.X):
+        raise ValueError("features can be transformed only in dense data, and these are sparse")
+    columns = [list(train.feature_names).index(name) for name in names]
+    encoder = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=np.nan)
+    encoder.fit(_values(train, columns))
+    parts = []
+    for part in (train, test):
+        X = part.X.copy()
+        X[:, columns] = encoder.transform(_values(part, columns))
+        types, categories = list(part.feature_types), list(part.categories)
+        for column in columns:
+            types[column], categories[column] = "numeric", None
+        parts.append(replace(part, X=X, feature_types=tuple(types), categories=tuple(categories)))
+    return parts[0], parts[1]
+
+
+def _values(part: MultiLabelDataset, columns: Sequence[int]) -> np.ndarray:
+    """Return columns with nominal features as their categories' names."""
+    values = np.empty((len(part), len(columns)), dtype=object)
+    for k, column in enumerate(columns):
+        x, names = part.X[:, column], part.categories[column]
+        values[:, k] = x if names is None else [np.nan if v != v else names[int(v)] for v in x]
+    return values
+
+
+def is_own_data(name: str) -> bool:
+    """Return whether the data set named on the command line is a file."""
+    return Path(name).suffix.lower() in SUFFIXES
+
+
+def load_own_data(
+    path: Path, labels: Sequence[str] = (), n_labels: int | None = None
+) -> MultiLabelDataset:
+    """Read a file.
+
+    Parameters
+    ----------
+    path : Path
+        Its suffix gives the format. An XML of the same name beside an ARFF file names the labels.
+    labels : sequence of str
+        Label columns of a CSV or Parquet file. The others are features, nominal if they contain
+        text.
+    n_labels : int, optional
+        For an ARFF file: how many of the last attributes are labels.
+
+    Raises
+    ------
+    OSError
+        If the file is missing.
+    ValueError
+        If the label columns are unknown, or the file is malformed.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist")
+    if path.suffix.lower() == ".arff":
+        if labels:
+            raise ValueError("--labels needs a CSV or Parquet file; for an ARFF file use an XML "
+                             "beside it, a MEKA header, or --num_labels")  # fmt: skip
+        xml = path.with_suffix(".xml")
+        return load_arff(path, xml=xml if xml.exists() and n_labels is None else None,
+                         n_labels=n_labels)  # fmt: skip
+    if not labels:
+        raise ValueError(f"{path} needs --labels, the names of the label columns")
+    frame = pd.read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
+    return from_frame(frame, labels, path.stem)
+
+
+def from_frame(frame: pd.DataFrame, labels: Sequence[str], name: str) -> MultiLabelDataset:
+    """Make a data set from a DataFrame.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A column for each feature and label.
+    labels : sequence of str
+        The label columns. Values are 0, 1, false, true, or missing if unknown.
+    name : str
+        Name of the data set.
+
+    Returns
+    -------
+    MultiLabelDataset
+        Missing values are NaN.
+
+    Raises
+    ------
+    ValueError
+        If a label column is missing or contains other values, or if there is no feature column.
+    """
+    missing = [label for label in labels if label not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{name} has no column {', '.join(map(repr, missing))}; it has "
+            f"{', '.join(map(repr, frame.columns))}"
+        )
+    features = frame.drop(columns=list(labels))
+    if features.shape[1] == 0:
+        raise ValueError(f"every column of {name} is a label: there are no features")
+    columns, categories = [], []
+    for column in features:
+        values = features[column]
+        numeric = pd.api.types.is_numeric_dtype(values) and not isinstance(
+            values.dtype, pd.CategoricalDtype
+        )
+        kinds = None if numeric else values.astype("category")
+        codes = values.to_numpy(float, na_value=np.nan) if kinds is None else kinds.cat.codes
+        columns.append(np.where(values.isna(), np.nan, codes))
+        categories.append(None if kinds is None else tuple(map(str, kinds.cat.categories)))
+    Y = np.column_stack([_label_column(frame[label]) for label in labels])
+    return MultiLabelDataset(
+        X=np.column_stack(columns),
+        Y=Y if np.isnan(Y).any() else Y.astype(np.int8),
+        feature_names=tuple(map(str, features.columns)),
+        feature_types=tuple("numeric" if kinds is None else "nominal" for kinds in categories),
+        categories=tuple(categories),
+        label_names=tuple(labels),
+        name=name,
+    )
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except ImportError as error:
+        raise ValueError(f"{path} cannot be read without pyarrow: pip install pyarrow") from error
+
+
+def _label_column(column: pd.Series) -> np.ndarray:
+    found = np.full(len(column), np.nan)
+    for row, value in enumerate(column):
+        if pd.isna(value):
+            continue
+        text = str(value).lower().removesuffix(".0")
+        if text not in LABEL_VALUES:
+            raise ValueError(
+                f"the label {column.name!r} of row {row} is {value!r}; expected 0, 1, false, true, "
+                "or a missing value if unknown"
+            )
+        found[row] = LABEL_VALUES[text]
+    return found
+
+
+type Measures = dict[str, float]
+type StepCallback = Callable[[int, int, float], None]
+
+
+@dataclass
+class Result:
+    """A trained model's parameters, times and measures."""
+
+    parameters: dict[str, Any]  # of the estimator
+    fit_seconds: float  # wall time
+    predict_seconds: float
+    measures: dict[str, Measures]  # by row of the table; a dynamic chain has two rows
+    # Measures after each chain step, by row of the table; empty for other models.
+    rounds: dict[str, list[Measures]] = field(default_factory=dict)
+    # Predictions and chain orders, written with --output_extra.
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+class Trainer:
+    """Trains models with the options of the command line.
+
+    A dynamic chain is trained once, even if another model needs its order.
+
+    Parameters
+    ----------
+    options : Namespace
+        As from `parse_arguments`.
+    train, evaluation : MultiLabelDataset
+        Training rows and evaluation rows.
+    callback : callable
+        Called after each step of a dynamic chain with its number, the number of steps and the
+        seconds that the step took.
+
+    Raises
+    ------
+    ValueError
+        If --parameters contains a parameter that has its own option, or an option is out of range
+        for one of the models. All models are checked before the first is trained.
+    """
+
+    def __init__(
+        self,
+        options: Namespace,
+        train: MultiLabelDataset,
+        evaluation: MultiLabelDataset,
+        callback: StepCallback,
+    ) -> None:
+        self.options = options
+        self.train = train
+        self.evaluation = evaluation
+        self.callback = callback
+        own_options = {
+            "n_estimators": options.num_rounds,
+            "max_depth": options.max_depth,
+            "random_state": options.seed,
+        }
+        if twice := own_options.keys() & options.parameters.keys():
+            raise ValueError(
+                f"--parameters contains {', '.join(sorted(twice))}, which have their own options: "
+                "--num_rounds, --max_depth, --seed"
+            )
+        self.booster_params = own_options | options.parameters
+        if "eta" in self.booster_params and "learning_rate" not in self.booster_params:
+            self.booster_params["learning_rate"] = self.booster_params.pop("eta")
+        self._chains: dict[str, tuple[DynamicChainClassifier, float]] = {}
+        for model in options.models:
+            for estimator in self._to_train(model):
+                estimator._check_params()
+                if isinstance(estimator, BoosterEstimator):
+                    estimator._native_booster_params()
+
+    def run(self, model: str) -> Result:
+        """Train and evaluate a model, a key of `MODELS`."""
+        if model in PROPAGATION:
+            return self._run_dynamic_chain(model)
+        estimator = self._estimator(model)
+        fit_seconds = _seconds(lambda: estimator.fit(self.train.X, self.train.Y))
+        start = time.perf_counter()
+        Y_pred = estimator.predict(self.evaluation.X)
+        predict_seconds = time.perf_counter() - start
+        arrays: dict[str, NDArray[Any]] = {
+            "Y_pred": Y_pred,
+            "Y_proba": estimator.predict_proba(self.evaluation.X),
+        }
+        if isinstance(estimator, ClassifierChain):
+            arrays["order"] = estimator.order_
+        parameters = estimator.get_params()
+        return Result(
+            {name: value for name, value in parameters.items() if name != "estimator"},
+            fit_seconds,
+            predict_seconds,
+            {model: self._measure(Y_pred)},
+            arrays=arrays,
+        )
+
+    def _to_train(self, model: str) -> list[Any]:
+        """Return all estimators that a model trains, unfitted."""
+        if model in PROPAGATION:
+            return [self._new_chain(model)]
+        if model == "cc-dcc":
+            return [self._new_chain("dcc"), ClassifierChain(**self.booster_params)]
+        estimator = self._estimator(model)
+        return [getattr(estimator, "estimator", None) or estimator, estimator]
+
+    def _estimator(self, model: str) -> Any:
+        seed, measure = self.options.seed, self.options.measure
+        if model == "auto":
+            return MultiLabelClassifier(measure, random_state=seed)
+        if model == "order-free":
+            prediction = ORDER_FREE_PREDICTION.get(measure, "mode")
+            return OrderFreeChainClassifier(prediction=prediction, random_state=seed)
+        booster = MultiLabelXGBClassifier(split_method=self.options.split, **self.booster_params)
+        if model == "sxgb":
+            return booster
+        if model == "ml-xgb-tuned":
+            return TunedDecisionClassifierCV(booster, measure=measure, random_state=seed)
+        if model == "br":
+            return BinaryRelevance(**self.booster_params)
+        return ClassifierChain(order=self._order(model), **self.booster_params)
+
+    def _order(self, model: str) -> Any:
+        if model in ORDER:
+            return ORDER[model]
+        chain, _ = self._dynamic_chain("dcc")
+        return chain_order_of(chain, self.train.X)
+
+    def _new_chain(self, model: str) -> DynamicChainClassifier:
+        return DynamicChainClassifier(
+            chain_length=self.options.chain_length,
+            split_method=self.options.split,
+            **{"propagate": PROPAGATION[model]} | self.booster_params,
+        )
+
+    def _dynamic_chain(self, model: str) -> tuple[DynamicChainClassifier, float]:
+        if model not in self._chains:
+            chain = self._new_chain(model)
+            seconds = _seconds(
+                lambda: chain.fit(self.train.X, self.train.Y, callback=self.callback)
+            )
+            self._chains[model] = chain, seconds
+        return self._chains[model]
+
+    def _run_dynamic_chain(self, model: str) -> Result:
+        chain, fit_seconds = self._dynamic_chain(model)
+        X = self.evaluation.X
+        parameters = chain.get_params()
+        predict_seconds = _seconds(lambda: chain.predict(X))
+        order = chain.chain_order(X)
+        arrays: dict[str, NDArray[Any]] = {"order": order.labels, "propagated": order.values}
+        rounds = {}
+        for prediction in PREDICTIONS:
+            chain.set_params(prediction=prediction)
+            rounds[f"{model} {prediction}"] = [self._measure(Y) for Y in chain.staged_predict(X)]
+            arrays[f"Y_proba_{prediction}"] = chain.predict_proba(X)
+        chain.set_params(prediction=parameters["prediction"])
+        last = {row: measures[-1] for row, measures in rounds.items()}
+        return Result(parameters, fit_seconds, predict_seconds, last, rounds, arrays)
+
+    def _measure(self, Y_pred: NDArray[Any]) -> Measures:
+        Y, Y_pred = self.evaluation.Y, np.asarray(Y_pred, dtype=int)
+        return {name: getattr(metrics, name)(Y, Y_pred) for name in MEASURES}
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def write_record(
+    folder: Path,
+    model: str,
+    options: Namespace,
+    train: MultiLabelDataset,
+    evaluation: MultiLabelDataset,
+    result: Result,
+) -> Path:
+    """Write a result and how it was made to ``<model>.json``, atomically."""
+    record = {
+        "data": {
+            "name": train.name,
+            "train_rows": len(train),
+            "evaluation_rows": len(evaluation),
+            "evaluated_on": "validation rows" if options.validation else "test rows",
+            "features": train.n_features,
+            "labels": list(train.label_names),
+        },
+        "model": model,
+        "seed": options.seed,
+        "options": {key: _plain(value) for key, value in vars(options).items()},
+        "parameters": {key: _plain(value) for key, value in result.parameters.items()},
+        "seconds": {"fit": result.fit_seconds, "predict": result.predict_seconds},
+        "measures": result.measures,
+        "rounds": result.rounds,
+        "versions": {name: version(name) for name in PACKAGES}
+        | {"python": platform.python_version(), "plugin": plugin_version()},
+        "machine": {"processor": platform.machine(), "cores": os.cpu_count()},
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{model}.json"
+    temporary = file.with_suffix(".json.part")
+    temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(file)
+    return file
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value to a JSON type."""
+    if isinstance(value, Path):
+        return str(value)
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+
+
+def write_arrays(
+    folder: Path, evaluation: MultiLabelDataset, results: Mapping[str, Result]
+) -> Path:
+    """Write the true labels, predictions and orders as ``predictions.npz``.
+
+    The arrays are ``Y`` and ``<model>/<name>``.
+    """
+    file = folder / "predictions.npz"
+    arrays: dict[str, Any] = {"Y": evaluation.Y}
+    for model, result in results.items():
+        arrays |= {f"{model}/{name}": array for name, array in result.arrays.items()}
+    np.savez_compressed(file, **arrays)
+    return file
+
+
+def make_table(results: Mapping[str, Result], measure: str) -> pd.DataFrame:
+    """Return a row per prediction with its measures and times in seconds, the best first.
+
+    The order is by the given measure, or by example F1 if the table does not have it.
+    """
+    rows = {
+        row: measures | {"fit s": result.fit_seconds, "predict s": result.predict_seconds}
+        for result in results.values()
+        for row, measures in result.measures.items()
+    }
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=[*MEASURES, "fit s", "predict s"])
+    by = measure if measure in MEASURES else "example_f1"
+    table = table.sort_values(by, ascending=False, kind="stable")
+    return table.rename_axis(columns=f"best {by} first")
+
+
+def plot_rounds(folder: Path, name: str, results: Mapping[str, Result]) -> Path:
+    """Plot the measures of dynamic chains after each step; other models are horizontal lines."""
+    curves: dict[str, list[Measures]] = {}
+    levels: dict[str, Measures] = {}
+    for result in results.values():
+        curves |= result.rounds
+        levels |= {row: m for row, m in result.measures.items() if row not in result.rounds}
+    figure, axes = plt.subplots(1, len(PLOTTED), figsize=(13, 4.2), layout="constrained")
+    for ax, (measure, title) in zip(axes, PLOTTED.items(), strict=True):
+        for k, (row, measures) in enumerate(curves.items()):
+            values = [m[measure] for m in measures]
+            ax.plot(range(1, len(values) + 1), values, marker="os"[k % 2], label=row)
+        for k, (row, level) in enumerate(levels.items(), start=len(curves)):
+            style = ["--", "-.", ":"][k % 3]
+            ax.axhline(level[measure], color=f"C{k}", linestyle=style, label=row)
+        ax.set(title=title, xlabel="chain step")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.grid(alpha=0.3)
+    axes[0].set_ylabel("measure (higher is better)")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    figure.suptitle(f"{name}: measures after each chain step")
+    file = folder / "rounds.png"
+    figure.savefig(file, dpi=120)
+    plt.close(figure)
+    return file
 
 
 if __name__ == "__main__":

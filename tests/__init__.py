@@ -1,1 +1,1 @@
-"""The tests, a package by name: a dependency installs one of the same name."""
+"""The tests: a package, so that no `tests` of a dependency is imported instead."""

@@ -1,16 +1,17 @@
-"""What all tests need before anything else is imported.
+"""The set-up of all tests.
 
-- The installed package is tested: the clone's root, where `python -m pytest` begins the search
-  path, has the sources without the compiled modules, and comes last.
-- One thread unless a test asks for more, by the fixture `threads`: the data are small, and threads
-  that wait for a shared machine's cores cost more than they bring.
-- Tests do without a network: who asks for another machine fails.
-- What needs the files of a benchmark is marked with the data sets' names, `data("emotions")`, and
-  skipped where they are missing. They are taken from ``XDCC_DATA``, else from ``../shared/data`` if
-  that is there.
+- The tests import the installed package. The clone's root, which `python -m pytest` puts first on
+  the search path, has the sources without the compiled modules, so it is moved to the end.
+- There is one thread unless a test asks for more by the fixture `threads`: the data are small, and
+  more threads are slower on a shared machine.
+- There is no network: a test that connects to another machine fails.
+- A test that needs the files of a benchmark is marked with the data sets' names, as in
+  `data("emotions")`, and is skipped if they are missing. The files are taken from ``XDCC_DATA``, or
+  from ``../shared/data`` if that exists.
 """
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -34,22 +35,24 @@ if _SHARED_DATA.is_dir():
 
 
 def pytest_configure():
-    """Refuse to test sources."""
+    """Check that xdcc is installed, and refuse the network."""
     try:
         metadata.version("xdcc")
     except metadata.PackageNotFoundError:
         raise pytest.UsageError(
-            "xdcc is not installed here, and the tests are of the installed package: "
-            "pip install ./third_party/xgboost '.[test]'"
+            "The tests need the installed package: pip install ./third_party/xgboost '.[test]'"
         ) from None
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts a background job with this; tests of Ctrl-C and their processes need it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_network)
 
 
 def _refuse_network(event, args):
-    if event == "socket.getaddrinfo":  # only a name has to be asked for
+    if event == "socket.getaddrinfo":  # looks up a name; an address needs no look-up
         host = None if _address(args[0]) else args[0]
     elif event == "socket.connect" and args[0].type == socket.SOCK_STREAM:
-        # An address is a pair, or four values in IPv6; a path if it is no matter of the network.
+        # A pair, or four values in IPv6; a path for a local socket
         host = args[1][0] if isinstance(args[1], tuple) else None
     else:
         return
@@ -59,7 +62,7 @@ def _refuse_network(event, args):
         if address
         else host in (None, "", "localhost", socket.gethostname())
     ):
-        pytest.fail(f"a test wants to reach {host}, but tests do without a network")
+        pytest.fail(f"the test tried to connect to {host}; tests must not use the network")
 
 
 def _address(host):
@@ -70,7 +73,7 @@ def _address(host):
 
 
 def pytest_runtest_setup(item):
-    """Skip a test that wants the files of data sets which are not in `XDCC_DATA`."""
+    """Skip a test that needs the files of data sets which are not in `XDCC_DATA`."""
     wanted = [name for marker in item.iter_markers("data") for name in marker.args]
     folder = os.environ.get("XDCC_DATA")
     missing = [name for name in wanted if not (folder and Path(folder, name).is_dir())]
@@ -80,7 +83,7 @@ def pytest_runtest_setup(item):
 
 
 def pytest_report_teststatus(report):
-    """Count these tests by themselves: they are told of in one line, not in one each."""
+    """Count the tests without data separately: the summary has one line for all of them."""
     properties = getattr(report, "user_properties", ())  # a skipped module has none
     if report.skipped and WITHOUT_DATA in dict(properties):
         return WITHOUT_DATA, "s", "SKIPPED"
@@ -88,24 +91,24 @@ def pytest_report_teststatus(report):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say once what data are missing, and how to get them."""
+    """Say which data are missing, and how to get them."""
     reports = terminalreporter.getreports(WITHOUT_DATA)
     if reports:
         names = {name for report in reports for name in dict(report.user_properties)[WITHOUT_DATA]}
         terminalreporter.write_line(
-            f"{len(reports)} tests were skipped for want of the files of {', '.join(sorted(names))}"
-            ": set XDCC_DATA to a folder that has them as <name>/<name>-train.arff, "
-            "<name>-test.arff (or <name>.arff) and <name>.xml; ~/xdcc_data is one, where "
-            "xdcc.data.load_dataset has downloaded them",
+            f"{len(reports)} tests were skipped: data for {', '.join(sorted(names))} are missing. "
+            "Set XDCC_DATA to a folder that has them as <name>/<name>-train.arff, "
+            "<name>-test.arff (or <name>.arff) and <name>.xml, such as ~/xdcc_data, where "
+            "xdcc.data.load_dataset downloads them.",
             yellow=True,
         )
 
 
 @pytest.fixture
 def threads(monkeypatch):
-    """As many threads as a test asks for, in place of one.
+    """Allow up to 8 threads instead of one.
 
-    XGBoost takes no more than OpenMP offers, nor more than there are cores.
+    XGBoost uses no more than OpenMP allows, and no more than there are cores.
     """
     monkeypatch.setenv("OMP_NUM_THREADS", "8")
     with threadpool_limits(8, user_api="openmp"):
@@ -114,7 +117,7 @@ def threads(monkeypatch):
 
 @pytest.fixture
 def run_python(tmp_path):
-    """Run Python in a process of its own, in an empty folder; return what it did."""
+    """Run Python in a new process, in an empty folder; return the completed process."""
 
     def run(*args, seconds=300):
         return subprocess.run(

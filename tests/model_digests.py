@@ -42,6 +42,7 @@ from xdcc import data
 
 MODULES = (
     "xdcc.boosting",
+    "xdcc.automatic",
     "xdcc.chain",
     "xdcc.rdt",
     "xdcc.boomer",
@@ -152,6 +153,7 @@ def settings() -> Iterator[Setting]:
     yield from ctbn_settings()
     yield from baseline_settings()
     yield from decision_settings()
+    yield from tuned_settings()
 
 
 def boosting_settings() -> Iterator[Setting]:
@@ -298,6 +300,33 @@ def decision_settings() -> Iterator[Setting]:
         )
 
 
+def tuned_settings() -> Iterator[Setting]:
+    name = "TunedDecisionClassifierCV"
+    booster = {"n_estimators": 30, "max_depth": 4, "random_state": 5, "n_jobs": 1}
+
+    def tuned(measure: str, **params: Any) -> Callable[[], Any]:
+        return lambda: find(name)(
+            find("MultiLabelXGBClassifier")(**booster), measure=measure, random_state=5, **params
+        )
+
+    for measure in ("example_f1", "subset_accuracy", "macro_f1"):
+        yield Setting(f"{name} {measure}", tuned(measure), WITH_UNKNOWN)
+    plain = tuned("hamming_accuracy", calibrate=False, ensemble=False)
+    yield Setting(f"{name} plain", plain, MIXED)
+    tree = model(name, TREE, measure="jaccard", random_state=5)
+    yield Setting(f"{name} tree", tree, GAPLESS)
+    few = {"n_estimators": 5, "chain_length": 2, "random_state": 5, "n_jobs": 1}
+    on_chain = lambda: find(name)(find("DynamicChainClassifier")(**few), random_state=5)  # noqa: E731
+    yield Setting(f"{name} chain", on_chain, ("gaps", "emotions"))
+    for measure in ("example_f1", "subset_accuracy"):
+        automatic = model("MultiLabelClassifier", measure, cv=3, random_state=5, n_jobs=1)
+        yield Setting(f"MultiLabelClassifier {measure}", automatic, ("gaps", *BENCHMARKS))
+    free = "OrderFreeChainClassifier"
+    for prediction in ("mode", "subset_accuracy", "example_f1"):
+        chain = model(free, n_estimators=100, cv=3, prediction=prediction, random_state=5, n_jobs=1)
+        yield Setting(f"{free} {prediction}", chain, ("gaps", "emotions", "yeast"))
+
+
 def digest(value: Any) -> str:
     sha = hashlib.sha256()
     if isinstance(value, str | bytes | bytearray):
@@ -340,6 +369,9 @@ MODEL_OF: dict[str, Callable[[Any], Any]] = {
     "CTBNMixtureClassifier": text_of_mixture,
     "ClassifierChain": lambda fitted: fitted.order_,
     "ThresholdClassifier": lambda fitted: fitted.thresholds_,
+    "TunedDecisionClassifierCV": lambda fitted: fitted.oof_proba_,
+    "MultiLabelClassifier": lambda fitted: fitted.oof_proba_,
+    "OrderFreeChainClassifier": lambda fitted: fitted.oof_proba_,
 }
 """What says most of a model, as something with a digest: exact, and in no module's terms."""
 

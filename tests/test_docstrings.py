@@ -21,10 +21,12 @@ import pandas as pd
 import pytest
 
 import xdcc
+from tests import reference
 
 matplotlib.use("Agg")
 
 MODULES = ["xdcc", *(module.name for module in walk_packages(xdcc.__path__, "xdcc."))]
+REFERENCES = [module.name for module in walk_packages(reference.__path__, "tests.reference.")]
 
 
 def names_in_all(module):
@@ -65,7 +67,7 @@ def without_example(name):
     ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [*MODULES, *REFERENCES])
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = import_module(name)

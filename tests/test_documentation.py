@@ -1,5 +1,5 @@
-"""README.md, CONTRIBUTING.md and the pages in docs: their examples run, their links, paths and
-commands lead somewhere. The build of the site (docs/conf.py) checks what only the site has.
+"""README.md, CONTRIBUTING.md and the pages in docs: their examples run, and their links, paths and
+commands exist. The build of the site (docs/conf.py) checks what only the site has.
 """
 
 import os
@@ -23,17 +23,17 @@ ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "experiments" / "papers" / "README.md"
 DOCS = ROOT / "docs"
 MADE = {"made", "_build"}
-"""What the build of the site writes there, and git ignores."""
+"""Folders written by the build of the site, ignored by git."""
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     PAPERS,
     *sorted(page for page in DOCS.rglob("*.md") if not MADE & set(page.parts)),
 ]
-ROOMS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
+FOLDERS = ("docs", "experiments", "plugins", "tests", "third_party", "xdcc")
 
 
 def tokens(page):
-    """All tokens of a page, those inside paragraphs and cells of tables too."""
+    """Yield all tokens of a page, including those inside paragraphs and table cells."""
     for token in MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8")):
         yield token
         yield from token.children or ()
@@ -45,32 +45,22 @@ def blocks(page, language):
 
 def pages_with(language):
     found = [page for page in PAGES if blocks(page, language)]
-    assert found, f"no page has a block of {language}"
+    assert found, f"no page has a {language} block"
     return pytest.mark.parametrize("page", found, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
-def test_readme_is_one_screen():
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert len(text.splitlines()) <= 130
-    assert len(text.split()) <= 900
-    assert len(blocks(ROOT / "README.md", "python")) == 3
-
-
 @every_page
-def test_every_block_is_of_a_kind_that_is_tested(page):
+def test_every_block_is_in_a_tested_language(page):
     kinds = {t.info for t in tokens(page) if t.type in ("fence", "code_block")}
     assert kinds <= {"python", "sh", "yaml", "text", "cpp", "{toctree}", "{eval-rst}"}
 
 
 @pages_with("python")
 def test_python_examples(page, capsys, tmp_path, monkeypatch):
-    """The blocks of a page run in their order, in one namespace, with nothing from other pages.
-
-    On every fourth row of the data that they load.
-    """
+    """The blocks of a page run in order, in one namespace per page, on a quarter of the rows."""
     load = data.load_dataset
 
     def load_fewer(*args):
@@ -78,8 +68,8 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
         return whole[np.arange(0, len(whole), 4)]
 
     monkeypatch.setattr(data, "load_dataset", load_fewer)
-    monkeypatch.chdir(tmp_path)  # some write files
-    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])  # one imports `experiments`
+    monkeypatch.chdir(tmp_path)  # some examples write files
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])  # one example imports `experiments`
     namespace = {"__name__": page.stem}
     try:
         for block in blocks(page, "python"):
@@ -92,7 +82,7 @@ def test_python_examples(page, capsys, tmp_path, monkeypatch):
 
 
 def test_example_of_an_experiment(tmp_path, run_python):
-    """The configuration and the method of the page on experiments, run with less to train."""
+    """The configuration and the method of the page on experiments run, with smaller models."""
     page = DOCS / "guide" / "experiments.md"
     unused = shutil.ignore_patterns(
         "__pycache__", "results", "figures", "notebooks", "papers", "speed"
@@ -118,8 +108,8 @@ def test_example_of_an_experiment(tmp_path, run_python):
         assert re.search(rf"^\| {line} \| \S*[01]\.\d", report.read_text(), re.MULTILINE), line
 
 
-def test_configuration_of_the_page_is_valid_as_it_stands(tmp_path, monkeypatch):
-    """Except for the method, which the page tells to write."""
+def test_configuration_of_the_page_is_valid(tmp_path, monkeypatch):
+    """Replaces the method that the page asks the reader to write."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
     from experiments.engine.configuration import load_configuration
 
@@ -138,7 +128,7 @@ def test_commands_exist(page):
 
 
 def check_command(words):
-    """Check that a command names a program, files, extras and configurations that exist."""
+    """Check that the program, files, extras and configurations of a command exist."""
     match words:
         case ["pip", "install", *targets]:
             for target in targets:
@@ -156,7 +146,7 @@ def check_command(words):
             assert arguments[-2:] == ["docs", f"docs/_build/{arguments[-3]}"]
         case ["git" | "cd" | "source", *_]:
             pass
-        case ["pre-commit", *_]:  # installed by the extra that a command before it names
+        case ["pre-commit", *_]:  # installed by the extra of an earlier command
             assert any("pre-commit" in requirement for requirement in extras()["lint"])
         case [program, *_]:
             assert os.access(ROOT / program, os.X_OK), program
@@ -176,20 +166,20 @@ def check_experiment(arguments):
     command, *names = arguments
     assert command in ("list", "run", "report", "notebooks"), command
     for name in names:
-        if name not in ("my_comparison.yaml", "--all"):  # the page has it
+        if name not in ("my_comparison.yaml", "--all"):  # the page shows this file
             paper, _, size = name.rpartition("-")
             assert (ROOT / "experiments" / "papers" / paper / f"{size}.yaml").is_file(), name
 
 
 def anchors(page):
-    """Headings as GitHub names them in links."""
+    """Return the headings in the form that GitHub uses in links."""
     text = page.read_text("utf-8")
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 @every_page
-def test_links_and_images_lead_somewhere(page):
+def test_targets_of_links_and_images_exist(page):
     targets = [t.attrs.get("href") or t.attrs.get("src") for t in tokens(page)]
     for target in filter(None, targets):
         assert not target.startswith("/"), target
@@ -207,25 +197,25 @@ def test_images_have_alternative_texts(page):
 
 
 @every_page
-def test_paths_and_scripts_in_the_text_exist(page):
+def test_paths_in_the_text_exist(page):
     for token in tokens(page):
         if token.type != "code_inline":
             continue
         for word in token.content.split():
-            if word.startswith(tuple(f"{room}/" for room in ROOMS)):
+            if word.startswith(tuple(f"{folder}/" for folder in FOLDERS)):
                 assert (ROOT / word).exists() or word.startswith("docs/_build/"), word
 
 
 @pytest.mark.parametrize("section", ["start", "guide", "internals"])
-def test_a_section_names_every_page(section):
+def test_index_of_a_section_lists_every_page(section):
     index = DOCS / section / "index.md"
     named = {token.attrs["href"] for token in tokens(index) if token.type == "link_open"}
     pages = {page.name for page in index.parent.glob("*.md")} - {index.name}
     assert {name.partition("#")[0] for name in named if "/" not in name} == pages
 
 
-def test_addresses_of_other_places_are_in_one_page():
-    """So that they can be tried together, and the tests and the build need no network."""
+def test_external_links_are_on_one_page():
+    """One command can check them, and neither the tests nor the build need network access."""
     for page in PAGES:
         addresses = [t.attrs["href"] for t in tokens(page) if "://" in t.attrs.get("href", "")]
         assert page.name == "references.md" or not addresses, page

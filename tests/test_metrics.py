@@ -1,4 +1,4 @@
-"""xdcc.metrics against numbers worked out by hand, scikit-learn, and a loop over known entries."""
+"""xdcc.metrics, compared with numbers by hand, scikit-learn, and loops over known entries."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 
 from xdcc import metrics
 
-# Four samples, three labels: one wrong label, exactly right, nothing there or predicted, all wrong.
+# Four samples, three labels: one wrong label, all correct, no true or predicted label, all wrong.
 Y_TRUE = [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]]
 Y_PRED = [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 1, 0]]
 
@@ -84,7 +84,7 @@ def test_micro_zero_division(name):
     assert getattr(metrics, name)(nothing, nothing, zero_division=1) == 1
 
 
-def test_evaluate_holds_every_measure_in_order():
+def test_evaluate_has_all_metrics_in_order():
     result = metrics.evaluate(Y_TRUE, Y_PRED)
     assert list(result) == list(BY_HAND)
     assert result == pytest.approx(BY_HAND)
@@ -101,7 +101,7 @@ def test_evaluate_passes_weights_on():
 @given(label_matrices(), st.sampled_from([0, 1]))
 def test_agrees_with_scikit_learn(case, zero_division):
     Y_true, Y_pred, weight = case
-    if Y_true.shape[1] == 1:  # scikit-learn reads a single column as a binary problem: add another
+    if Y_true.shape[1] == 1:  # for scikit-learn, a single column is a binary problem, so add one
         Y_true, Y_pred = (np.hstack([Y, np.ones_like(Y)]) for Y in (Y_true, Y_pred))
     for name, oracle in SCIKIT_LEARN_RATIOS.items():
         options = {"zero_division": zero_division, "sample_weight": weight}
@@ -113,7 +113,7 @@ def test_agrees_with_scikit_learn(case, zero_division):
 
 
 def known_pairs(Y_true, Y_pred):
-    """For each row the (true, predicted) pairs whose truth is known; rows without one left out."""
+    """The (true, predicted) pairs of known labels for each row that has any."""
     rows = [
         [(int(t), int(p)) for t, p in zip(true, pred, strict=True) if not np.isnan(t)]
         for true, pred in zip(Y_true, Y_pred, strict=True)
@@ -129,7 +129,7 @@ def f1_of_pairs(pairs, zero_division):
 
 @settings(max_examples=60, deadline=None)
 @given(label_matrices((0, 1, np.nan)))
-def test_unknown_entries_take_no_part(case):
+def test_unknown_entries_are_ignored(case):
     Y_true, Y_pred, _ = case
     rows = known_pairs(Y_true, Y_pred)
     if not rows:
@@ -151,8 +151,8 @@ def test_unknown_entries_take_no_part(case):
     assert metrics.evaluate(Y_true, flipped) == result
 
 
-def test_weight_zero_leaves_a_sample_out():
-    # The third label is known in the last sample only, so it must not count as a label of F1 0.
+def test_samples_with_weight_zero_are_ignored():
+    # The third label is known only in the last sample, so it must not count with an F1 of 0.
     Y_true = [[1, 0, np.nan], [0, 1, np.nan], [1, 1, 0]]
     Y_pred = [[1, 0, 0], [1, 1, 0], [0, 0, 0]]
     expected = metrics.evaluate(Y_true[:2], Y_pred[:2])
@@ -185,18 +185,18 @@ def test_containers_give_equal_results(container):
     ],
 )
 @pytest.mark.parametrize("measure", [metrics.hamming_loss, metrics.macro_f1, metrics.evaluate])
-def test_bad_input_is_refused(measure, Y_true, Y_pred, weight, message):
+def test_invalid_input_is_rejected(measure, Y_true, Y_pred, weight, message):
     with pytest.raises(ValueError, match=message):
         measure(Y_true, Y_pred, sample_weight=weight)
 
 
 @pytest.mark.parametrize("zero_division", ["warn", 0.5, np.nan, None])
-def test_other_zero_divisions_are_refused(zero_division):
+def test_other_zero_divisions_are_rejected(zero_division):
     with pytest.raises(ValueError, match="zero_division must be 0 or 1"):
         metrics.example_f1(Y_TRUE, Y_PRED, zero_division=zero_division)
 
 
-# Rankings: true labels first and second; second and third, with a tie; no true label; all true.
+# Rankings: true labels on ranks 1 and 2; on 2 and 3, with a tie; no true label; all labels true.
 Y_RANKED = [[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 1, 1]]
 Y_SCORE = [[0.9, 0.2, 0.6], [0.7, 0.7, 0.1], [0.3, 0.2, 0.1], [0.5, 0.4, 0.5]]
 RANKING_BY_HAND = {
@@ -208,7 +208,7 @@ RANKING_BY_HAND = {
 
 
 def ranking_of_pairs(pairs):
-    """What the four measures are for the known (true, score) pairs of one sample."""
+    """The four metrics of the known (true, score) pairs of one sample."""
     true = [score for t, score in pairs if t]
     other = [score for t, score in pairs if not t]
     not_below = [
@@ -227,7 +227,7 @@ def ranking_of_pairs(pairs):
 
 
 def ranked_matrices(values=(0, 1), min_labels=1):
-    # Few different scores: ties are frequent.
+    # With few distinct scores, ties are frequent.
     shapes = st.tuples(st.integers(1, 7), st.integers(min_labels, 7))
     return shapes.flatmap(
         lambda shape: st.tuples(
@@ -274,12 +274,12 @@ def test_rankings_agree_with_a_loop_over_known_entries(case):
             weights=[w for _, w in rows],
         )
         assert measure(Y_true, Y_score) == pytest.approx(expected), name
-        # What is said of an unknown label does not matter, even if it is the highest of all.
+        # The score of an unknown label is ignored, even if it is the highest one.
         other = np.where(np.isnan(Y_true), 9 - Y_score, Y_score)
         assert measure(Y_true, other) == measure(Y_true, Y_score), name
 
 
-def test_an_unknown_label_of_the_same_score_is_no_tie():
+def test_unknown_label_with_the_same_score_is_not_a_tie():
     Y_true, Y_score = [[1, 0, np.nan, np.nan]], [[0.1, 0.9, 0.1, 0.1]]
     assert metrics.label_ranking_average_precision_score(Y_true, Y_score) == 1 / 2
     assert metrics.coverage_error(Y_true, Y_score) == 2
@@ -311,7 +311,7 @@ def test_containers_give_equal_rankings(name, container):
     ],
 )
 @pytest.mark.parametrize("name", RANKING_BY_HAND)
-def test_bad_rankings_are_refused(name, Y_true, Y_score, message):
+def test_invalid_rankings_are_rejected(name, Y_true, Y_score, message):
     with pytest.raises(ValueError, match=message):
         getattr(metrics, name)(Y_true, Y_score)
 
@@ -328,7 +328,7 @@ def test_columns_are_matched_by_name(fill):
     assert metrics.evaluate(Y_true, Y_pred[order]) == metrics.evaluate(Y_TRUE, Y_PRED)
     assert metrics.evaluate(Y_true[order], Y_pred) == metrics.evaluate(Y_TRUE, Y_PRED)
     assert metrics.coverage_error(Y_true, Y_score[order]) == metrics.coverage_error(Y_TRUE, Y_SCORE)
-    # An array has no names: its columns are those of the frame.
+    # The columns of an array have no names and are in the order of the DataFrame.
     assert metrics.evaluate(Y_true, np.array(Y_PRED)) == metrics.evaluate(Y_TRUE, Y_PRED)
 
 
@@ -342,14 +342,14 @@ def test_columns_are_matched_by_name(fill):
         ([0, 1, 2], "columns of Y_pred have .*unexpected are '0', '1', '2'"),
     ],
 )
-def test_other_names_of_columns_are_refused(found, message):
+def test_different_column_names_are_rejected(found, message):
     Y_true = pd.DataFrame([[0, 1, 0]], columns=["red", "green", "blue"])
     Y_pred = pd.DataFrame([[0, 1, 0, 1][: len(found)]], columns=found)
     with pytest.raises(ValueError, match=message):
         metrics.hamming_loss(Y_true, Y_pred)
 
 
-def test_names_that_occur_twice_are_matched_in_one_order_only():
+def test_duplicate_names_are_matched_only_in_the_same_order():
     Y_true = pd.DataFrame([[0, 1, 0]], columns=["red", "red", "blue"])
     assert metrics.hamming_loss(Y_true, Y_true) == 0
     with pytest.raises(ValueError, match="no name may occur twice"):

@@ -1,4 +1,4 @@
-"""xdcc.scoring: scorers give what the measures give, in all of scikit-learn's ways to use them."""
+"""xdcc.scoring: scorers equal the metrics, in all uses of scikit-learn."""
 
 import inspect
 import pickle
@@ -37,7 +37,7 @@ OF_LABELS = [name for name in scorer_names() if name not in RANKINGS]
 
 
 class Told(ClassifierMixin, BaseEstimator):
-    """Predicts what it was told, whatever X is."""
+    """Predicts given values for any X."""
 
     def __init__(self, labels=None, proba=None):
         self.labels = labels
@@ -63,7 +63,7 @@ def measure_of(name):
     return getattr(metrics, function, None) or getattr(metrics, f"{function}_score")
 
 
-def test_there_is_a_scorer_for_every_measure():
+def test_every_metric_has_a_scorer():
     measures = {
         name
         for name, function in vars(metrics).items()
@@ -77,7 +77,7 @@ def test_there_is_a_scorer_for_every_measure():
 
 
 @pytest.mark.parametrize("name", scorer_names())
-def test_a_scorer_gives_its_measure_of_known_labels(name):
+def test_scorer_equals_the_metric_of_known_labels(name):
     sign = -1 if name.startswith("neg_") else 1
     predicted = TOLD.proba if name in RANKINGS else TOLD.labels
     for truth in (Y, UNKNOWN, sparse.csr_array(Y), UNKNOWN.tolist()):
@@ -96,7 +96,7 @@ def test_the_truth_scores_highest(name):
     assert scorer(right, X, Y) > scorer(TOLD, X, Y) > scorer(wrong, X, Y)
 
 
-def test_options_of_the_measure():
+def test_options_of_the_metric():
     never = Told(np.zeros_like(Y), PROBA).fit(X, Y)
     assert get_scorer("macro_precision")(never, X, Y) == 0
     assert get_scorer("macro_precision", zero_division=1)(never, X, Y) == 1
@@ -104,7 +104,7 @@ def test_options_of_the_measure():
 
 @pytest.mark.parametrize("name", OF_LABELS)
 @pytest.mark.parametrize("threshold", [0.3, [0.3, 0.5, 0.9]])
-def test_thresholds_are_read_from_probabilities(name, threshold):
+def test_thresholds_apply_to_probabilities(name, threshold):
     scorer = get_scorer(name, threshold=threshold)
     sign = -1 if name.startswith("neg_") else 1
     expected = sign * measure_of(name)(UNKNOWN, np.array(threshold) <= PROBA)
@@ -128,7 +128,7 @@ def test_a_threshold_on_a_decision_function():
     ],
     ids=["array", "list of the tree", "list of one per label", "decision function"],
 )
-def test_rankings_take_every_form_of_scores(name, estimator):
+def test_ranking_metrics_take_all_formats_of_scores(name, estimator):
     fitted = estimator.fit(X, Y)
     sign = -1 if name.startswith("neg_") else 1
     expected = sign * measure_of(name)(Y, label_scores(fitted, X, 3))
@@ -190,7 +190,7 @@ def test_weights_are_routed_when_requested():
         with pytest.raises(ValueError, match="sample_weight"):
             cross_validate(tree, X, Y, scoring=scorer, **options)
         scorer.set_score_request(sample_weight=True)
-        # GridSearchCV and its like clone what they are given.
+        # GridSearchCV and similar estimators clone their input.
         scorer = clone(scorer, safe=False)
         weighted = cross_validate(tree, X, Y, scoring=scorer, **options)["test_score"]
     for fold, (train, test) in enumerate(KFold(3).split(X)):
@@ -241,14 +241,16 @@ def test_scorers_are_pickled_and_cloned(name):
 
 
 @pytest.mark.parametrize("name", ["f1", "hamming_loss", None])
-def test_other_names_are_refused(name):
-    with pytest.raises(ValueError, match=rf"name is {name!r}; the scorers .* neg_one_error\."):
+def test_unknown_names_are_rejected(name):
+    with pytest.raises(
+        ValueError, match=rf"name is {name!r}; it must be one of .* neg_one_error\."
+    ):
         get_scorer(name)
 
 
 @pytest.mark.parametrize("name", RANKINGS)
-def test_a_ranking_has_no_threshold(name):
-    with pytest.raises(ValueError, match=f"threshold is 0.5, but {name} is a measure of rankings"):
+def test_ranking_metrics_have_no_threshold(name):
+    with pytest.raises(ValueError, match=f"threshold is 0.5, but {name} is a ranking metric"):
         get_scorer(name, threshold=0.5)
 
 
@@ -256,16 +258,16 @@ def test_a_ranking_has_no_threshold(name):
 @pytest.mark.parametrize(
     ("Y_bad", "message"),
     [
-        (Y[:, 0], r"Y has the shape \(90,\); it has to be \(n_samples, n_labels\)"),
+        (Y[:, 0], r"Y has the shape \(90,\); it must be \(n_samples, n_labels\)"),
         (Y[:50], r"same shape .*got \(50, 3\) and \(90, 3\)"),
         (2 * Y, r"Y_true\[\d+, \d\] is 2, must be 0, 1 or NaN"),
     ],
 )
-def test_bad_labels_are_refused(name, Y_bad, message):
+def test_invalid_labels_are_rejected(name, Y_bad, message):
     with pytest.raises(ValueError, match=message):
         get_scorer(name)(TOLD, X, Y_bad)
 
 
-def test_an_option_that_the_measure_does_not_have():
+def test_option_that_the_metric_does_not_have():
     with pytest.raises(TypeError, match="average"):
         get_scorer("micro_f1", average="macro")(TOLD, X, Y)

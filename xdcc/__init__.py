@@ -1,7 +1,7 @@
 """Multi-label classification with boosted trees and dynamic chains.
 
-The estimators can be had from here by name, and the packages as attributes. Each is imported when
-it is first used; ``import xdcc`` by itself imports next to nothing.
+All estimators can be imported from here; subpackages are attributes. They are imported on first
+use, so ``import xdcc`` itself is fast.
 
 Examples
 --------
@@ -17,7 +17,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
+from xdcc.base import booster_reader as _booster_reader
+
+if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and editors
     from xdcc import automatic as automatic
     from xdcc import base as base
     from xdcc import baselines as baselines
@@ -31,7 +33,9 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc import explain as explain
     from xdcc import kernels as kernels
     from xdcc import lacovac as lacovac
+    from xdcc import linear as linear
     from xdcc import metrics as metrics
+    from xdcc import model_selection as model_selection
     from xdcc import rdt as rdt
     from xdcc import scoring as scoring
     from xdcc import serving as serving
@@ -55,11 +59,12 @@ if TYPE_CHECKING:  # what `_import` finds, for type checkers and editors
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
+    from xdcc.linear import LogisticLabels as LogisticLabels
     from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
 
 __version__: str
 
-_HOMES = {
+_PACKAGES = {
     "MultiLabelClassifier": "automatic",
     "HOMER": "baselines",
     "LPBR": "baselines",
@@ -80,17 +85,18 @@ _HOMES = {
     "TunedDecisionClassifierCV": "decision",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
+    "LogisticLabels": "linear",
     "RandomDecisionTreeClassifier": "rdt",
 }
-"""In which package an estimator is, by its name."""
+"""The package of each estimator."""
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_PACKAGES]
 
 
 def _import(name: str) -> Any:
     value: Any
-    if name in _HOMES:
-        value = getattr(_module(_HOMES[name]), name)
+    if name in _PACKAGES:
+        value = getattr(_module(_PACKAGES[name]), name)
     elif name == "__version__":
         from importlib.metadata import version
 
@@ -99,11 +105,18 @@ def _import(name: str) -> Any:
         value = _module(name)
     else:
         raise AttributeError(_unknown_name_message(name))
-    globals()[name] = value  # the next time nobody asks
+    globals()[name] = value  # later accesses do not call this function
     return value
 
 
-if not TYPE_CHECKING:  # with it, a type checker would take any name for an attribute
+def _read_booster(file: Any) -> Any:
+    """Read a booster file for a method, which cannot import `xdcc.serving`."""
+    return _module("serving").read_booster(file)
+
+
+_booster_reader.read_booster = _read_booster
+
+if not TYPE_CHECKING:  # otherwise, type checkers would accept any attribute
     __getattr__ = _import
 
 
@@ -126,8 +139,8 @@ def _module(name: str) -> ModuleType:
         folder = Path(__path__[0])
         if (error.name or "").startswith(__name__) and any(folder.glob("*/*.pyx")):
             raise ImportError(
-                f"{folder} holds sources that are not compiled, not the installed package: start "
-                "Python in another folder or with -P, or compile them there: pip install -e ."
+                f"{folder} contains the sources of xdcc, not the installed package. Start Python "
+                "in another folder or with -P, or compile the sources with: pip install -e ."
             ) from error
         raise
 
@@ -136,5 +149,5 @@ def _unknown_name_message(name: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(name, [*__all__, *_modules()], n=1)
-    hint = f" Is {close[0]!r} meant?" if close else ""
+    hint = f" Did you mean {close[0]!r}?" if close else ""
     return f"module {__name__!r} has no attribute {name!r}.{hint}"

@@ -1,32 +1,32 @@
-"""Measures of multi-label predictions, each with its conventions spelled out.
+"""Metrics of multi-label predictions, with explicit conventions.
 
-Every measure takes ``Y_true``, ``(n_samples, n_labels)`` with entries 0 and 1, and returns a float.
-Measures of labels compare it with ``Y_pred``, of the same shape and with entries 0 and 1, and lie
-between 0 and 1. Measures of rankings compare it with ``Y_score``, finite numbers that are higher
-where a label is more likely: probabilities or other scores. All are array-likes, DataFrames or
-scipy.sparse matrices.
+Each metric compares ``Y_true``, ``(n_samples, n_labels)`` with entries 0 and 1, with predictions of
+the same shape and returns a float. Label metrics take ``Y_pred`` with entries 0 and 1 and are
+between 0 and 1. Ranking metrics take ``Y_score``, finite numbers that are higher for more likely
+labels: probabilities or other scores. All inputs are array-likes, DataFrames or scipy.sparse
+matrices.
 
-- *Names of labels*: where both are DataFrames, columns are matched by name, whatever their order.
-- *Unknown labels*: NaN in ``Y_true`` means that the label is not known there. Such an entry takes
-  no part, whatever was predicted for it; a sample (for the macro averages: a label) without a
-  known entry is left out of the mean.
+- *Label names*: If both are DataFrames, columns are matched by name.
+- *Unknown labels*: NaN in ``Y_true`` is an unknown label. It is ignored, and so is its prediction;
+  a sample (for macro averages: a label) without known entries is not part of the mean.
 - *Zero division*: F1, precision, recall and Jaccard are ratios of counts. ``zero_division`` (0 or
   1) is the value of 0/0. The defaults follow the papers on multi-label boosting and chains: 1 for
-  means over samples, where predicting nothing for a sample without labels is perfect; 0 for micro
+  means over samples, since predicting no label for a sample without labels is perfect; 0 for micro
   and macro averages.
-- *Ties*: labels with equal scores share the worst of their ranks, as in scikit-learn, so that
-  equal scores for all labels are never a good ranking.
+- *Ties*: Labels with equal scores share the worst of their ranks, as in scikit-learn, so equal
+  scores for all labels are never a good ranking.
 - *Weights*: ``sample_weight`` ``(n_samples,)``, finite and not negative, counts a sample as that
   many samples.
-- *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty or of
-  different shapes or names, for entries other than 0, 1 (and NaN in ``Y_true``) or scores that are
-  not finite, if no entry is known, and for bad weights or a ``zero_division`` other than 0 and 1.
+- *Errors*: ``ValueError`` for inputs that are not two-dimensional, not numeric, empty, or of
+  different shapes or names; for entries other than 0, 1 (and NaN in ``Y_true``) and scores that are
+  not finite; if no entry is known; and for invalid weights or a ``zero_division`` other than 0 and
+  1.
 
-How it works: `known_blocks` and `known_score_blocks` check the input and return what is known,
-block by block of rows; so sparse matrices are never dense as a whole. Every measure is a ratio of
-sums, or a mean of ratios, that are added up over the blocks (`_total`). The ratios differ in what
-is divided by what (`_f1` to `_jaccard`) and in where the counts are added up before that: in a
-sample, in a label, or over everything. Rankings are judged sample by sample.
+Implementation: `known_blocks` and `known_score_blocks` check the input and yield the known entries
+in blocks of rows, so sparse matrices never become dense as a whole. Each metric is a ratio of sums,
+or a mean of ratios, over the blocks (`_total`). Counts are summed per sample, per label, or over
+all entries, before `_f1`, `_precision`, `_recall` or `_jaccard` divides them. Ranking metrics are
+means over samples.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,21 +53,21 @@ type ZeroOrOne = Literal[0, 1]
 
 
 def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the known entries that are predicted wrongly.
+    """Compute the Hamming loss: the share of the known entries with a wrong prediction.
 
     Parameters
     ----------
     Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
-        0, 1, or NaN where the label is unknown.
+        0, 1, or NaN if the label is unknown.
     Y_pred : array-like or sparse matrix, shape (n_samples, n_labels)
         0 or 1.
     sample_weight : array-like, shape (n_samples,), optional
-        Every entry of a sample counts with its weight.
+        Weights of the samples.
 
     Returns
     -------
     float
-        Between 0 (all right) and 1.
+        From 0 (all predictions are correct) to 1.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
 
 
 def hamming_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the known entries that are predicted rightly, 1 - `hamming_loss`.
+    """Compute the share of the known entries with a correct prediction, 1 - `hamming_loss`.
 
     Examples
     --------
@@ -100,9 +100,9 @@ def hamming_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights =
 
 
 def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the samples with all known labels predicted rightly (exact match).
+    """Compute the share of the samples for which all known labels are correct (exact match).
 
-    Samples without a known label are left out. Parameters and errors as in `hamming_loss`.
+    Samples without a known label do not count. Parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def subset_accuracy(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = 
 
 
 def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the samples with a wrong label (subset zero-one loss), 1 - `subset_accuracy`.
+    """Compute the share of the samples with a wrong label (subset 0/1 loss), 1 - `subset_accuracy`.
 
     Examples
     --------
@@ -126,10 +126,10 @@ def subset_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None
 def example_f1(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of ``2 |true and predicted| / (|true| + |predicted|)``.
+    """Compute the mean over samples of ``2 |true and predicted| / (|true| + |predicted|)``.
 
-    ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample that has
-    no label and for which none is predicted. Other parameters and errors as in `hamming_loss`.
+    ``zero_division`` (default 1, as in the XDCC and BOOMER papers) is the F1 of a sample without
+    true and predicted labels. Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -142,11 +142,10 @@ def example_f1(
 def example_precision(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of ``|true and predicted| / |predicted|``.
+    """Compute the mean over samples of ``|true and predicted| / |predicted|``.
 
-    ``zero_division`` (default 1, as in `example_f1`) is the precision of a sample for which no
-    label is predicted, whether it has one or not. Other parameters and errors as in
-    `hamming_loss`.
+    ``zero_division`` (default 1, as in `example_f1`) is the precision of a sample without predicted
+    labels, even if it has true labels. Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -159,10 +158,10 @@ def example_precision(
 def example_recall(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of ``|true and predicted| / |true|``.
+    """Compute the mean over samples of ``|true and predicted| / |true|``.
 
-    ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample that has no label,
-    whatever is predicted. Other parameters and errors as in `hamming_loss`.
+    ``zero_division`` (default 1, as in `example_f1`) is the recall of a sample without true labels,
+    even if labels are predicted. Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -175,11 +174,11 @@ def example_recall(
 def jaccard(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 1, sample_weight: Weights = None
 ) -> float:
-    """Mean over the samples of ``|true and predicted| / |true or predicted|``.
+    """Compute the mean over samples of ``|true and predicted| / |true or predicted|``.
 
-    Older papers call it "multi-label accuracy". ``zero_division`` (default 1, as in the papers)
-    is the value of a sample that has no label and for which none is predicted. Other parameters
-    and errors as in `hamming_loss`.
+    Older papers call it "multi-label accuracy". ``zero_division`` (default 1, as in the papers) is
+    the value of a sample without true and predicted labels. Other parameters and errors are as in
+    `hamming_loss`.
 
     Examples
     --------
@@ -192,10 +191,10 @@ def jaccard(
 def micro_f1(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """F1 of the counts added up over all entries.
+    """Compute the F1 of the counts summed over all entries.
 
-    ``zero_division`` (default 0, as in the papers) is the value if no entry at all is true or
-    predicted. Other parameters and errors as in `hamming_loss`.
+    ``zero_division`` (default 0, as in the papers) is the value if no entry is true or predicted.
+    Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -208,10 +207,10 @@ def micro_f1(
 def micro_precision(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """Share of the predicted labels, over all samples, that are true.
+    """Compute the share of all predicted labels that are true.
 
-    ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is predicted.
-    Other parameters and errors as in `hamming_loss`.
+    ``zero_division`` (default 0, as in `micro_f1`) is the value if no label is predicted. Other
+    parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -224,10 +223,10 @@ def micro_precision(
 def micro_recall(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """Share of the true labels, over all samples, that are predicted.
+    """Compute the share of all true labels that are predicted.
 
-    ``zero_division`` (default 0, as in `micro_f1`) is the value if nothing at all is true. Other
-    parameters and errors as in `hamming_loss`.
+    ``zero_division`` (default 0, as in `micro_f1`) is the value if no label is true. Other
+    parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -240,11 +239,12 @@ def micro_recall(
 def macro_f1(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """Mean over the labels of each label's F1.
+    """Compute the mean of the F1 over labels.
 
-    ``zero_division`` is the F1 of a label that is never true nor predicted. The code of the XDCC
-    paper reports both conventions; the default is 0. With rare labels they differ much, so say
-    which one a table shows. Other parameters and errors as in `hamming_loss`.
+    ``zero_division`` is the F1 of a label that is never true and never predicted. The code of the
+    XDCC paper reports both conventions; the default is 0. With rare labels, they differ
+    considerably, so state which one you report. Other parameters and errors are as in
+    `hamming_loss`.
 
     Examples
     --------
@@ -257,10 +257,10 @@ def macro_f1(
 def macro_precision(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """Mean over the labels of each label's precision.
+    """Compute the mean of the precision over labels.
 
     ``zero_division`` (default 0, as in `macro_f1`) is the precision of a label that is never
-    predicted. Other parameters and errors as in `hamming_loss`.
+    predicted. Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -273,10 +273,10 @@ def macro_precision(
 def macro_recall(
     Y_true: Labels, Y_pred: Labels, *, zero_division: ZeroOrOne = 0, sample_weight: Weights = None
 ) -> float:
-    """Mean over the labels of each label's recall.
+    """Compute the mean of the recall over labels.
 
     ``zero_division`` (default 0, as in `macro_f1`) is the recall of a label that is never true.
-    Other parameters and errors as in `hamming_loss`.
+    Other parameters and errors are as in `hamming_loss`.
 
     Examples
     --------
@@ -287,22 +287,22 @@ def macro_recall(
 
 
 def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
-    """Mean number of labels, from the highest score down, until all true ones are covered.
+    """Compute the mean depth of the ranking that covers all true labels.
 
     Parameters
     ----------
     Y_true : array-like or sparse matrix, shape (n_samples, n_labels)
-        0, 1, or NaN where the label is unknown.
+        0, 1, or NaN if the label is unknown.
     Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
-        Finite numbers, higher where a label is more likely. Only their order in a sample counts.
+        Finite numbers, higher for more likely labels. Only their order in a sample counts.
     sample_weight : array-like, shape (n_samples,), optional
-        A sample counts with its weight.
+        Weights of the samples.
 
     Returns
     -------
     float
         At best the mean number of true labels, at worst the number of labels. A sample without
-        a true label needs none: 0.
+        true labels has the depth 0.
 
     Raises
     ------
@@ -311,13 +311,13 @@ def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = 
 
     Notes
     -----
-    As :func:`sklearn.metrics.coverage_error`, which knows no unknown labels. Source: Schapire,
+    As :func:`sklearn.metrics.coverage_error`, with support for unknown labels. Source: Schapire,
     Singer: "BoosTexter: A Boosting-based System for Text Categorization" (Machine Learning 39,
     2000), who subtract 1.
 
     Examples
     --------
-    The first sample needs two labels until its true one is covered, the second one.
+    The true label of the first sample has rank 2, that of the second sample rank 1.
 
     >>> coverage_error([[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]])
     1.5
@@ -331,25 +331,25 @@ def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = 
 
 
 def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
-    """Mean share of the pairs of a true and another label of which the true one is not higher.
+    """Compute the mean share of wrongly ordered pairs of a true and a false label.
 
-    Parameters and errors as in `coverage_error`.
+    A tie counts as wrong. Parameters and errors are as in `coverage_error`.
 
     Returns
     -------
     float
-        Between 0 (every true label has a higher score than every other) and 1. A sample without
-        such a pair, because none or all of its known labels are true, has the loss 0.
+        From 0 (all true labels have higher scores than all false ones) to 1. A sample without such
+        a pair, since none or all of its known labels are true, has the loss 0.
 
     Notes
     -----
-    As :func:`sklearn.metrics.label_ranking_loss`, which knows no unknown labels. Source:
+    As :func:`sklearn.metrics.label_ranking_loss`, with support for unknown labels. Source:
     Tsoumakas, Katakis, Vlahavas: "Mining Multi-label Data" (Data Mining and Knowledge Discovery
     Handbook, 2010).
 
     Examples
     --------
-    One of the two pairs of the first sample is in the wrong order, none of the second.
+    One of the two pairs of the first sample is in the wrong order, and none of the second.
 
     >>> label_ranking_loss([[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]])
     0.25
@@ -357,7 +357,7 @@ def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weight
 
     def wrong_pairs(ranked: KnownScores) -> Floats:
         other = ranked.known & ~ranked.truth
-        # From the lowest score up, true labels first where scores are equal: a tie is wrong too.
+        # Sort by ascending score, true labels first among equal scores, so that ties are wrong.
         order = np.lexsort((~ranked.truth, ranked.score), axis=1)
         true_below = np.take_along_axis(ranked.truth, order, axis=1).cumsum(axis=1)
         wrong = true_below * np.take_along_axis(other, order, axis=1)
@@ -368,21 +368,20 @@ def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weight
 
 
 def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None) -> float:
-    """Share of the samples in which the label with the highest score is not true.
+    """Compute the share of the samples in which the label with the highest score is not true.
 
-    Where several labels share the highest score, all of them have to be true. Parameters and
-    errors as in `coverage_error`.
+    If several labels share the highest score, all of them must be true. Parameters and errors are
+    as in `coverage_error`.
 
     Returns
     -------
     float
-        Between 0 and 1. A sample without a true label cannot be ranked wrongly and counts as 0,
-        as in `label_ranking_loss`.
+        From 0 to 1. A sample without true labels counts as 0, as in `label_ranking_loss`.
 
     Notes
     -----
     Source: Schapire, Singer: "BoosTexter: A Boosting-based System for Text Categorization"
-    (Machine Learning 39, 2000), where every sample has a label.
+    (Machine Learning 39, 2000), where each sample has a label.
 
     Examples
     --------
@@ -401,24 +400,26 @@ def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None)
 def label_ranking_average_precision_score(
     Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None
 ) -> float:
-    """Mean over the true labels of a sample: the share of true labels among those not below it.
+    """Compute the mean precision of the ranking at the true labels.
 
-    Parameters and errors as in `coverage_error`.
+    The precision at a true label is the share of true labels among the labels whose scores are at
+    least as high. It is averaged over the true labels of a sample, then over samples. Parameters
+    and errors are as in `coverage_error`.
 
     Returns
     -------
     float
-        Above 0, at best 1. A sample of which none or all known labels are true has 1.
+        Above 0, at best 1. A sample in which none or all known labels are true has 1.
 
     Notes
     -----
-    As :func:`sklearn.metrics.label_ranking_average_precision_score`, which knows no unknown
+    As :func:`sklearn.metrics.label_ranking_average_precision_score`, with support for unknown
     labels. Source: Tsoumakas, Katakis, Vlahavas: "Mining Multi-label Data" (Data Mining and
     Knowledge Discovery Handbook, 2010), "average precision".
 
     Examples
     --------
-    The true label of the first sample is the second of its ranking, that of the second the first.
+    The true label of the first sample has rank 2, that of the second sample rank 1.
 
     >>> label_ranking_average_precision_score(
     ...     [[1, 0, 0], [0, 0, 1]], [[0.4, 0.7, 0.1], [0.2, 0.3, 0.8]]
@@ -444,10 +445,11 @@ def label_ranking_average_precision_score(
 
 
 def evaluate(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -> dict[str, float]:
-    """All measures of labels by name, in a fixed order: the three of the XDCC paper come first.
+    """Compute all label metrics, in a fixed order that starts with the three of the XDCC paper.
 
-    Each has its default zero-division convention; macro F1 comes with both, as ``macro_f1`` (0)
-    and ``macro_f1_zero_division_1``. Parameters and errors as in `hamming_loss`.
+    Each metric has its default `zero_division`; macro F1 is reported with both values, as
+    ``macro_f1`` (0) and ``macro_f1_zero_division_1``. Parameters and errors are as in
+    `hamming_loss`.
 
     Returns
     -------
@@ -456,13 +458,13 @@ def evaluate(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = None) -
 
     Examples
     --------
-    >>> measures = evaluate([[1, 0], [0, 1]], [[1, 0], [1, 1]])
-    >>> measures["subset_accuracy"], measures["micro_f1"]
+    >>> metrics = evaluate([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    >>> metrics["subset_accuracy"], metrics["micro_f1"]
     (0.5, 0.8)
     """
     return {
-        name: measure(Y_true, Y_pred, sample_weight=sample_weight)
-        for name, measure in _EVALUATED.items()
+        name: metric(Y_true, Y_pred, sample_weight=sample_weight)
+        for name, metric in _EVALUATED.items()
     }
 
 
@@ -487,7 +489,7 @@ _EVALUATED: dict[str, Callable[..., float]] = {
 
 @dataclass(frozen=True)
 class _Counts:
-    """(Weighted) numbers of entries that are true, predicted, and both: one per ratio."""
+    """(Weighted) numbers of entries that are true, predicted, and both, for each ratio."""
 
     true: Floats
     predicted: Floats
@@ -524,35 +526,35 @@ def _mean_of_ratios(
 
 
 def _mean_over_samples(
-    measure: Callable[[KnownEntries], Floats | Bools],
+    metric: Callable[[KnownEntries], Floats | Bools],
     Y_true: Labels,
     Y_pred: Labels,
     weights: Weights,
 ) -> float:
     blocks = known_blocks(Y_true, Y_pred, weights)
-    return _weighted_mean((block.weight, measure(block)) for block in blocks)
+    return _weighted_mean((block.weight, metric(block)) for block in blocks)
 
 
 def _mean_over_rankings(
-    measure: Callable[[KnownScores], Floats | Bools],
+    metric: Callable[[KnownScores], Floats | Bools],
     Y_true: Labels,
     Y_score: Labels,
     weights: Weights,
 ) -> float:
     blocks = known_score_blocks(Y_true, Y_score, weights)
-    return _weighted_mean((block.weight, measure(block)) for block in blocks)
+    return _weighted_mean((block.weight, metric(block)) for block in blocks)
 
 
 def _weighted_mean(blocks: Iterable[tuple[Floats, Floats | Bools]]) -> float:
-    """Mean of a value per sample, given blocks of weights and values."""
-    # Both added up in the same way, so that a mean of ones is 1 exactly.
+    """Compute the weighted mean of values per sample, given blocks of weights and values."""
+    # Summing both in the same way makes a mean of ones exactly 1.
     sums = (np.array([(weight * value).sum(), weight.sum()]) for weight, value in blocks)
     value, weight = reduce(np.add, sums)
     return float(value / weight)
 
 
 def _last_of_equal(values: Floats) -> NDArray[np.intp]:
-    """Position of the last value that is equal to each, in every row; rows are sorted."""
+    """Find the last position of equal values for each value, in sorted rows."""
     n_columns = values.shape[1]
     is_last = np.ones(values.shape, dtype=bool)
     is_last[:, :-1] = values[:, :-1] != values[:, 1:]
@@ -577,7 +579,7 @@ def _of_all_entries(
 
 
 def _label_sums(entries: KnownEntries) -> Floats:
-    """Weighted sums for each label: known, true, predicted, both."""
+    """Compute weighted sums for each label: known, true, predicted, both."""
     counts = _counts(entries, lambda mask: entries.weight @ mask)
     return np.stack((entries.weight @ entries.known, counts.true, counts.predicted, counts.both))
 
@@ -593,7 +595,7 @@ def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts
 def _total(
     sums: Callable[[KnownEntries], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
 ) -> Floats:
-    """Add up what a function makes of each block of rows."""
+    """Sum the values of a function over the blocks of rows."""
     return reduce(np.add, map(sums, known_blocks(Y_true, Y_pred, weights)))
 
 

@@ -1,14 +1,14 @@
-"""Scorers: every measure of :mod:`xdcc.metrics` as what scikit-learn takes for ``scoring``.
+"""Scorers: the metrics of :mod:`xdcc.metrics` for scikit-learn's parameter ``scoring``.
 
-A scorer has the name of its measure, without ``_score`` at its end, and, because higher scores have
-to be better, ``neg_`` before it where lower values are: `example_f1`, `neg_hamming_loss`,
-`label_ranking_average_precision`. :func:`scorer_names` lists them, :func:`get_scorer` makes them.
+A scorer has the name of its metric without a final ``_score``. As higher scores must be better,
+metrics whose lower values are better are negated and have the prefix ``neg_``: `example_f1`,
+`neg_hamming_loss`, `label_ranking_average_precision`. :func:`scorer_names` lists the names,
+:func:`get_scorer` returns a scorer.
 
-Measures of labels are taken of what `predict` returns or, with a `threshold`, of the labels whose
-probability is at least as high; measures of rankings are taken of probabilities. These may have any
-of scikit-learn's forms, or come from a `decision_function` (``labels.py``). Unknown labels
-(NaN in Y) take no part. scikit-learn cannot stratify such a Y, so cross-validation needs a splitter
-instead of a number: ``cv=KFold(5)``.
+Label metrics use the output of `predict` or, with a `threshold`, the labels whose probability is at
+least as high. Ranking metrics use probabilities in any of scikit-learn's formats, or a
+`decision_function` (``labels.py``). Unknown labels (NaN in Y) are ignored. scikit-learn cannot
+stratify such a Y, so pass a splitter to cross-validation instead of a number: ``cv=KFold(5)``.
 """
 
 from collections.abc import Callable
@@ -27,35 +27,35 @@ from xdcc.base.labels import label_scores
 
 
 @dataclass(frozen=True)
-class _Measure:
-    """A function of :mod:`xdcc.metrics`, and what a scorer has to know of it."""
+class _Metric:
+    """A function of :mod:`xdcc.metrics` and its properties."""
 
     function: Callable[..., float]
     of_ranking: bool = False
     sign: int = 1
 
 
-_MEASURES: dict[str, _Measure] = {
-    "hamming_accuracy": _Measure(metrics.hamming_accuracy),
-    "subset_accuracy": _Measure(metrics.subset_accuracy),
-    "example_f1": _Measure(metrics.example_f1),
-    "example_precision": _Measure(metrics.example_precision),
-    "example_recall": _Measure(metrics.example_recall),
-    "jaccard": _Measure(metrics.jaccard),
-    "micro_f1": _Measure(metrics.micro_f1),
-    "micro_precision": _Measure(metrics.micro_precision),
-    "micro_recall": _Measure(metrics.micro_recall),
-    "macro_f1": _Measure(metrics.macro_f1),
-    "macro_precision": _Measure(metrics.macro_precision),
-    "macro_recall": _Measure(metrics.macro_recall),
-    "label_ranking_average_precision": _Measure(
+_METRICS: dict[str, _Metric] = {
+    "hamming_accuracy": _Metric(metrics.hamming_accuracy),
+    "subset_accuracy": _Metric(metrics.subset_accuracy),
+    "example_f1": _Metric(metrics.example_f1),
+    "example_precision": _Metric(metrics.example_precision),
+    "example_recall": _Metric(metrics.example_recall),
+    "jaccard": _Metric(metrics.jaccard),
+    "micro_f1": _Metric(metrics.micro_f1),
+    "micro_precision": _Metric(metrics.micro_precision),
+    "micro_recall": _Metric(metrics.micro_recall),
+    "macro_f1": _Metric(metrics.macro_f1),
+    "macro_precision": _Metric(metrics.macro_precision),
+    "macro_recall": _Metric(metrics.macro_recall),
+    "label_ranking_average_precision": _Metric(
         metrics.label_ranking_average_precision_score, of_ranking=True
     ),
-    "neg_hamming_loss": _Measure(metrics.hamming_loss, sign=-1),
-    "neg_subset_loss": _Measure(metrics.subset_loss, sign=-1),
-    "neg_coverage_error": _Measure(metrics.coverage_error, of_ranking=True, sign=-1),
-    "neg_label_ranking_loss": _Measure(metrics.label_ranking_loss, of_ranking=True, sign=-1),
-    "neg_one_error": _Measure(metrics.one_error, of_ranking=True, sign=-1),
+    "neg_hamming_loss": _Metric(metrics.hamming_loss, sign=-1),
+    "neg_subset_loss": _Metric(metrics.subset_loss, sign=-1),
+    "neg_coverage_error": _Metric(metrics.coverage_error, of_ranking=True, sign=-1),
+    "neg_label_ranking_loss": _Metric(metrics.label_ranking_loss, of_ranking=True, sign=-1),
+    "neg_one_error": _Metric(metrics.one_error, of_ranking=True, sign=-1),
 }
 
 
@@ -65,41 +65,41 @@ def scorer_names() -> list[str]:
     Returns
     -------
     list of str
-        Measures that are better when higher, then those that are negated.
+        Metrics for which higher is better, then negated ones.
 
     Examples
     --------
     >>> scorer_names()[:3]
     ['hamming_accuracy', 'subset_accuracy', 'example_f1']
     """
-    return list(_MEASURES)
+    return list(_METRICS)
 
 
 def get_scorer(
     name: str, *, threshold: float | ArrayLike | None = None, **options: Any
 ) -> "MultiLabelScorer":
-    """Make the scorer of a measure.
+    """Return the scorer of a metric.
 
     Parameters
     ----------
     name : str
         One of :func:`scorer_names`.
     threshold : float or array-like of shape (n_labels,), optional
-        For measures of labels: instead of what `predict` returns, take the labels whose
-        probability, or value of the decision function where there is none, is at least as high.
+        For label metrics: instead of the output of `predict`, use the labels whose probability (or
+        decision function, for estimators without probabilities) is at least as high.
     **options
-        Further arguments of the measure: `zero_division`.
+        Additional parameters of the metric: `zero_division`.
 
     Returns
     -------
     MultiLabelScorer
-        Called as ``scorer(estimator, X, Y)``; it can be the `scoring` of ``GridSearchCV`` or
-        ``cross_val_score``, or one of several in a dict.
+        A callable ``scorer(estimator, X, Y)``. Pass it as `scoring` to ``GridSearchCV`` or
+        ``cross_val_score``, alone or in a dict.
 
     Raises
     ------
     ValueError
-        For another name, or a threshold for a measure of rankings.
+        For an unknown name, or a threshold with a ranking metric.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def get_scorer(
 
 @documented
 class MultiLabelScorer:
-    """A measure of :mod:`xdcc.metrics` that is called as ``scorer(estimator, X, Y)``.
+    """A metric of :mod:`xdcc.metrics` that is called as ``scorer(estimator, X, Y)``.
 
-    Made by :func:`get_scorer`, and errors are as there.
+    Create scorers with :func:`get_scorer`, which describes the errors.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class MultiLabelScorer:
     threshold : float, array-like of shape (n_labels,) or None
         See :func:`get_scorer`.
     options : dict
-        Further arguments of the measure.
+        Additional parameters of the metric.
 
     Examples
     --------
@@ -140,20 +140,18 @@ class MultiLabelScorer:
     def __init__(
         self, name: str, threshold: float | ArrayLike | None, options: dict[str, Any]
     ) -> None:
-        if name not in _MEASURES:
+        if name not in _METRICS:
+            raise ValueError(f"name is {name!r}; it must be one of {', '.join(scorer_names())}.")
+        if threshold is not None and _METRICS[name].of_ranking:
             raise ValueError(
-                f"name is {name!r}; the scorers of xdcc are {', '.join(scorer_names())}."
-            )
-        if threshold is not None and _MEASURES[name].of_ranking:
-            raise ValueError(
-                f"threshold is {threshold!r}, but {name} is a measure of rankings, which takes "
-                "probabilities as they are; leave it None."
+                f"threshold is {threshold!r}, but {name} is a ranking metric, which has no "
+                "threshold; set it to None."
             )
         self.name = name
         self.threshold = threshold
         self.options = options
         self._request = MetadataRequest(owner=repr(self))
-        # None: weights that nobody asked for are an error where metadata are routed.
+        # None: with metadata routing, weights that were not requested are an error.
         self._request.score.add_request(param="sample_weight", alias=None)
 
     def __call__(self, estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> float:
@@ -164,10 +162,10 @@ class MultiLabelScorer:
         estimator : estimator
             A fitted classifier.
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-            What the estimator takes.
+            Input of the estimator.
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for unknown. The columns of a DataFrame are matched by name with those
-            that the estimator learned (`label_names_`), if it keeps them.
+            0, 1, or NaN for unknown. The columns of a DataFrame are matched by name with the
+            attribute `label_names_` of the estimator, if it has one.
         {sample_weight}
 
         Returns
@@ -178,16 +176,16 @@ class MultiLabelScorer:
         Raises
         ------
         AttributeError
-            If probabilities are needed and the estimator has neither `predict_proba` nor
+            If the scorer needs probabilities and the estimator has neither `predict_proba` nor
             `decision_function`.
         ValueError
-            If Y or what is predicted is not as the measure wants it, or they differ in shape or in
-            the names of labels.
+            If Y or the predictions are not valid input of the metric, or if their shapes or label
+            names differ.
         """
-        measure = _MEASURES[self.name]
+        metric = _METRICS[self.name]
         n_labels = _n_labels(Y)
         predicted: Any
-        if measure.of_ranking or self.threshold is not None:
+        if metric.of_ranking or self.threshold is not None:
             predicted = label_scores(estimator, X, n_labels)
             if self.threshold is not None:
                 predicted = predicted >= np.asarray(self.threshold, dtype=np.float64)
@@ -197,45 +195,45 @@ class MultiLabelScorer:
                 predicted = np.reshape(predicted, (-1, 1))
         if isinstance(Y, pd.DataFrame):
             predicted = _named(predicted, estimator)
-        value = measure.function(Y, predicted, sample_weight=sample_weight, **self.options)
-        return measure.sign * value
+        value = metric.function(Y, predicted, sample_weight=sample_weight, **self.options)
+        return metric.sign * value
 
     def __repr__(self) -> str:
-        """Write the call of `get_scorer` that makes it."""
+        """Show the call of `get_scorer` that creates this scorer."""
         threshold = {} if self.threshold is None else {"threshold": self.threshold}
         arguments = [f"{key}={value!r}" for key, value in (threshold | self.options).items()]
         return f"get_scorer({', '.join([repr(self.name), *arguments])})"
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Self:
-        """Say whether weights of the rows are wanted, where scikit-learn routes metadata.
+        """Set whether scikit-learn's metadata routing passes `sample_weight` to the scorer.
 
         Parameters
         ----------
         sample_weight : bool, str or None
-            True: yes. False: no. A str: yes, and they are called so. None: they are an error.
+            Whether to pass weights; a str is their alias. With None, weights are an error.
 
         Returns
         -------
         MultiLabelScorer
-            Itself.
+            The scorer.
         """
         self._request.score.add_request(param="sample_weight", alias=sample_weight)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return what was requested, for scikit-learn."""
+        """Return the metadata request for scikit-learn."""
         return self._request
 
 
 def _n_labels(Y: Any) -> int:
     shape = Y.shape if sparse.issparse(Y) else np.shape(Y)
     if len(shape) != 2:
-        raise ValueError(f"Y has the shape {shape}; it has to be (n_samples, n_labels).")
+        raise ValueError(f"Y has the shape {shape}; it must be (n_samples, n_labels).")
     return shape[1]
 
 
 def _named(predicted: Any, estimator: Any) -> Any:
-    """Give predictions the names of the labels that an estimator learned, if it has them."""
+    """Name the columns of predictions by the labels of an estimator, if it has label names."""
     while True:
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
@@ -244,7 +242,7 @@ def _named(predicted: Any, estimator: Any) -> Any:
         else:
             break
     names = getattr(estimator, "label_names_", None)
-    # These names stand for labels that had none.
+    # These are placeholders for labels without names.
     if names is None or list(names) == [f"label_{j}" for j in range(len(names))]:
         return predicted
     if sparse.issparse(predicted):

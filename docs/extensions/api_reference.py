@@ -1,8 +1,8 @@
-"""The API reference: every public name is in it, and of a class what xdcc wrote.
+"""Checks that the API reference is complete, and leaves out inherited members of other libraries.
 
-Public is what a package names in its `__all__`. The package `xdcc` names estimators only, which
-their own packages name as well. A name that the reference lacks is a warning, which ``-W`` makes an
-error. What scikit-learn adds to a class is said there.
+A name is public if a package lists it in `__all__`. If the reference lacks a public name, the build
+emits a warning, which ``-W`` turns into an error. Members that scikit-learn adds to a class are not
+repeated.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def public_names():
-    """Full names of all that is public."""
+    """Yield the full names of all public objects."""
     for found in walk_packages(xdcc.__path__, "xdcc."):
         module = import_module(found.name)
         for name in getattr(module, "__all__", ()):
@@ -27,7 +27,7 @@ def _check(app, env):
     documented = env.domains.python_domain.objects
     for name in public_names():
         if name not in documented:
-            logger.warning("%s is public and not in the API reference", name)
+            logger.warning("%s is public but missing from the API reference", name)
 
 
 def _skip(app, what, name, member, skip, options):
@@ -39,7 +39,7 @@ def _skip(app, what, name, member, skip, options):
 
 
 def setup(app):
-    """Leave out what other libraries document, and look for names when all pages are read."""
+    """Connect the two hooks: skip members of other libraries, and check all pages for names."""
     app.connect("autodoc-skip-member", _skip)
     app.connect("env-check-consistency", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

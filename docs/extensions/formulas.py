@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, and nothing from a network."""
+"""Renders formulas as MathML, which browsers display without scripts or network access."""
 
 from docutils import nodes
 from docutils.utils.math import MathError

@@ -1,6 +1,7 @@
-"""Pictures: the style of the gallery's figures, and an alternative text for each image.
+"""Sets the style of the gallery's figures, and checks that each image has an alternative text.
 
-A figure's text is its label. An image without a text is a warning, which ``-W`` makes an error.
+The alternative text of a figure is its label. An image without one emits a warning, which ``-W``
+turns into an error.
 """
 
 import re
@@ -19,19 +20,19 @@ logger = logging.getLogger(__name__)
 
 
 def reset_style(gallery_conf, fname):
-    """Begin every example in the style."""
+    """Apply the documentation's style before each example."""
     plt.rcdefaults()
     plt.style.use(STYLE)
 
 
 def scraper(block, block_vars, gallery_conf):
-    """Save the open figures; `figure.set_label` says what there is to see."""
+    """Save the open figures, with the text from `figure.set_label`."""
     saved = ""
     for number in plt.get_fignums():
         figure = plt.figure(number)
         text = " ".join(figure.get_label().split())
         if not text:
-            raise ValueError(f"{block_vars['src_file']}: a figure without set_label(...)")
+            raise ValueError(f"{block_vars['src_file']}: call set_label(...) on every figure")
         file = next(block_vars["image_path_iterator"])
         figure.savefig(file)
         saved += figure_rst([file], gallery_conf["src_dir"], text)
@@ -40,19 +41,19 @@ def scraper(block, block_vars, gallery_conf):
 
 
 def title_of(example):
-    """Read the title of an example of the gallery."""
+    """Read the title of a gallery example."""
     return (GALLERY / f"{example}.py").read_text("utf-8").splitlines()[1]
 
 
 def _check(app, doctree):
     for image in doctree.findall(nodes.image):
         if thumbnail := re.search(r"sphx_glr_(.+)_thumb\.png$", image["uri"]):
-            image["alt"] = f"The picture of “{title_of(thumbnail[1])}”"
+            image["alt"] = f"Figure of “{title_of(thumbnail[1])}”"
         if not image.get("alt", "").strip():
             logger.warning("%s has no alternative text", image["uri"], location=image)
 
 
 def setup(app):
-    """Look at every page that is read."""
+    """Check the images of every page."""
     app.connect("doctree-read", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

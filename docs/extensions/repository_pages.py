@@ -1,7 +1,7 @@
-"""Files of the repository that are pages of the site as well, and the links between the two.
+"""Adds files of the repository to the site as pages, and adapts the links between them.
 
-Pages are written so that their links work where the repository is read. What leads out of `docs`
-to a file that is a page of the site leads to that page.
+Links are written for readers of the repository. If a link leads from `docs` to a file that has a
+page on the site, it is replaced by a link to that page.
 """
 
 import os
@@ -18,7 +18,7 @@ PAGES = {
     "SECURITY.md": "security",
     "third_party/xgboost/README.md": "patches",
 }
-"""File of the repository: its page below `docs/made`."""
+"""File of the repository → name of its page in `docs/made`."""
 
 _FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
@@ -26,9 +26,9 @@ _LINK = re.compile(r"\[((?:[^\[\]`]|`[^`]*`)*)\]\(([^)\s]+)\)")
 
 @cache
 def pages():
-    """Find the files that have a page: the file, and the name of the page.
+    """Return the files that have a page, each with the name of its page.
 
-    Reports of the experiments are written in capitals; wherever they are, each has a page.
+    These are the files in `PAGES` and the reports of the experiments, whose names are in capitals.
     """
     found = [(REPOSITORY / file, page) for file, page in PAGES.items()]
     experiments = REPOSITORY / "experiments"
@@ -40,26 +40,26 @@ def pages():
 
 
 def _parts(content):
-    """Cut a page into what is between fences of code and the fences, in turns."""
+    """Split a page into text and code fences, alternating, starting with text."""
     return _FENCE.split(content)
 
 
 def link_on_site(text, target, source, page):
-    """Say what becomes of a link of a file of the repository on a page of the site.
+    """Convert a link in a file of the repository to a link on the site.
 
     Parameters
     ----------
     text, target : str
-        Of the link.
+        Text and target of the link.
     source : Path
-        File that has it.
+        File that contains the link.
     page : Path
-        Page below `docs` that will have it.
+        Page below `docs` that will contain it.
 
     Returns
     -------
     str
-        A link, or the text alone if the site has nothing to lead to.
+        The link, or its text alone if the site does not have the target.
     """
     path, _, anchor = target.partition("#")
     if "://" in target or not path:
@@ -86,7 +86,7 @@ def _with_links_of_site(content, source, page):
 
 
 def _with_one_title(content, source):
-    """Put the chapters of a report, if there are several, below a title."""
+    """Add a title to a report that has several top-level headings, and lower the headings."""
     parts = _parts(content)
     if sum(len(re.findall(r"^# ", part, re.MULTILINE)) for part in parts[::2]) == 1:
         return content
@@ -111,7 +111,7 @@ def _read(app, docname, content):
 
 
 def setup(app):
-    """Write the pages before Sphinx looks for pages, and read all others with the site's links."""
+    """Write the generated pages before Sphinx collects pages, and adapt the links of the others."""
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

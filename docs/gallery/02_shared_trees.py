@@ -1,10 +1,10 @@
 """
-What sharing a tree means
-=========================
+One tree for all labels
+=======================
 
-One tree serves all labels: its splits are where they help most in sum, and each leaf holds a value
-for every label. Here are three labels of points in a square, each label round a centre of its own,
-as one shared tree sees them, and a tree for each label, all of depth 4.
+A shared tree chooses splits by their total gain over all labels, and each leaf holds a value for
+every label. This example has three labels on points in a square, each positive around its own
+centre. It compares one shared tree with one tree per label, all of depth 4.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ shared = xgb.train({"objective": "multilabel:logistic", **settings}, xgb.DMatrix
 alone = [xgb.train({"objective": "binary:logistic", **settings}, xgb.DMatrix(X, y), 1) for y in Y.T]
 
 # %%
-# On a grid, each cell of one colour is a leaf. The cells of the upper row are the same three times,
-# with other values.
+# Each region of constant colour is a leaf. In the upper row, the three labels share the same
+# regions with different values.
 
 ticks = (np.arange(300) + 0.5) / 300
 grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
@@ -32,9 +32,9 @@ leaves = shared.predict(xgb.DMatrix(grid), pred_leaf=True)
 
 figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.9), sharex=True, sharey=True)
 figure.set_label(
-    "Six squares cut into coloured rectangles. In the upper row, one tree for all labels, the "
+    "Six squares divided into coloured rectangles. In the upper row, one tree for all labels, the "
     "rectangles are the same for the three labels and only their colours differ; in the lower row "
-    "each label has rectangles of its own"
+    "each label has its own rectangles"
 )
 for label in range(3):
     proba = alone[label].predict(xgb.DMatrix(grid)).reshape(300, 300)
@@ -47,9 +47,9 @@ for label in range(3):
         ax.grid(visible=False)
     axes[0, label].set_title(f"label {label + 1}")
 axes[0, 0].set_ylabel(f"one shared tree,\n{len(np.unique(leaves))} leaves")
-axes[1, 0].set_ylabel("a tree for each label")
+axes[1, 0].set_ylabel("one tree per label")
 figure.colorbar(image, ax=axes, label="probability", shrink=0.7)
 
 # %%
-# Where a label alone would not have split, the shared tree does, for another label; so it needs
-# more iterations, and each of them takes a fraction of the time: :doc:`16_time_to_quality`.
+# The shared tree spends some of its splits on other labels. It therefore needs more boosting
+# rounds, but each round takes a fraction of the time: :doc:`16_time_to_quality`.

@@ -1,29 +1,30 @@
 r"""
-Split methods side by side
-==========================
+Comparison of split methods
+===========================
 
-A split of a tree for all labels helps some labels more than others. Six ways to make one number of
-it are in Table 1 of the XDCC paper: of the labels' gains :math:`G_j^2/(H_j+\lambda)`, of their leaf
-values :math:`-G_j/(H_j+\lambda)`, or of the absolute values of these, the sum or the maximum.
+A split of a shared tree helps some labels more than others. Table 1 of the XDCC paper has six ways
+to combine the labels into one score: the sum or the maximum of the labels' gains
+:math:`G_j^2/(H_j+\lambda)`, of their leaf values :math:`-G_j/(H_j+\lambda)`, or of the absolute
+leaf values.
 """
 
 import matplotlib.pyplot as plt
 import xgboost as xgb
 
 import xdcc
+from tests.reference.boosting import node_score
 from xdcc.boosting import SPLIT_METHODS
-from xdcc.boosting.reference import node_score
 
 # %%
-# The example of the table: the gradients of four labels in a node, where every
-# :math:`H_j + \lambda` is 1. The sum of leaf values is 0, although there is a lot to learn:
+# This is the table's example: the gradients of four labels in a node, with :math:`H_j + \lambda =
+# 1` for every label. The leaf values sum to 0, although the node has much to learn:
 
 G, H = [-0.2, -0.8, 0.9, 0.1], [1.0, 1.0, 1.0, 1.0]
 for method in SPLIT_METHODS:
     print(f"{method:10} {round(node_score(G, H, method, reg_lambda=0.0), 2) + 0:5.2f}")
 
 # %%
-# Each method on data in which a label depends on a feature and on another label:
+# Train with each method on synthetic data in which labels depend on features and on other labels:
 
 data = xdcc.data.make_multilabel(3000, n_features=12, n_labels=8, noise=0.05, random_state=1)
 train, test = xgb.DMatrix(data.X[:1500], data.Y[:1500]), xgb.DMatrix(data.X[1500:], data.Y[1500:])
@@ -49,13 +50,14 @@ for method in SPLIT_METHODS:
 
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.6), sharex=True)
 figure.set_label(
-    "Two panels of falling curves over 150 iterations, log-loss and subset loss of test rows, one "
-    "for each split method: those of gains fall first and furthest, sumWeight stays highest"
+    "Two panels with falling curves over 150 boosting rounds, log-loss and subset loss on the test "
+    "set, one curve per split method: the gain methods fall first and furthest, sumWeight stays "
+    "highest"
 )
 for position, method in enumerate(SPLIT_METHODS):
     style = {"color": f"C{position // 2}", "linestyle": ["-", "--"][position % 2]}
     axes[0].plot(curves[method]["logloss"], label=method, **style)
     axes[1].plot(curves[method]["subset_loss"], **style)
-axes[0].set(title="log-loss", xlabel="iteration", ylabel="of test rows")
-axes[1].set(title="subset 0/1 loss", xlabel="iteration")
+axes[0].set(title="log-loss", xlabel="boosting round", ylabel="test set")
+axes[1].set(title="subset 0/1 loss", xlabel="boosting round")
 figure.legend(loc="outside lower center", ncols=3)

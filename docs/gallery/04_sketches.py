@@ -1,12 +1,12 @@
 """
-Sketches: quality against time
-==============================
+Sketches: accuracy and training time
+====================================
 
-With ``sketch_size=k`` the splits of a tree are searched on k random combinations of the labels
-instead of all of them (Iosipoi and Vakhrushev, "SketchBoost", 2022), and the leaves hold values for
-all labels as before. The search of a tree then costs the same for 5 labels and for 500.
-``labels_per_tree=m`` grows a tree for each group of m labels, which are dealt out anew in every
-iteration.
+With ``sketch_size=k``, a tree searches its splits on a random projection of the gradients onto k
+sketch dimensions instead of all labels (Iosipoi and Vakhrushev, "SketchBoost", 2022). Its leaves
+still hold values for all labels. The search then takes the same time for 5 labels and for 500.
+``labels_per_tree=m`` divides the labels into new random groups of m in every boosting round and
+grows one tree per group.
 """
 
 from time import process_time
@@ -21,14 +21,14 @@ half = len(data) // 2
 train, test = xgb.DMatrix(data.X[:half], data.Y[:half]), xgb.DMatrix(data.X[half:], data.Y[half:])
 
 # %%
-# Every setting has the same learning rate and depth; rounds go on until a setting has used two
-# seconds of processor time. The held-out log-loss is measured outside of the clock.
+# All settings have the same learning rate and depth. Each trains until it has used two seconds of
+# CPU time. The time for evaluating the held-out log-loss does not count.
 
 settings = {
     "all labels": {},
-    "4 directions": {"sketch_size": 4},
-    "1 direction": {"sketch_size": 1},
-    "1 direction, 5 labels per tree": {"sketch_size": 1, "labels_per_tree": 5},
+    "4 dimensions": {"sketch_size": 4},
+    "1 dimension": {"sketch_size": 1},
+    "1 dimension, 5 labels per tree": {"sketch_size": 1, "labels_per_tree": 5},
 }
 curves = {}
 for name, setting in settings.items():
@@ -45,11 +45,11 @@ for name, setting in settings.items():
         [train, test],
     )
     seconds, curve = 0.0, []
-    for iteration in range(400):
+    for round_number in range(400):
         start = process_time()
-        booster.update(train, iteration)
+        booster.update(train, round_number)
         seconds += process_time() - start
-        if iteration % 10 == 9:
+        if round_number % 10 == 9:
             loss = float(booster.eval(test).rsplit(":", 1)[1])
             curve.append((seconds, loss))
         if seconds > 2:
@@ -58,24 +58,23 @@ for name, setting in settings.items():
 
 figure, ax = plt.subplots(figsize=(7.5, 4.8))
 figure.set_label(
-    "Four falling curves of held-out log-loss against seconds: those of sketches fall steeply "
-    "within half a second, that of all labels takes two; one direction for all labels ends a "
-    "little higher"
+    "Four falling curves of held-out log-loss against seconds: the sketches fall steeply within "
+    "half a second, all labels takes two; one dimension for all labels ends slightly higher"
 )
 for name, curve in curves.items():
     ax.plot(*zip(*curve, strict=True), marker=".", label=name)
 ax.set(
     title="40 labels, 3,000 rows",
     xlabel="CPU seconds of training",
-    ylabel="log-loss of held-out rows",
+    ylabel="held-out log-loss",
 )
 ax.legend()
 
 # %%
-# A direction for all 40 labels is the cheapest, and here not the best in the end: groups of labels,
-# or more directions, cost little. ``sketch_size="auto"`` of
-# :class:`~xdcc.boosting.MultiLabelXGBClassifier` finds the size of the groups by a short race on
-# the training rows.
+# One sketch dimension for all 40 labels is the fastest setting, but not the most accurate here.
+# Groups of labels, or more dimensions, take little extra time. With ``sketch_size="auto"``,
+# :class:`~xdcc.boosting.MultiLabelXGBClassifier` selects the group size by a short race on the
+# training data.
 
 chosen = xdcc.MultiLabelXGBClassifier(
     n_estimators=1, sketch_size="auto", random_state=0, n_jobs=1

@@ -1,10 +1,10 @@
 """
-A chain decides a row step by step
-==================================
+A dynamic chain step by step
+============================
 
-A dynamic chain decides the labels of each row in an order of its own: first what it is surest of,
-and what is decided is a feature of the next round's booster. Two handwritten digits, and what a
-chain makes of them round by round.
+A dynamic chain decides the labels of each row in their own order, the most certain one first. Each
+decided label becomes a feature for the booster of the next step. This example follows two
+handwritten digits through a chain.
 """
 
 import matplotlib.pyplot as plt
@@ -20,9 +20,9 @@ chain.fit(train.X, train.Y)
 order = chain.chain_order(test.X)
 
 # %%
-# The rows whose orders differ most from the usual one have most to tell. A framed cell is the
-# label that was decided in that round, with the probability that later rounds see; the colours are
-# the cumulated prediction (equation 9 of the XDCC paper) after the round.
+# Pick rows whose order differs most from the typical one. A framed cell marks the label decided at
+# that step, with the probability that is propagated to later steps. Colours show the cumulated
+# prediction (equation 9 of the XDCC paper) after the step.
 
 rounds = order.rounds(train.Y.shape[1])
 unusual = np.argsort(-np.abs(rounds - np.median(rounds, axis=0)).sum(axis=1))
@@ -34,8 +34,8 @@ stages = list(chain.staged_predict_proba(test.X))
 
 figure, axes = plt.subplots(2, 2, figsize=(8.4, 7.4), width_ratios=[1, 2.6], layout="constrained")
 figure.set_label(
-    "Two handwritten digits, and beside each a grid of labels by rounds: one framed cell in every "
-    "round says which label was decided and with which probability, in another order for each digit"
+    "Two handwritten digits, and next to each a grid of labels by chain steps: one framed cell per "
+    "step shows the decided label and its probability, in a different order for each digit"
 )
 for (left, right), row in zip(axes, (first, second), strict=True):
     left.imshow(images[row], cmap="gray_r")
@@ -53,14 +53,15 @@ for (left, right), row in zip(axes, (first, second), strict=True):
     right.set_yticks(range(len(proba)), names)
     right.set_xticks(range(len(stages)), range(1, len(stages) + 1))
     right.grid(visible=False)
-    right.set_xlabel("round")
+    right.set_xlabel("chain step")
 figure.colorbar(image, ax=axes[:, 1], label="cumulated probability", shrink=0.6)
 
 # %%
-# Training goes the same way: Figure 1 of the XDCC paper, drawn of a chain of two rounds as it was
-# published. The labels are features, too, unknown (?) at first. A booster learns from the pixels
-# and from these; its prediction of a training row decides one label of it, and the next booster
-# finds that value among its features. A new row passes the same boosters from left to right.
+# Training works the same way. This is Figure 1 of the XDCC paper, drawn from a published chain with
+# two steps. The labels are additional features, unknown (?) at first. A booster learns from the
+# pixels and these features. Its prediction decides one label per training row, and the next booster
+# gets that value as a feature. At prediction time, a row passes through the same boosters from left
+# to right.
 
 published = xdcc.DynamicChainClassifier(
     propagate="in_sample", chain_length=2, n_estimators=30, max_depth=4, random_state=0, n_jobs=1
@@ -84,7 +85,7 @@ tables = {
 figure, axes = plt.subplots(1, len(tables), figsize=(12, 4.2), sharey=True, layout="constrained")
 figure.set_label(
     "Five tables of training rows by labels, from left to right: question marks, the predictions "
-    "of booster 1, one value in each row, the prediction after booster 2, two values in each row"
+    "of booster 1, one value per row, the prediction after booster 2, two values per row"
 )
 for ax, (title, table) in zip(axes, tables.items(), strict=True):
     ax.imshow(table, vmin=0, vmax=1, aspect="auto")

@@ -1,11 +1,10 @@
 """
-Out-of-fold against in-sample chains
-====================================
+Out-of-fold and in-sample chains
+================================
 
-In the XDCC paper the later rounds of a chain are trained on what earlier ones predict for the rows
-that they were trained on, and know by heart. In prediction the inputs are worse than in training,
-and the chain trusts them too much. By default the training rows propagate predictions of boosters
-that did not see them, as new rows will.
+In the XDCC paper, later steps of a chain are trained on in-sample predictions of earlier steps. New
+rows have worse predictions than that, and the chain trusts them too much. By default, xdcc
+propagates out-of-fold predictions during training, which are as uncertain as those of new rows.
 """
 
 import matplotlib.pyplot as plt
@@ -27,21 +26,21 @@ for name, chain in chains.items():
     scores[name] = [(example_f1(test.Y, Y), subset_accuracy(test.Y, Y)) for Y in stages]
 
 # %%
-# The first round is the same single booster. After that each decided label helps the others, or
-# misleads them: late rounds decide what is left, the hardest labels. By default a chain ends by
-# itself (``chain_length="auto"``); here it goes on to the last label, so that one can see why.
+# The first step is the same single booster in both chains. After that, each decided label helps or
+# misleads the others: late steps decide the hardest labels. By default, a chain stops early
+# (``chain_length="auto"``). Here it continues to the last label to show why.
 
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.4), sharex=True)
 figure.set_label(
-    "Example-based F1 and subset accuracy after each of seven rounds of two chains: both gain F1 "
-    "for four rounds, then the in-sample chain falls below where it began, and the out-of-fold "
-    "chain does not"
+    "Example-based F1 and subset accuracy after each of seven steps of two chains: F1 rises for "
+    "four steps in both, then the in-sample chain falls below its starting point, and the "
+    "out-of-fold chain does not"
 )
 titles = ("example-based F1", "subset accuracy")
 for ax, title, position in zip(axes, titles, range(2), strict=True):
     for marker, (name, values) in zip("os", scores.items(), strict=True):
         curve = [value[position] for value in values]
         ax.plot(range(1, len(curve) + 1), curve, marker=marker, label=name)
-    ax.set(title=title, xlabel="round")
-axes[0].set_ylabel("of test rows")
+    ax.set(title=title, xlabel="chain step")
+axes[0].set_ylabel("test set")
 figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -1,11 +1,11 @@
 """
-Decision rules for four measures
-================================
+Decision rules for four metrics
+===============================
 
-Which labels are the best prediction depends on how it is judged. Those of probability one half or
-more are best for Hamming accuracy, the most probable *set* is for subset accuracy, and for F1 it
-pays to predict more. :class:`~xdcc.decision.TunedDecisionClassifierCV` chooses a rule on
-out-of-fold probabilities; here it is told each of four measures in turn.
+The best labels for given probabilities depend on the metric. For Hamming accuracy, predict the
+labels with probability at least one half; for subset accuracy, the most probable *labelset*; for
+F1, more labels than that. :class:`~xdcc.decision.TunedDecisionClassifierCV` selects a rule on
+out-of-fold probabilities. This example optimises each of four metrics in turn.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,9 @@ import numpy as np
 import xdcc
 
 # %%
-# Rows are of six kinds, which the features tell apart with errors; a kind has labels that are
-# frequent, occasional and rare. So there are typical labelsets, and doubt about which it is.
+# Each row belongs to one of six classes, which the features separate imperfectly. Each class has
+# frequent, occasional and rare labels. The data therefore have typical labelsets, and uncertainty
+# about which one applies.
 
 random = np.random.default_rng(0)
 kind = random.integers(0, 6, 3000)
@@ -27,26 +28,26 @@ booster = xdcc.MultiLabelXGBClassifier(
     n_estimators=150, learning_rate=0.1, max_depth=4, sketch_size=1, n_jobs=1, random_state=0
 )
 
-measures = ("hamming_accuracy", "subset_accuracy", "example_f1", "macro_f1")
+metrics = ("hamming_accuracy", "subset_accuracy", "example_f1", "macro_f1")
 scores = []
-for told in measures:
-    model = xdcc.TunedDecisionClassifierCV(booster, measure=told, random_state=0)
+for optimised in metrics:
+    model = xdcc.TunedDecisionClassifierCV(booster, measure=optimised, random_state=0)
     model.fit(X[:600], Y[:600])
-    reached = xdcc.metrics.evaluate(Y[600:], model.predict(X[600:]))
-    scores.append([reached[measure] for measure in measures])
-    print(f"{told:17} {model.rule_}")
+    test_scores = xdcc.metrics.evaluate(Y[600:], model.predict(X[600:]))
+    scores.append([test_scores[metric] for metric in metrics])
+    print(f"{optimised:17} {model.rule_}")
 
 # %%
-# A row says what was counted in training, a column what is counted on the test rows. The best of a
-# column should be where the two meet.
+# Rows show the optimised metric, columns the metric on the test set. The best value of each column
+# should be on the diagonal.
 
 scores = np.array(scores)
 relative = (scores - scores.min(axis=0)) / np.ptp(scores, axis=0)
 names = ["Hamming\naccuracy", "subset\naccuracy", "example-\nbased F1", "macro F1"]
 figure, ax = plt.subplots(figsize=(7.5, 4.8))
 figure.set_label(
-    "A table of four by four scores, told measure by counted measure; in each column the highest "
-    "score is on the diagonal or close to it"
+    "A table of four by four scores, optimised metric by evaluated metric; in each column the "
+    "highest score is on the diagonal or close to it"
 )
 ax.imshow(relative, vmin=-0.6, vmax=1, aspect="auto")
 for (row, column), score in np.ndenumerate(scores):
@@ -56,6 +57,6 @@ for (row, column), score in np.ndenumerate(scores):
     ax.text(column, row, f"{score:.3f}", ha="center", va="center", weight=weight, color=colour)
 ax.set_xticks(range(4), names)
 ax.set_yticks(range(4), names)
-ax.set(xlabel="what is counted", ylabel="what was asked for")
+ax.set(xlabel="evaluated metric", ylabel="optimised metric")
 ax.grid(visible=False)
 ax.spines[:].set_visible(False)

@@ -2,9 +2,9 @@
 Label dependencies as a graph
 =============================
 
-Where a booster of a chain splits on a label that was decided before, that label helps to predict
-others. :func:`~xdcc.explain.label_dependencies` adds up these gains. The data are made: each label
-depends on one label before it, so there is a truth to compare with.
+If a booster of a chain splits on a label that an earlier step decided, that label helps to predict
+others. :func:`~xdcc.explain.label_dependencies` sums these gains. In the synthetic data of this
+example, each label depends on one earlier label, so the true graph is known.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +31,9 @@ found = label_dependencies(chain, X[1000:], Y[1000:])
 gains = found.groupby(["source", "target"], observed=True)["gain"].sum()
 
 # %%
-# An arrow leads from a decided label to one that it helps to predict; the wider, the more. The
-# pairs of labels that were made to depend on each other are orange. With ``order="certainty"`` the
-# chain decides first what it is surest of, so the arrows lead the way that the data were made.
+# An arrow leads from a decided label to a label that it helps to predict; its width shows the gain.
+# Pairs that truly depend on each other are orange. With ``order="certainty"``, the chain decides
+# the most certain label first, so the arrows follow the direction in which the data were generated.
 
 graph = nx.DiGraph()
 names = [f"label_{label}" for label in range(6)]
@@ -46,7 +46,7 @@ places = {names[label]: place for label, place in places.items()}
 figure, ax = plt.subplots(figsize=(7.5, 5))
 figure.set_label(
     "Six labels as a tree of circles with arrows between them; the widest arrows are orange and "
-    "join the pairs that were made to depend on each other"
+    "connect the pairs that truly depend on each other"
 )
 nx.draw_networkx_nodes(graph, places, node_size=2200, node_color="#dceaf4", edgecolors="C0", ax=ax)
 texts = {name: name.replace("label_", "y") for name in names}

@@ -2,9 +2,10 @@
 SHAP values per label
 =====================
 
-One booster predicts all labels, and each has an explanation of its own:
-:func:`~xdcc.explain.shap_values` tells what every feature adds to the log-odds of every label. The
-features are the pixels of handwritten digits, so the explanations are pictures.
+One booster predicts all labels, and each label has its own explanation:
+:func:`~xdcc.explain.shap_values` returns the contribution of every feature to the log-odds of every
+label. The features here are the pixels of handwritten digits, so you can plot the explanations as
+images.
 """
 
 import matplotlib.pyplot as plt
@@ -21,13 +22,13 @@ explained = shap_values(booster, test.X)
 sizes = np.abs(explained.of_features).mean(axis=0).reshape(-1, 8, 8)
 
 # %%
-# Which pixels each label is read from, on average over the test digits: the brighter, the more a
-# pixel moves the prediction.
+# The maps show the mean absolute SHAP value over the test digits. The brighter a pixel, the more it
+# changes the prediction of the label.
 
 figure, axes = plt.subplots(2, 4, figsize=(8.4, 4.9))
 figure.set_label(
     "Eight squares: the mean digit, and for each of seven labels a map of eight by eight pixels "
-    "that shows which of them move its prediction most"
+    "that shows which pixels change its prediction most"
 )
 axes[0, 0].imshow(test.X.mean(axis=0).reshape(8, 8), cmap="gray_r")
 axes[0, 0].set_title("mean digit", fontsize=12, weight="normal")

@@ -1,10 +1,10 @@
 """
-LaCovaC: a tree that can be read
-================================
+A readable tree with LaCovaC
+============================
 
-:class:`~xdcc.lacovac.LaCovaCClassifier` grows one tree for all labels. It splits rows by a feature,
-and splits *labels* into groups where these do not depend on each other in the rows of a node; a
-leaf says which labelsets are there.
+:class:`~xdcc.lacovac.LaCovaCClassifier` grows one tree for all labels. A node splits the rows by a
+feature, or splits the *labels* into groups that do not depend on each other in the rows of the
+node. A leaf lists the labelsets of its rows.
 """
 
 import matplotlib.pyplot as plt
@@ -17,8 +17,8 @@ import xdcc
 from xdcc.lacovac import export_text, plot_tree
 
 # %%
-# Made data about cars, so that the tree can be judged by reading it: whoever has a large engine
-# pays more tax, is fast if the car is not old, too, and a diesel is noisy.
+# Generate data about cars with known rules, so that you can verify the tree: a large engine means
+# high tax, a large engine in a car that is not old means fast, and a diesel is noisy.
 
 random = np.random.default_rng(1)
 n = 600
@@ -33,18 +33,18 @@ tree = xdcc.LaCovaCClassifier(max_leaf_nodes=9).fit(X, Y)
 print(export_text(tree))
 
 # %%
-# The same as a drawing: orange squares split the labels, blue boxes split the rows, and the leaves
-# list their labelsets with their probabilities, the predicted one first.
+# ``plot_tree`` draws the tree. Orange squares split the labels, blue boxes split the rows, and
+# leaves list their labelsets with probabilities, the predicted one first.
 
 axes = plot_tree(tree, max_labelsets=2, fontsize=11)
 axes.figure.set_label(
-    "The tree drawn from the top: boxes that split rows by a feature, squares that split the "
-    "labels into groups, and leaves with their labelsets and probabilities"
+    "The tree drawn top-down: boxes that split rows by a feature, squares that split the labels "
+    "into groups, and leaves with their labelsets and probabilities"
 )
 
 # %%
-# The example of the LaCovaC paper: twelve films (its Table 1), and the tree of all labels (its
-# Figure 1). *Crime* and *horror* depend on each other where a film is dark; their leaves say so.
+# The LaCovaC paper has an example with twelve films (its Table 1) and a tree for all labels (its
+# Figure 1). *Crime* and *horror* depend on each other if a film is dark; the leaves show this.
 
 films = """
     1 1 1 1 1    1 0 0 0 1    1 0 1 1 1    1 0 0 0 1    1 0 1 1 1    0 1 0 0 1
@@ -57,19 +57,19 @@ limits = {"min_samples_split": 3, "min_samples_leaf": 2}
 joint = xdcc.LaCovaCClassifier(threshold_size="train", **limits).fit(traits, genres)
 axes = plot_tree(joint, fontsize=11)
 axes.figure.set_label(
-    "The tree of the films: drama parts from crime and horror at the root, and these two part "
-    "where a film is not dark; in the other leaves one of them excludes the other"
+    "The tree for the films: the root separates drama from crime and horror, and these two are "
+    "separated if a film is not dark; in the other leaves, one of them excludes the other"
 )
 
 # %%
-# Binary relevance learns a tree for each label instead (its Figure 2), here scikit-learn's. Of a
-# film that is dark and about love the first two say "yes", each with .6, though only one such film
-# in five is both; the tree above predicts one of them.
+# Binary relevance instead learns one tree per label (Figure 2 of the paper), here with
+# scikit-learn. For a dark film about love, the first two trees predict "yes" with probability .6
+# each, although only one such film in five is both. The tree above predicts only one of the two.
 
 figure, panels = plt.subplots(1, 3, figsize=(12, 4.5))
 figure.set_label(
-    "Three small trees side by side: that of crime asks for dark, then for love, that of horror "
-    "the other way round, and that of drama for love alone"
+    "Three small trees side by side: the crime tree tests dark, then love; the horror tree tests "
+    "love, then dark; the drama tree tests love only"
 )
 relevance = {}
 for ax, genre in zip(panels, genres, strict=True):

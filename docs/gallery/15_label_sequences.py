@@ -1,10 +1,10 @@
 """
-The label sequences of random decision trees
-============================================
+Label sequences of random decision trees
+========================================
 
-:class:`~xdcc.rdt.RandomDecisionTreeClassifier` draws its tests, on features and on labels, instead
-of fitting them. So a forest knows no order of the labels, and a chain takes the label that is
-surest next: another order for each row.
+:class:`~xdcc.rdt.RandomDecisionTreeClassifier` draws random tests on features and on labels instead
+of fitting them. A forest therefore does not depend on a label order, and a chain can decide the
+most certain label next, in a different order for each row.
 """
 
 import itertools
@@ -19,9 +19,9 @@ forest = xdcc.RandomDecisionTreeClassifier(random_state=0).fit(train.X, train.Y)
 trace = forest.trace(test.X)
 
 # %%
-# One test row of each digit. A tile is a decided label, from left to right; blue tiles were
-# decided to be present, grey ones to be absent, and an orange frame marks a
-# mistake; the number is the posterior on which the decision was made.
+# Each line shows one test row per digit. Tiles are the decided labels from left to right: blue if
+# the label is predicted as present, grey if absent, with an orange frame if the decision is wrong.
+# The number is the posterior that the decision is based on.
 
 short = {
     "at_least_5": "≥ 5",
@@ -36,8 +36,8 @@ rows = [sets.index(labelset) for labelset in dict.fromkeys(sets)]
 
 figure, ax = plt.subplots(figsize=(8.4, 6.4))
 figure.set_label(
-    "Ten rows, one for each digit: its image, and tiles with the names of its labels in the order "
-    "in which the chain decided them; the orders differ from digit to digit"
+    "Ten lines, one per digit: its image, and tiles with its label names in the order in which the "
+    "chain decided them; the orders differ between digits"
 )
 for place, row in enumerate(rows):
     image = ax.inset_axes([-1.0, place + 0.06, 0.88, 0.88], transform=ax.transData)
@@ -69,9 +69,9 @@ ax.spines[:].set_visible(False)
 ax.tick_params(length=0)
 
 # %%
-# How known labels refine a prediction (Figure 1 of the paper): one small tree and one row. Where a
-# test asks for a label that is not known yet, the row goes down all branches, and all leaves that
-# it reaches (blue) make the posterior; each decision can only take leaves away.
+# Known labels refine a prediction, as in Figure 1 of the paper, shown here with one small tree and
+# one row. If a test needs a label that is still unknown, the row follows all branches. All leaves
+# that it reaches (blue) contribute to the posterior. Each decision can only remove leaves.
 
 single = xdcc.RandomDecisionTreeClassifier(
     n_estimators=1, max_depth=4, label_test_fraction=0.6, random_state=0
@@ -83,19 +83,19 @@ LEAF, NUMBER, LABEL = 0, 1, 3  # kinds of nodes
 
 
 def children(node):
-    """Nodes below a node."""
+    """Return the children of a node."""
     return list(range(tree.child[node], tree.child[node] + tree.branches[node]))
 
 
 def place(node, depth, leaves):
-    """Places of a node and of those below it; leaves stand side by side."""
+    """Return the positions of a node and its descendants, with leaves side by side."""
     below = [place(child, depth + 1, leaves) for child in children(node)]
     across = np.mean([found[0][1] for found in below]) if below else next(leaves)
     return [(node, across, -depth), *(spot for found in below for spot in found)]
 
 
 def reached(node, known):
-    """Nodes that the row comes to."""
+    """Return the nodes that the row reaches."""
     below = children(node)
     if tree.kind[node] == NUMBER and len(below) == 2:
         below = [below[int(row[0, tree.index[node]] > tree.threshold[node])]]
@@ -107,8 +107,8 @@ def reached(node, known):
 spots = {node: spot for node, *spot in place(0, 0, itertools.count())}
 figure, axes = plt.subplots(3, 1, figsize=(8.4, 9.6))
 figure.set_label(
-    "The same tree three times: with no label known the row reaches five leaves, with one known "
-    "two, with two known a single one"
+    "The same tree three times: with no known label the row reaches five leaves, with one known "
+    "label two, with two known labels one"
 )
 for n_known, ax in enumerate(axes):
     known = {label: values[label] for label in decided[:n_known]}

@@ -14,6 +14,8 @@ import numpy as np
 from experiments.engine.registry import Labels, Method, Reading, Split
 from experiments.method_parts import OF_PROBABILITIES, log_loss_given_one
 from xdcc import metrics
+from xdcc.base.fit_data import FitData
+from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset
 from xdcc.decision import TunedDecisionClassifierCV
@@ -67,14 +69,16 @@ def _honest(
     model: Any, split: Split, measure: str, kinds: list[str], corrected: bool = True
 ) -> tuple[Any, float]:
     Y = np.asarray(split.train.Y, dtype=np.float32)
-    choice = choose_rule(Y, model.oof_proba_, model.folds_, measure=measure, names=kinds)
+    data = FitData(margins_of(model.oof_proba_), Y, None)
+    choice = choose_rule(data, model.folds_, measure=measure, names=kinds)
     return choice.rule, choice.score if corrected else max(choice.results["score"])
 
 
 def _in_sample(model: Any, split: Split, measure: str) -> tuple[Any, float]:
-    Y, proba = np.asarray(split.train.Y, dtype=np.float32), model.predict_proba(split.train.X)
-    rules = learn_rules(KINDS, Y, proba, None, measure)
-    scores = [getattr(metrics, measure)(Y, labels) for labels in predict_with_all(rules, proba)]
+    Y = np.asarray(split.train.Y, dtype=np.float32)
+    margins = margins_of(model.predict_proba(split.train.X))
+    rules = learn_rules(KINDS, FitData(margins, Y, None), measure)
+    scores = [getattr(metrics, measure)(Y, labels) for labels in predict_with_all(rules, margins)]
     return rules[int(np.argmax(scores))], max(scores)
 
 

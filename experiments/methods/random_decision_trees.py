@@ -13,7 +13,7 @@ from experiments.method_parts import log_loss, nominal_features, random_order
 from xdcc.base.features import check_features
 from xdcc.data import MultiLabelDataset
 from xdcc.rdt import RandomDecisionTreeClassifier
-from xdcc.rdt.forest import Weighting, read_forest
+from xdcc.rdt.forest import Weighting, forest_posteriors
 
 
 def sequences(model: RandomDecisionTreeClassifier, X: Any, Y: Any) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _walked_again(model: RandomDecisionTreeClassifier, split: Split) -> Labels:
     X, rows = check_features(model, split.X), np.arange(split.X.shape[0])
     known = np.full((len(rows), model.n_labels_), -1, np.int8)
     for _ in range(model.n_labels_):
-        proba, _ = read_forest(
+        proba, _ = forest_posteriors(
             model.forest_, X, Weighting(True, 0.0), sigma=1.0, known=known, n_threads=1
         )
         label = np.where(known < 0, np.abs(0.5 - proba), -1).argmax(axis=1)

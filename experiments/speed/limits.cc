@@ -37,7 +37,8 @@ inline float Exp(float x) {
   float const whole = (z + 12582912.0f) - 12582912.0f;
   float const f = (z - whole) * 0.69314718f;
   float const fraction =
-      1.0f + f * (1.0f + f * (0.5f + f * (1.6666667e-1f + f * (4.1666667e-2f + f * 8.3333333e-3f))));
+      1.0f +
+      f * (1.0f + f * (0.5f + f * (1.6666667e-1f + f * (4.1666667e-2f + f * 8.3333333e-3f))));
   std::int32_t const bits = (static_cast<std::int32_t>(whole) + 127) << 23;
   float power;
   std::memcpy(&power, &bits, sizeof(power));

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from experiments.speed.data import Features, Labels
 from experiments.speed.suites import Job
 
-_TURNS = 3
+_TURNS = 9
 _CLASSES = 4
 
 TASKS: dict[str, tuple[dict[str, Any], Callable[[NDArray[Any]], NDArray[Any]], int]] = {

@@ -8,7 +8,9 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -16,9 +18,10 @@ from sklearn.exceptions import NotFittedError
 from xdcc import MultiLabelClassifier, metrics
 from xdcc.automatic import search
 from xdcc.automatic.candidates import candidates_for
+from xdcc.base.fit_data import FitData
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
-from xdcc.decision.calibration import calibrate_labels, margins_of
+from xdcc.decision.calibration import calibrate_labels
 from xdcc.decision.rule_choice import choose_rule
 from xdcc.explain import shap_values
 
@@ -51,10 +54,12 @@ def test_the_parts(fitted):
     boosters = {}
     for number, candidate in enumerate(tried):
         found = candidate.estimator(3 + number, 1).out_of_fold(X, Y, fitted.folds_)
-        calibration, proba = calibrate_labels(
-            margins_of(found.proba), Y.astype(float), None, fitted.folds_
+        data = FitData(found.margins.astype(float), Y.astype(float), None)
+        calibration, calibrated = calibrate_labels(data, fitted.folds_)
+        choice = choose_rule(
+            data._replace(X=calibrated), fitted.folds_, measure="example_f1", seed=3
         )
-        choice = choose_rule(Y.astype(float), proba, fitted.folds_, measure="example_f1", seed=3)
+        proba = expit(calibrated)
         row = table.loc[candidate.name]
         assert row["rounds"] == found.unfitted.n_estimators
         right = np.where(Y == 1, proba, 1 - proba)
@@ -66,7 +71,13 @@ def test_the_parts(fitted):
     assert table.share.sum() == 1
     for name, share in table.share[table.share > 0].items():
         estimators, calibration = boosters[name]
-        mean = np.mean([margins_of(each.predict_proba(X_NEW)) for each in estimators], axis=0)
+        mean = np.mean(
+            [
+                each.booster_.predict(xgb.DMatrix(X_NEW), output_margin=True).astype(float)
+                for each in estimators
+            ],
+            axis=0,
+        )
         margins = margins + share * (calibration.slope * mean + calibration.intercept)
     proba = fitted.predict_proba(X_NEW)
     np.testing.assert_allclose(proba, 1 / (1 + np.exp(-margins)))

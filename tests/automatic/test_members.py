@@ -10,10 +10,12 @@ from sklearn.metrics import log_loss as log_loss_of_one
 from xdcc import MultiLabelClassifier
 from xdcc.automatic.candidates import MASKS_OF_CHAIN, chain_pays
 from xdcc.automatic.members import Member, log_loss, mixed_margins, mixture_shares, try_joint
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
+from xdcc.base.margins import margins_of
 from xdcc.chain.order_free_inference import Candidates, LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params, train_order_free
-from xdcc.decision.calibration import ConstantLabels, LabelCalibration, margins_of
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.serving import load_model, save_model
 
@@ -30,21 +32,23 @@ def test_log_loss_counts_what_is_known():
     weight = random.integers(0, 4, len(Y)).astype(float)
     each = [log_loss_of_one(y, expit(z), sample_weight=weight, labels=[0, 1])
             for y, z in zip(Y.T, margins.T, strict=True)]  # fmt: skip
-    assert log_loss(margins, Y, weight) == pytest.approx(np.mean(each))
+    assert log_loss(margins, FitData(None, Y, weight)) == pytest.approx(np.mean(each))
     Y[:, 1] = np.nan
-    assert log_loss(margins, Y, weight) == pytest.approx(np.mean(np.delete(each, 1)))
+    assert log_loss(margins, FitData(None, Y, weight)) == pytest.approx(np.mean(np.delete(each, 1)))
 
 
 def test_each_step_is_the_best_one():
     Y, margins, _ = drawn()
     used, steps = [], []
     for _ in range(6):
-        tried = {i: log_loss(np.mean([margins[j] for j in [*used, i]], axis=0), Y, None)
-                 for i in range(3)}  # fmt: skip
+        tried = {
+            i: log_loss(np.mean([margins[j] for j in [*used, i]], axis=0), FitData(None, Y, None))
+            for i in range(3)
+        }
         i = min(tried, key=tried.__getitem__)
         used.append(i)
         steps.append((tried[i], np.bincount(used, minlength=3) / len(used)))
-    shares = mixture_shares(margins, Y, None)
+    shares = mixture_shares(margins, FitData(None, Y, None))
     assert_allclose(shares, min(steps, key=lambda step: step[0])[1])
     assert (shares > 0).all()
 
@@ -53,8 +57,9 @@ def test_what_adds_nothing_stays_out():
     random = np.random.default_rng(0)
     good = random.normal(0, 2, (400, 4))
     Y = (random.random(good.shape) < expit(good)).astype(np.float32)
-    assert_allclose(mixture_shares([random.normal(0, 3, Y.shape), good], Y, None), [0, 1])
-    assert_allclose(mixture_shares([good, good], Y, None), [1, 0])
+    data = FitData(None, Y, None)
+    assert_allclose(mixture_shares([random.normal(0, 3, Y.shape), good], data), [0, 1])
+    assert_allclose(mixture_shares([good, good], data), [1, 0])
 
 
 class Constant:
@@ -104,7 +109,8 @@ def data():
 
 
 def _try(proba, Y, folds, weight=None, n_jobs=1):
-    return try_joint(proba, Y, weight, folds, measure="subset_accuracy", seed=0, n_jobs=n_jobs)
+    data = FitData(margins_of(proba), Y, weight)
+    return try_joint(data, folds, measure="subset_accuracy", seed=0, n_jobs=n_jobs)
 
 
 def test_the_parts(data):
@@ -112,9 +118,8 @@ def test_the_parts(data):
     found = _try(*data)
     margins = margins_of(proba).astype(np.float32)
     params = order_free_params(learning_rate=0.1, seed=0, n_jobs=1)
-    trained = train_order_free(
-        margins, Y, None, folds, params, n_estimators=500, n_masks=MASKS_OF_CHAIN
-    )
+    data = FitData(margins, Y, None)
+    trained = train_order_free(data, folds, params, n_estimators=500, n_masks=MASKS_OF_CHAIN)
     right, loss = np.zeros((5, len(Y))), 0.0
     for fold, booster in enumerate(trained.of_folds):
         rows = np.flatnonzero(folds == fold)

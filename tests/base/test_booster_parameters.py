@@ -90,9 +90,9 @@ def test_seeds() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("device", "cuda", "trees are grown on processors"),
-        ("device", "cpu", "trees are grown on processors"),
-        ("multi_strategy", "one_output_per_tree", "the estimator itself says"),
+        ("device", "cuda", "trees are grown on the CPU only"),
+        ("device", "cpu", "trees are grown on the CPU only"),
+        ("multi_strategy", "one_output_per_tree", "the estimator decides"),
         ("tree_method", "exact", "trees are grown from histograms"),
     ],
 )
@@ -202,10 +202,10 @@ def test_directions_by_name_and_as_a_sequence() -> None:
         ("interaction_constraints", "[[0, 1]]", "has to be a sequence of groups"),
         ("interaction_constraints", ["age", "income"], "has to be a sequence of groups"),
         ("interaction_constraints", [0, 1], "has to be a sequence of groups"),
-        ("interaction_constraints", [["age", "size"]], "'size', but no column is called so"),
+        ("interaction_constraints", [["age", "size"]], "'size', but X has no column of that name"),
         ("interaction_constraints", [[0, 4]], "the feature 4; .* from 0 to 3"),
         ("interaction_constraints", [[True]], "the feature True"),
-        ("monotone_constraints", {"size": 1}, "'size', but no column is called so"),
+        ("monotone_constraints", {"size": 1}, "'size', but X has no column of that name"),
         ("monotone_constraints", {"age": 2}, "has to be a dict from features to 1, -1 or 0"),
         ("monotone_constraints", (1, 0), "for each of the 4 features"),
         ("monotone_constraints", 1, "has to be a dict"),
@@ -217,7 +217,7 @@ def test_bad_constraints(parameter: str, value: object, message: str) -> None:
 
 
 def test_names_without_names() -> None:
-    with pytest.raises(ValueError, match="'age', but no column has a name in X"):
+    with pytest.raises(ValueError, match="'age', but X has no column names"):
         MultiLabelXGBClassifier(**SMALL, interaction_constraints=[["age"]]).fit(X, Y)
 
 

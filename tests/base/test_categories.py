@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from xdcc.base.categories import categorical_mask, category_values, feature_types
+from xdcc.base.checks import check_fit_data
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData, check_fit_data
+from xdcc.base.fit_data import FitData
 from xdcc.baselines import BinaryRelevance, ClassifierChain
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting import classifier as boosting_classifier

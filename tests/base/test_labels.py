@@ -29,7 +29,7 @@ from xgboost import collective
 
 from xdcc import metrics
 from xdcc.base import label_rows
-from xdcc.base.fit_data import check_fit_data
+from xdcc.base.checks import check_fit_data
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels, label_frequency, label_scores
 from xdcc.baselines import BinaryRelevance, ClassifierChain
@@ -100,7 +100,8 @@ def test_row_blocks(
 @pytest.mark.usefixtures("entries_of_a_block")
 @pytest.mark.parametrize("form", SPARSE_FORMS)
 def test_sparse_forms_are_read_like_dense_labels(form: Any) -> None:
-    checked, names, *_ = check_labels(form(LABELS))
+    found = check_labels(form(LABELS))
+    checked, names = found.Y, found.learned["label_names_"]
     np.testing.assert_array_equal(checked, LABELS)
     assert checked.dtype == np.float32
     assert list(names) == ["label_0", "label_1", "label_2"]
@@ -144,7 +145,8 @@ def test_sparse_labels_are_not_changed() -> None:
     ids=["spmatrix", "fill_zero", "fill_nan", "sparse_bool", "sparse_int", "nullable", "objects"],
 )
 def test_frames(frame: pd.DataFrame) -> None:
-    checked, names, *_ = check_labels(frame)
+    found = check_labels(frame)
+    checked, names = found.Y, found.learned["label_names_"]
     np.testing.assert_array_equal(checked, LABELS)
     assert list(names) == NAMES
 

@@ -1,4 +1,4 @@
-"""With a stock XGBoost: what works, and what says what to install."""
+"""Stock XGBoost: what works without the plugin, and errors that say what to install."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def stock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xgboost, "build_info", lambda: info)
 
 
-def test_version_is_what_the_build_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_comes_from_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xgboost, "build_info", lambda: {"XDCC_MULTILABEL": "1.2.3"})
     assert plugin_version() == "1.2.3"
     require_plugin("This test")
@@ -46,7 +46,7 @@ def test_missing_plugin_is_an_import_error_with_instructions(estimator: object) 
 
 
 @pytest.mark.usefixtures("stock")
-def test_a_package_of_another_name_is_to_be_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_packages_of_xgboost_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"xgboost": ["xgboost-cpu", "xgboost"]}
     monkeypatch.setattr("xdcc.base.plugin.packages_distributions", lambda: names)
     with pytest.raises(PluginMissingError, match="run: pip uninstall --yes xgboost-cpu && pip ins"):

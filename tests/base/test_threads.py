@@ -1,4 +1,4 @@
-"""How many threads there are: groups of both versions, nested ones, and who asks."""
+"""The number of threads: control groups of both versions, nested groups, and callers."""
 
 import math
 import os
@@ -136,12 +136,12 @@ def test_both_versions(system: System, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "limit", ["", "max", "50000", "few 100000", "50000 0", "-5 100000", "0 100000", "1 2 3"]
 )
-def test_limits_that_say_nothing(system: System, limit: str) -> None:
+def test_invalid_limits_are_ignored(system: System, limit: str) -> None:
     system.is_in("0::/a\n", V2).v2("", "200000 100000").v2("a", limit)
     assert system.quota == 2
 
 
-def test_files_that_say_nothing(system: System) -> None:
+def test_missing_and_invalid_files_are_ignored(system: System) -> None:
     assert system.quota == math.inf  # no files
     system.is_in("nonsense\n", V2).v2("", "50000 100000")
     assert system.quota == math.inf
@@ -168,12 +168,14 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> Any:
     ("joblib_says", "quota", "expected"),
     [(8, math.inf, 8), (8, 0.5, 1), (8, 2.5, 3), (2, 5.0, 2), (8, 1e-9, 1)],
 )
-def test_the_least_counts(looked_up: Any, joblib_says: int, quota: float, expected: int) -> None:
+def test_the_smallest_limit_applies(
+    looked_up: Any, joblib_says: int, quota: float, expected: int
+) -> None:
     looked_up(joblib_says, quota)
     assert available_cpus() == expected
 
 
-def test_the_system_is_asked_again_after_a_second(
+def test_limits_are_read_again_after_a_second(
     looked_up: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up(8, math.inf)
@@ -214,7 +216,7 @@ def test_n_jobs(
     ("value", "expected"),
     [("1", 1), ("3", 3), ("3,1", 3), (" 2 ", 2), ("8", 4), ("", 4), ("0", 4), ("-2", 4), ("x", 4)],
 )
-def test_no_more_than_the_environment_says(
+def test_environment_variables_limit_threads(
     looked_up: Any, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, expected: int
 ) -> None:
     looked_up(4, math.inf)
@@ -236,7 +238,7 @@ DATA = xdcc.data.make_multilabel(60, n_labels=3, random_state=0)
         ("CTBNClassifier", "xdcc.ctbn.estimator"),
     ],
 )
-def test_who_asks(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimators_use_n_threads(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def one(n_jobs: int | None) -> int:
@@ -248,7 +250,7 @@ def test_who_asks(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> Non
     assert set(asked) == {-2}
 
 
-def test_folds_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_use_n_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(
         "xdcc.decision.out_of_fold.n_threads", lambda n_jobs: asked.append(n_jobs) or 1

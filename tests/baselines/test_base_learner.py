@@ -1,4 +1,4 @@
-"""Baselines on base learners of scikit-learn, against scikit-learn's own meta-estimators."""
+"""Baselines with base learners of scikit-learn, compared with scikit-learn's meta-estimators."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ OTHERS = [
 ]
 
 
-def test_binary_relevance_is_scikit_learns(rows: Any) -> None:
+def test_binary_relevance_equals_scikit_learn(rows: Any) -> None:
     learner = LogisticRegression()
     expected = (
         MultiOutputClassifier(learner).fit(rows.X.astype(float), rows.Y).predict_proba(rows.X_new)
@@ -49,7 +49,7 @@ def test_binary_relevance_is_scikit_learns(rows: Any) -> None:
     np.testing.assert_allclose(found, np.stack([p[:, 1] for p in expected], axis=1), rtol=1e-6)
 
 
-def test_chain_is_scikit_learns(rows: Any) -> None:
+def test_chain_equals_scikit_learn(rows: Any) -> None:
     learner, order = LogisticRegression(), [2, 0, 3, 1]
     expected = SklearnChain(learner, order=order).fit(rows.X, rows.Y)
     found = ClassifierChain(estimator=learner, order=order).fit(rows.X, rows.Y)
@@ -58,7 +58,7 @@ def test_chain_is_scikit_learns(rows: Any) -> None:
 
 
 @pytest.mark.parametrize("model", PER_LABEL)
-def test_the_base_learner_sees_missing_values_as_nan(model: type, rows: Any) -> None:
+def test_base_learner_receives_missing_values_as_nan(model: type, rows: Any) -> None:
     X, X_new = rows.X.copy(), rows.X_new.copy()
     X[::3, 0] = X_new[::4, 0] = NAN
     learner = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -69,7 +69,7 @@ def test_the_base_learner_sees_missing_values_as_nan(model: type, rows: Any) -> 
     np.testing.assert_allclose(found.predict_proba(X_new)[:, 0], tree.predict_proba(X_new)[:, 1])
 
 
-def test_rows_with_an_unknown_label_are_left_out_for_that_label(rows: Any) -> None:
+def test_rows_with_an_unknown_label_are_not_used_for_that_label(rows: Any) -> None:
     Y = rows.Y.astype(float)
     Y[60:, 0] = NAN
     learner = LogisticRegression()
@@ -85,7 +85,7 @@ def test_rows_with_an_unknown_label_are_left_out_for_that_label(rows: Any) -> No
     ("params", "name"),
     [({"n_estimators": 5}, "n_estimators=5"), ({"reg_lambda": 2.0}, "reg_lambda=2.0")],
 )
-def test_parameters_of_xgboost_are_refused_with_another_learner(
+def test_parameters_of_xgboost_are_rejected_with_a_base_learner(
     model: type, params: Any, name: str, rows: Any
 ) -> None:
     with pytest.raises(ValueError, match=f"{name} is a parameter of XGBoost"):
@@ -93,26 +93,28 @@ def test_parameters_of_xgboost_are_refused_with_another_learner(
 
 
 @pytest.mark.parametrize("model", PER_LABEL)
-def test_categories_are_refused_with_another_learner(model: type, rows: Any) -> None:
+def test_categories_are_rejected_with_a_base_learner(model: type, rows: Any) -> None:
     X = pd.DataFrame({"kind": pd.Categorical(["a", "b"] * 50)})
     with pytest.raises(ValueError, match="categor"):
         model(estimator=DecisionTreeClassifier()).fit(X, rows.Y)
 
 
 @pytest.mark.parametrize("model", [*PER_LABEL, *OTHERS])
-def test_a_learner_without_probabilities_is_refused(model: type, rows: Any) -> None:
+def test_base_learner_without_probabilities_is_rejected(model: type, rows: Any) -> None:
     with pytest.raises(ValueError, match="instance of a classifier with fit and predict_proba"):
         model(estimator=LinearSVC()).fit(rows.X, rows.Y)
 
 
 @pytest.mark.parametrize("model", [*PER_LABEL, *OTHERS])
-def test_weights_are_refused_where_the_learner_takes_none(model: type, rows: Any) -> None:
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes no weights"):
+def test_weights_are_rejected_if_the_base_learner_does_not_support_them(
+    model: type, rows: Any
+) -> None:
+    with pytest.raises(ValueError, match=r"KNeighborsClassifier\.fit does not support it"):
         model(estimator=KNeighborsClassifier()).fit(rows.X, rows.Y, np.ones(len(rows.X)))
 
 
 @pytest.mark.parametrize("model", OTHERS)
-def test_unknown_labels_are_refused(model: type, rows: Any) -> None:
+def test_unknown_labels_are_rejected(model: type, rows: Any) -> None:
     Y = rows.Y.astype(float)
     Y[7, 2] = NAN
     with pytest.raises(ValueError, match=rf"in row 7 for label 'label_2', but .*{model.__name__}"):
@@ -120,7 +122,7 @@ def test_unknown_labels_are_refused(model: type, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("model", [*PER_LABEL, *OTHERS])
-def test_sparse_x_is_handed_on(model: type, rows: Any) -> None:
+def test_sparse_x_is_passed_to_the_base_learner(model: type, rows: Any) -> None:
     X, X_new = np.where(rows.X > 15, 0, rows.X), np.where(rows.X_new > 15, 0, rows.X_new)
     learner = DecisionTreeClassifier(max_depth=4)
     dense = model(estimator=learner, random_state=1).fit(X, rows.Y).predict_proba(X_new)
@@ -129,7 +131,7 @@ def test_sparse_x_is_handed_on(model: type, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("model", OTHERS)
-def test_a_constant_label_and_a_single_one(model: type, rows: Any) -> None:
+def test_constant_label_and_single_label(model: type, rows: Any) -> None:
     Y = np.column_stack((rows.Y[:, 0], np.zeros(100), np.ones(100)))
     found = model(random_state=0).fit(rows.X, Y)
     np.testing.assert_array_equal(found.predict(rows.X_new)[:, 1:], [[0, 1]] * 50)

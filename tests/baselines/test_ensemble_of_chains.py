@@ -1,4 +1,4 @@
-"""Ensembles of classifier chains: orders, samples, votes."""
+"""Ensembles of classifier chains: orders, samples and votes."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_votes_of_chains_on_all_rows(rows: Any) -> None:
     ("params", "n_rows", "repeats"),
     [({}, 100, True), ({"max_samples": 0.67, "bootstrap": False}, 67, False)],
 )
-def test_every_chain_gets_a_sample_of_its_own(
+def test_each_chain_has_its_own_sample(
     model: type, params: Any, n_rows: int, repeats: bool, rows: Any
 ) -> None:
     seen = []
@@ -39,7 +39,7 @@ def test_every_chain_gets_a_sample_of_its_own(
             return super().fit(X, y, sample_weight)
 
     model(estimator=Recorder(max_iter=1000), random_state=0, **params).fit(rows.X, rows.Y)
-    samples = seen[::4]  # the first label's
+    samples = seen[::4]  # those of the first label
     assert len(samples) == 10
     assert {len(sample) for sample in samples} == {n_rows}
     assert all((len(np.unique(sample, axis=0)) < n_rows) == repeats for sample in samples)
@@ -55,12 +55,12 @@ def test_every_chain_gets_a_sample_of_its_own(
         ({"bootstrap": 1}, "bootstrap=1: it has to be True or False"),
     ],
 )
-def test_bad_parameters(model: type, params: Any, message: str, rows: Any) -> None:
+def test_invalid_parameters(model: type, params: Any, message: str, rows: Any) -> None:
     with pytest.raises(ValueError, match=message):
         model(**params).fit(rows.X, rows.Y)
 
 
-def test_bad_vote(rows: Any) -> None:
+def test_invalid_vote(rows: Any) -> None:
     with pytest.raises(ValueError, match="vote='soft': it has to be one of 'label', 'probability'"):
         EnsembleOfChains(vote="soft").fit(rows.X, rows.Y)
     model = EnsembleOfChains(n_estimators=1).fit(rows.X, rows.Y).set_params(vote="soft")

@@ -1,4 +1,4 @@
-"""HOMER: its clusters and its walk down the hierarchy."""
+"""HOMER: clusters, the hierarchy, and training rows."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from xdcc.baselines.learner import seeded
 
 
 def test_balanced_clusters_by_hand() -> None:
-    # Unbalanced clusters would be {0, 0.1, 0.2, 1} and {9, 9.5}: here one has to change sides.
+    # Unbalanced clusters would be {0, 0.1, 0.2, 1} and {9, 9.5}; one point must change sides.
     points = np.array([[0], [0.1], [0.2], [1], [9], [9.5]])
     clusters = balanced_k_means(points, 2, np.random.RandomState(0))
     assert len({*clusters[:3]}) == len({*clusters[3:]}) == 1
@@ -94,6 +94,6 @@ def test_weights_count_as_repeated_rows(rows: Any) -> None:
 
 
 @pytest.mark.parametrize("n_children", [1, 2.5, "3"])
-def test_bad_number_of_children(n_children: Any, rows: Any) -> None:
+def test_invalid_number_of_children(n_children: Any, rows: Any) -> None:
     with pytest.raises(ValueError, match=r"n_children=.*a whole number at least 2"):
         HOMER(n_children=n_children).fit(rows.X, rows.Y)

@@ -1,4 +1,4 @@
-"""Label powerset by hand and against a plain tree on labelset numbers."""
+"""Label powerset by hand, and compared with a decision tree on labelset numbers."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ def test_leaves_by_hand() -> None:
     X = np.array([[0], [0], [0], [1], [1], [2]])
     Y = np.array([[1, 1], [1, 1], [0, 1], [0, 0], [1, 0], [0, 1]])
     model = LabelPowerset().fit(X, Y)
-    # Two labelsets occur twice, the others once; equally frequent ones in lexicographic order.
+    # Two labelsets occur twice, the others once; ties are in lexicographic order.
     np.testing.assert_array_equal(model.labelsets_, [[0, 1], [1, 1], [0, 0], [1, 0]])
     np.testing.assert_allclose(
         model.predict_labelset_proba([[0], [1], [2]]),

@@ -1,4 +1,4 @@
-"""LPBR: which labels it joins, and that it is BR or LP where it joins none or all."""
+"""LPBR: which labels it merges, and that it equals BR or LP if it merges none or all."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from xdcc.baselines.lpbr import _dependent_pairs
 
 
 def _exclusive_labels() -> tuple[np.ndarray, np.ndarray]:
-    """Labels 0 and 2 exclude each other but X says little of them; label 1 stands alone.
+    """Labels 0 and 2 exclude each other and are almost independent of X; label 1 is independent.
 
     By itself neither 0 nor 2 is ever more probable than not, but the labelset {0} is the most
     probable one.
@@ -25,7 +25,7 @@ def _exclusive_labels() -> tuple[np.ndarray, np.ndarray]:
     return X, np.column_stack((kind == 0, X[:, 1] > 0.5, kind == 1)).astype(int)
 
 
-def test_dependent_labels_are_joined() -> None:
+def test_dependent_labels_are_merged() -> None:
     X, Y = _exclusive_labels()
     learner = DecisionTreeClassifier(max_depth=1)
     model = LPBR(estimator=learner, random_state=0).fit(X, Y)
@@ -49,7 +49,7 @@ def test_groups_are_label_powersets() -> None:
         np.testing.assert_array_equal(labels[:, group], part.labelsets[of_labelsets.argmax(axis=1)])
 
 
-def test_without_dependent_labels_it_is_binary_relevance(rows: Any) -> None:
+def test_without_dependent_labels_it_equals_binary_relevance(rows: Any) -> None:
     learner = DecisionTreeClassifier(max_depth=1)
     alone = LPBR(estimator=learner, alpha=1e-300, random_state=0).fit(rows.X, rows.Y)
     assert [group.tolist() for group in alone.groups_] == [[0], [1], [2], [3]]
@@ -62,8 +62,8 @@ def test_without_dependent_labels_it_is_binary_relevance(rows: Any) -> None:
 
 
 def test_two_equal_labels_are_a_label_powerset() -> None:
-    # Equal labels are predicted equally by themselves, so joining them gains nothing; labels that
-    # exclude each other gain.
+    # Separate models predict equal labels equally, so merging them has no advantage. Merging labels
+    # that exclude each other has one.
     X, Y = _exclusive_labels()
     learner = DecisionTreeClassifier(max_depth=1)
     both = LPBR(estimator=learner, random_state=1).fit(X, Y[:, [0, 2]])
@@ -75,7 +75,7 @@ def test_two_equal_labels_are_a_label_powerset() -> None:
 
 def test_patience_ends_the_search() -> None:
     X, Y = _exclusive_labels()
-    # Pairs of equal labels come first and fail; with patience 1 the search ends there.
+    # Pairs of equal labels come first and fail; with patience=1, the search ends there.
     labels = Y[:, [1, 1, 0, 2]]
     learner = DecisionTreeClassifier(max_depth=1)
     assert len(LPBR(estimator=learner, patience=1, random_state=0).fit(X, labels).groups_) == 4
@@ -108,6 +108,6 @@ def test_pairs_by_chi_squared(weighted: bool, rows: Any) -> None:
         ({"cv": 101}, "101 folds need as many rows, but n_samples=100"),
     ],
 )
-def test_bad_parameters(params: Any, message: str, rows: Any) -> None:
+def test_invalid_parameters(params: Any, message: str, rows: Any) -> None:
     with pytest.raises(ValueError, match=message):
         LPBR(**params).fit(rows.X, rows.Y)

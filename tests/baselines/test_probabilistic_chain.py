@@ -1,4 +1,4 @@
-"""Probabilistic classifier chains and their ensembles against sums over all labelsets."""
+"""Probabilistic classifier chains and ensembles, compared with sums over all labelsets."""
 
 import itertools
 from typing import Any
@@ -52,14 +52,14 @@ def test_exact_predictions_from_the_joint(model: type, rows: Any) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_wide_beam_is_exact(model: type, rows: Any) -> None:
+def test_wide_beam_is_exact(model: type, rows: Any) -> None:
     exact = model(random_state=0).fit(rows.X, rows.Y)
     wide = model(random_state=0, beam_width=16).fit(rows.X, rows.Y)
     np.testing.assert_array_equal(wide.predict(rows.X_new), exact.predict(rows.X_new))
     np.testing.assert_allclose(wide.predict_proba(rows.X_new), exact.predict_proba(rows.X_new))
 
 
-def test_a_beam_of_one_is_a_classifier_chain(rows: Any) -> None:
+def test_beam_of_one_equals_a_classifier_chain(rows: Any) -> None:
     learner = LogisticRegression(max_iter=1000)
     chain = ClassifierChain(estimator=learner, order=ORDER).fit(rows.X, rows.Y)
     model = ProbabilisticClassifierChain(order=ORDER, beam_width=1).fit(rows.X, rows.Y)
@@ -93,7 +93,7 @@ def test_ensemble_is_the_mean_of_its_chains(rows: Any) -> None:
     np.testing.assert_allclose(model.log_prob(rows.X, rows.Y), expected)
 
 
-def test_a_narrow_ensemble_finds_the_best_of_its_candidates(rows: Any) -> None:
+def test_ensemble_with_a_beam_finds_the_best_of_its_candidates(rows: Any) -> None:
     model = ProbabilisticEnsembleOfChains(beam_width=2, random_state=0).fit(rows.X, rows.Y)
     found = model.log_prob(rows.X_new, model.predict(rows.X_new))
     exact = np.log(_joint(model, rows.X_new).max(axis=1))
@@ -102,9 +102,9 @@ def test_a_narrow_ensemble_finds_the_best_of_its_candidates(rows: Any) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_many_labels_need_a_beam(model: type, rows: Any) -> None:
+def test_many_labels_require_a_beam(model: type, rows: Any) -> None:
     Y = np.tile(rows.Y, 4)
-    with pytest.raises(ValueError, match=r"goes through all 2\*\*16 labelsets.*set a beam_width"):
+    with pytest.raises(ValueError, match=r"searches all 2\*\*16 labelsets.*set beam_width"):
         model().fit(rows.X, Y)
     found = model(beam_width=4, random_state=0).fit(rows.X, Y).predict(rows.X_new)
     assert found.shape == (50, 16)
@@ -118,7 +118,7 @@ def test_many_labels_need_a_beam(model: type, rows: Any) -> None:
         ({"loss": "f1"}, "loss='f1': it has to be one of 'subset', 'hamming'"),
     ],
 )
-def test_bad_parameters(model: type, params: Any, message: str, rows: Any) -> None:
+def test_invalid_parameters(model: type, params: Any, message: str, rows: Any) -> None:
     with pytest.raises(ValueError, match=message):
         model(**params).fit(rows.X, rows.Y)
     fitted = model(n_estimators=2) if model is ProbabilisticEnsembleOfChains else model()
@@ -127,14 +127,14 @@ def test_bad_parameters(model: type, params: Any, message: str, rows: Any) -> No
         fitted.predict(rows.X)
 
 
-def test_bad_order(rows: Any) -> None:
+def test_invalid_order(rows: Any) -> None:
     for order in ([0, 1], "often"):
         with pytest.raises(ValueError, match="order="):
             ProbabilisticClassifierChain(order=order).fit(rows.X, rows.Y)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_bad_labelsets(model: type, rows: Any) -> None:
+def test_invalid_labelsets(model: type, rows: Any) -> None:
     with pytest.raises(NotFittedError):
         model().log_prob(rows.X, rows.Y)
     fitted = model(random_state=0).fit(rows.X, rows.Y)

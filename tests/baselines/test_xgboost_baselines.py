@@ -1,4 +1,4 @@
-"""Baselines against XGBoost's own estimators, label by label."""
+"""Baselines with XGBoost, compared with XGBoost's estimators for each label."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _plain_chain(
     X_new: NDArray[np.float32],
     order: list[int],
 ) -> NDArray[np.floating]:
-    """A classifier chain in a few lines: true labels in training, predicted ones afterwards."""
+    """A minimal classifier chain: true labels in training, predicted labels in prediction."""
     proba = np.empty((len(X_new), Y.shape[1]))
     for label in order:
         known = ~np.isnan(Y[:, label])
@@ -45,7 +45,7 @@ def _plain_chain(
 
 
 @pytest.mark.parametrize("holes", [False, True])
-def test_binary_relevance_is_one_default_xgboost_per_label(holes: bool) -> None:
+def test_binary_relevance_equals_one_xgboost_per_label(holes: bool) -> None:
     train, new = (_with_holes(X), _with_holes(X_NEW)) if holes else (X, X_NEW)
     expected = [
         xgb.XGBClassifier(**PARAMS).fit(train, Y[:, j]).predict_proba(new)[:, 1]
@@ -61,7 +61,7 @@ def test_defaults_are_those_of_xgboost() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_chain_agrees_with_scikit_learns() -> None:
+def test_chain_equals_scikit_learn() -> None:
     order = [2, 0, 3, 1]
     expected = SklearnChain(xgb.XGBClassifier(**PARAMS), order=order).fit(X, Y)
     found = ClassifierChain(order=order, **PARAMS).fit(X, Y)
@@ -79,7 +79,7 @@ def test_chain_with_missing_values_and_unknown_labels() -> None:
 
 
 @pytest.mark.parametrize("model", [BinaryRelevance, ClassifierChain])
-def test_rows_with_an_unknown_label_are_left_out_for_that_label(model: type) -> None:
+def test_rows_with_an_unknown_label_are_not_used_for_that_label(model: type) -> None:
     labels = np.column_stack((Y[:, 0], Y[:, 1])).astype(float)
     labels[60:, 0] = NAN
     given = {"order": [0, 1]} if model is ClassifierChain else {}
@@ -88,8 +88,8 @@ def test_rows_with_an_unknown_label_are_left_out_for_that_label(model: type) -> 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_sparse_chain_keeps_stored_zeros_apart_from_missing_values() -> None:
-    # The first feature is a stored zero in every row where the label is 0, and absent elsewhere.
+def test_sparse_chain_distinguishes_stored_zeros_from_missing_values() -> None:
+    # The first feature is a stored zero in rows with the label 0, and not stored in the others.
     rows = np.flatnonzero(Y[:, 0] == 0)
     features = sparse.csr_matrix(
         (np.zeros(len(rows), dtype=np.float32), (rows, np.zeros(len(rows), dtype=int))),
@@ -122,7 +122,7 @@ def test_order_by_frequency(labels: Any, weight: Any, frequent: list, rare: list
         np.testing.assert_array_equal(chain.order_, order)
 
 
-def test_random_order_comes_from_the_seed() -> None:
+def test_random_order_depends_on_the_seed() -> None:
     def order(seed: Any) -> list[int]:
         wide = np.tile(Y, 3)
         chain = ClassifierChain(random_state=seed, n_estimators=1, n_jobs=1).fit(X, wide)
@@ -138,8 +138,8 @@ def test_random_order_comes_from_the_seed() -> None:
 @pytest.mark.parametrize(
     "order", [[0, 1, 2], [0, 1, 2, 2], [1, 2, 3, 4], [[0, 1], [2, 3]], ["a", "b", "c", "d"], 3]
 )
-def test_bad_order(order: Any) -> None:
-    with pytest.raises(ValueError, match="every label's index from 0 to 3 once"):
+def test_invalid_order(order: Any) -> None:
+    with pytest.raises(ValueError, match="a permutation of the label indices 0 to 3"):
         ClassifierChain(order=order, **PARAMS).fit(X, Y)
 
 
@@ -180,19 +180,19 @@ def test_order_of_an_unfitted_dynamic_chain() -> None:
 
 @pytest.mark.parametrize("model", [BinaryRelevance, ClassifierChain])
 def test_base_score_is_one_number(model: type) -> None:
-    with pytest.raises(ValueError, match="base_score has to be one number"):
+    with pytest.raises(ValueError, match="base_score must be a number"):
         model(base_score=[0.5] * N_LABELS).fit(X, Y)
 
 
 @pytest.mark.parametrize("model", [BinaryRelevance, ClassifierChain])
-def test_weights_reach_every_label(model: type) -> None:
+def test_weights_count_for_all_labels(model: type) -> None:
     weight = np.random.default_rng(0).random(len(X))
     found = model(**PARAMS).fit(X, Y[:, :1], weight).predict_proba(X_NEW)[:, 0]
     expected = xgb.XGBClassifier(**PARAMS).fit(X, Y[:, 0], sample_weight=weight)
     np.testing.assert_allclose(found, expected.predict_proba(X_NEW)[:, 1], rtol=1e-5)
 
 
-def test_chain_hands_weights_on_to_later_labels() -> None:
+def test_chain_passes_weights_to_later_labels() -> None:
     weight = np.random.default_rng(0).random(len(X))
     found = ClassifierChain(order=[0, 1], **PARAMS).fit(X, Y[:, :2], weight)
     second = xgb.XGBClassifier(**PARAMS).fit(

@@ -1,4 +1,4 @@
-"""Rules against those of `mlrl-boomer`, the authors' implementation, where both are exact.
+"""Rules compared with `mlrl-boomer`, the authors' implementation, in exact settings of both.
 
 Without sampling and with one condition a rule is determined by the data. Features are positive:
 the peer was seen to overlook thresholds next to the change of sign.
@@ -22,7 +22,7 @@ L2 = 1.0
 
 
 def scores(X, Y, loss, head):
-    """Scores after the default rule, and after one rule more, of ours and of the peer."""
+    """Scores of xdcc and of the peer after the default rule and after one more rule."""
     ours = BoomerClassifier(
         n_rules=2, loss=loss, head=head, learning_rate=1.0, l2=L2, sample=None,
         max_features=None, max_conditions=1, n_jobs=1,
@@ -40,7 +40,7 @@ def scores(X, Y, loss, head):
 
 
 def objective(loss, Y, before, after):
-    """Equation 14 of the rule that leads from some scores to others."""
+    """Equation 14 for the rule that turns `before` into `after`."""
     steps = after - before
     gradients, hessians = LOSSES[loss].gradients(Y, before), LOSSES[loss].hessians(Y, before)
     head = steps[np.abs(steps).sum(axis=1).argmax()]
@@ -51,7 +51,7 @@ def objective(loss, Y, before, after):
 
 @pytest.mark.parametrize("head", ["single", "complete"])
 @pytest.mark.parametrize("loss", list(PEER_LOSSES))
-def test_the_first_rules_are_the_authors_or_better(loss, head):
+def test_first_rules_equal_the_peer_or_are_better(loss, head):
     equal = 0
     for seed in range(12):
         data = make_multilabel(120, 6, 4, random_state=seed)
@@ -64,5 +64,5 @@ def test_the_first_rules_are_the_authors_or_better(loss, head):
         if of_peer - of_ours < 1e-5:
             equal += 1
             assert_allclose(ours, peers, atol=1e-5)
-    # The peer misses the best threshold now and then.
+    # The peer sometimes misses the best threshold.
     assert equal >= 6

@@ -1,4 +1,4 @@
-"""The estimator: what it learns and predicts, its rules, and what it refuses."""
+"""`BoomerClassifier`: training, prediction, rules, and invalid input."""
 
 import io
 import resource
@@ -40,7 +40,7 @@ def small(**params):
 
 
 def set_up(model, **params):
-    """A copy that predicts otherwise, with the same rules."""
+    """A copy with the same rules and other parameters."""
     other = clone(model).set_params(**params)
     other.__dict__ |= {k: v for k, v in vars(model).items() if k.endswith("_")}
     return other
@@ -130,7 +130,7 @@ def test_first_rules_do_not_depend_on_n_rules(fitted):
 
 
 @pytest.mark.parametrize("counts", [[0], [81], [3, 2], [1.5]])
-def test_bad_numbers_of_rules(fitted, counts):
+def test_invalid_numbers_of_rules(fitted, counts):
     with pytest.raises(ValueError, match="n_rules="):
         [*fitted.staged_decision_function(labelled_rows()[0], counts)]
 
@@ -151,7 +151,7 @@ def test_known_labelsets(fitted):
     assert Y.shape == predicted.shape
 
 
-def test_rules_predict_as_they_read(fitted):
+def test_rules_as_text_predict_the_scores(fitted):
     X, _ = labelled_rows(seed=1)
     frame = pd.DataFrame(X, columns=[f"feature_{f}" for f in range(6)])
     scores = np.zeros((len(X), 4))
@@ -199,9 +199,9 @@ def test_rules_as_text_and_table():
 
 
 @VARIANTS
-def test_threads_change_nothing(loss, head):
+def test_rules_do_not_depend_on_threads(loss, head):
     rng = np.random.default_rng(0)
-    # More than 3 million additions for a rule's first condition: threads are used.
+    # More than 3 million additions for the first condition of a rule, so threads are used.
     X = rng.normal(size=(3000, 40)).astype(np.float32)
     Y = (X[:, :24] + rng.normal(size=(3000, 24)) > 1).astype(int)
     system = (loss, head) == ("logistic_example_wise", "complete")
@@ -212,15 +212,15 @@ def test_threads_change_nothing(loss, head):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_threads_change_no_prediction(fitted, kind):
-    # More than 100,000 rules times rows: threads are used.
+def test_predictions_do_not_depend_on_threads(fitted, kind):
+    # More than 100,000 pairs of a rule and a row, so threads are used.
     X = labelled_rows(seed=1, n_rows=2000)[0]
     X[np.abs(X) < 0.2] = 0
     one, three = (set_up(fitted, n_jobs=n).decision_function(kind(X)) for n in (1, 3))
     np.testing.assert_array_equal(one, three)
 
 
-def test_seed_decides():
+def test_rules_depend_on_the_seed():
     X, Y = labelled_rows()
     first, second, other = (str(small(random_state=s).fit(X, Y).rules_) for s in (0, 0, 1))
     assert first == second != other
@@ -253,11 +253,11 @@ def test_sparse_labels():
     assert str(small().fit(X, sparse.csr_matrix(Y)).rules_) == str(small().fit(X, Y).rules_)
 
 
-def test_missing_values_are_covered_by_no_condition():
+def test_no_condition_covers_missing_values():
     X, Y = labelled_rows()
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     model = small().fit(X, Y)
-    # Nothing is known: only the default rule covers the row.
+    # All values are missing, so only the default rule covers the row.
     nothing = model.decision_function(np.full((1, 6), np.nan))
     assert nothing[0] == pytest.approx(list(model.rules_[0].scores.values()))
     whole, expected = labelled_rows(seed=1)
@@ -283,7 +283,7 @@ def test_categories_of_a_frame():
     model = small(n_rules=40).fit(X, Y)
     assert (model.predict(X) == Y).all()
     assert "colour = green" in str(model.rules_)
-    # A category that was not there in training is missing.
+    # A category that is new in prediction is missing.
     other = pd.DataFrame({"colour": pd.Categorical(["black"]), "size": [0.0]})
     assert np.isfinite(model.decision_function(other)).all()
 
@@ -299,15 +299,15 @@ def test_warm_start_continues(fitted):
     assert str(model.fit(X, Y).rules_) == before
 
 
-def test_warm_start_refuses_what_does_not_fit():
+def test_warm_start_rejects_other_data_and_fewer_rules():
     X, Y = labelled_rows()
     model = small(warm_start=True).fit(X, Y)
-    with pytest.raises(ValueError, match="there are 80 rules already"):
+    with pytest.raises(ValueError, match="at least 80, the number"):
         model.set_params(n_rules=79).fit(X, Y)
     model.set_params(n_rules=90)
-    with pytest.raises(ValueError, match="have to have the same"):
+    with pytest.raises(ValueError, match="of the rules already learned"):
         model.fit(X[:, :5], Y)
-    with pytest.raises(ValueError, match="have to have the same"):
+    with pytest.raises(ValueError, match="of the rules already learned"):
         model.fit(X, Y[:, :3])
 
 
@@ -331,13 +331,13 @@ def test_evaluation_set_and_early_stopping():
     )
 
 
-def test_evaluation_set_alone_stops_nothing():
+def test_evaluation_set_alone_does_not_stop_training():
     data = labelled_rows()
     model = small().fit(*data, eval_set=[data])
     assert model.best_n_rules_ == len(model.rules_) == 80
 
 
-def test_early_stopping_goes_on_with_warm_start():
+def test_early_stopping_continues_with_warm_start():
     data, other = labelled_rows(), labelled_rows(seed=1)
     model = small(n_rules=10, warm_start=True).fit(*data, eval_set=[other])
     model.set_params(n_rules=20).fit(*data, eval_set=[other])
@@ -346,9 +346,9 @@ def test_early_stopping_goes_on_with_warm_start():
     assert losses[0] == losses[1]
 
 
-def test_warm_start_knows_the_loss_it_starts_from():
+def test_early_stopping_with_warm_start_uses_the_initial_loss():
     X, Y = labelled_rows()
-    # What is learned is the opposite: the loss rises with every rule.
+    # The evaluation set has the opposite labels, so the loss increases with each rule.
     opposite = [(X, 1 - Y)]
     model = small(n_rules=10, warm_start=True).fit(X, Y, eval_set=opposite)
     model.set_params(n_rules=90, early_stopping_rounds=5).fit(X, Y, eval_set=opposite)
@@ -360,26 +360,26 @@ def test_warm_start_knows_the_loss_it_starts_from():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (None, "needs an eval_set"),
+        (None, "requires an eval_set"),
         ([(np.ones((3, 6)), np.ones((3, 2)))], "has 2 labels"),
         ([(np.ones((3, 5)), np.ones((3, 4)))], "features"),
         ([(np.ones((3, 6)), np.ones((2, 4)))], "inconsistent"),
         ([(np.ones((1, 6)), [[0, 1, 0, np.nan]])], "unknown"),
     ],
 )
-def test_bad_evaluation_sets(bad, message):
+def test_invalid_evaluation_sets(bad, message):
     with pytest.raises(ValueError, match=message):
         small(early_stopping_rounds=3).fit(*labelled_rows(), eval_set=bad)
 
 
-def test_progress():
+def test_progress_bar():
     text = io.StringIO()
     with redirect_stderr(text):
         small(n_rules=5, verbose=True).fit(*labelled_rows())
     assert "5/5" in text.getvalue()
 
 
-# Bins of labels to be raised and of labels to be lowered: a share is rounded up for each.
+# Labels of either sign have bins of their own, so a share is rounded up twice.
 @pytest.mark.parametrize(("label_bins", "most"), [(1, 2), (2, 3), (0.5, 3), (1.0, 4)])
 def test_label_bins(label_bins, most):
     X, Y = labelled_rows()
@@ -408,21 +408,21 @@ def test_limits_of_rules():
     assert min(rule.n_covered for rule in rules) >= 20
 
 
-def test_constant_attributes_stop_with_a_message():
+def test_constant_attributes_stop_with_a_warning():
     X, Y = np.ones((20, 3)), labelled_rows(n_rows=20)[1]
-    with pytest.warns(ConvergenceWarning, match="Only 1 of 80 rules could be learned"):
+    with pytest.warns(ConvergenceWarning, match="Learned only 1 of 80 rules"):
         model = small().fit(X, Y)
     assert len(model.rules_) == model.best_n_rules_ == 1
     assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_min_coverage_stops_with_a_message():
+def test_min_coverage_stops_with_a_warning():
     with pytest.warns(ConvergenceWarning, match="min_coverage=150"):
         small(min_coverage=150, sample=None).fit(np.eye(150, 3), labelled_rows()[1])
 
 
 def test_one_of_many_attributes_is_not_constant():
-    # The attributes that are drawn are constant most of the time.
+    # The drawn attributes are usually constant.
     X, Y = np.zeros((40, 200), np.float32), (np.arange(40) % 2)[:, None]
     X[:, 77] = Y[:, 0]
     model = small(n_rules=20).fit(X, Y)
@@ -431,20 +431,20 @@ def test_one_of_many_attributes_is_not_constant():
 
 
 @VARIANTS
-def test_a_single_example(loss, head):
+def test_single_sample(loss, head):
     with pytest.warns(ConvergenceWarning):
         model = small(loss=loss, head=head).fit([[1.0, 2.0]], [[0, 1]])
     assert model.predict([[5.0, 5.0]]).tolist() == [[0, 1]]
 
 
 @VARIANTS
-def test_two_examples(loss, head):
+def test_two_samples(loss, head):
     model = small(loss=loss, head=head).fit([[1.0], [2.0]], [[0, 1], [1, 0]])
     assert model.predict([[1.0], [2.0]]).tolist() == [[0, 1], [1, 0]]
 
 
 @VARIANTS
-def test_without_l2_scores_are_finite(loss, head):
+def test_scores_are_finite_without_l2(loss, head):
     X, Y = labelled_rows()
     Y[:, 2] = 0
     model = small(loss=loss, head=head, l2=0.0, learning_rate=1.0, n_rules=300).fit(X, Y)
@@ -456,7 +456,7 @@ def test_without_l2_scores_are_finite(loss, head):
 
 @VARIANTS
 @pytest.mark.parametrize("value", [0, 1])
-def test_labels_that_never_or_always_occur(loss, head, value):
+def test_constant_labels(loss, head, value):
     X, Y = labelled_rows()
     Y[:, 1] = value
     model = small(loss=loss, head=head).fit(X, Y)
@@ -491,12 +491,12 @@ def test_labels_that_never_or_always_occur(loss, head, value):
         {"categorical_features": [6]},
     ],
 )
-def test_bad_parameters(params):
+def test_invalid_parameters(params):
     with pytest.raises(ValueError, match=f"{next(iter(params))}="):
         small(**params).fit(*labelled_rows())
 
 
-def test_unknown_labels_are_refused():
+def test_unknown_labels_are_rejected():
     X, Y = labelled_rows()
     Y = Y.astype(float)
     Y[3, 1] = np.nan
@@ -510,14 +510,14 @@ def test_not_fitted():
             getattr(small(), method)(np.ones((1, 6)))
 
 
-def test_other_number_of_features(fitted):
+def test_different_number_of_features(fitted):
     with pytest.raises(ValueError, match="features"):
         fitted.predict(np.ones((1, 5)))
 
 
 def test_wide_and_large_values():
     X, Y = labelled_rows()
-    # A larger sum would overflow in the check for infinity.
+    # A larger sum would overflow in the check for infinities.
     X[:, 0] = np.where(X[:, 0] > 0.4, 1, -1) * (np.finfo(np.float32).max / 200)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -526,7 +526,7 @@ def test_wide_and_large_values():
     assert (model.predict(X)[:, 0] == Y[:, 0]).mean() > 0.9
 
 
-# Ten trainings in one process, with all losses, heads and kinds of data.
+# Ten fits in one process, with all losses, heads and kinds of data.
 
 
 def train_ten_times(n_rules):
@@ -544,13 +544,13 @@ def train_ten_times(n_rules):
         assert np.isfinite(model.predict_proba(X)).all()
 
 
-def test_ten_trainings():
+def test_ten_fits():
     train_ten_times(40)
 
 
 @pytest.mark.slow
 def test_memory_does_not_grow():
-    """A training holds about 2 MiB; 200 leaky ones would show in the peak."""
+    """A fit allocates about 2 MiB, so 200 leaks would show in the peak."""
     for _ in range(5):
         train_ten_times(20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""Losses: hand-computed values, numerical derivatives, extreme scores, labelsets, probabilities."""
+"""Losses: values by hand, numerical derivatives, extreme scores, labelsets and probabilities."""
 
 import itertools
 
@@ -60,7 +60,7 @@ def test_numerical_derivatives(name, seed):
         slope = (loss.values(Y, more) - loss.values(Y, less)) / (2 * step)
         assert gradients[:, j] == pytest.approx(slope, abs=1e-6)
         bend = (loss.gradients(Y, more) - loss.gradients(Y, less)) / (2 * step)
-        edge = np.abs(np.abs(scores) - 1).min(axis=1) < 1e-4  # of the squared hinge
+        edge = np.abs(np.abs(scores) - 1).min(axis=1) < 1e-4  # the kink of the squared hinge
         assert hessians[~edge, :, j] == pytest.approx(bend[~edge], abs=1e-5)
 
 
@@ -114,7 +114,7 @@ def test_equal_losses_go_to_the_more_frequent_labelset():
         assert predicted.tolist() == [labelsets[0]]
 
 
-def test_a_score_of_0_is_absent():
+def test_score_of_0_predicts_0():
     loss = LOSSES["logistic_label_wise"]
     predicted = predict_labels(loss, "sign", every_labelset(3), np.array([[0.0, -0.0, 1e-300]]))
     assert predicted.tolist() == [[0, 0, 1]]
@@ -147,7 +147,7 @@ def test_label_wise_labelset_probabilities_are_products(name):
     loss, labelsets = LOSSES[name], every_labelset(4)
     scores = 0.3 * labels_and_scores(3)[1]
     marginals = label_proba(loss, labelsets, scores)
-    # With all labelsets known the marginals of the product are the labels' own.
+    # If all labelsets are known, the marginals of the product are the label probabilities.
     assert labelset_proba(loss, labelsets, scores) @ labelsets == pytest.approx(marginals, abs=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""The kernel against its NumPy twin: every condition of every rule, heads, scores, bounds.
+"""The kernel against its reference implementation: conditions, heads, scores and bounds.
 
 Two conditions may cover the same rows, so that their gains differ by rounding only. The tests
 follow the kernel's choice and ask that no other condition be better.
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xdcc.boomer import reference
+from tests.reference import boomer as reference
 from xdcc.boomer._coverage import RELATIONS
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES
@@ -31,7 +31,7 @@ DEFAULTS = RuleSettings(
 
 
 def rows(seed, n_rows, n_features, n_labels, *, kind="dense"):
-    """Features of several kinds and labels that follow them."""
+    """Features of several kinds, and labels that depend on them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
     nominal = np.zeros(n_features, bool)
@@ -56,7 +56,7 @@ def learner(X, nominal, Y, scores, settings):
 
 
 def replay(X, nominal, Y, name, complete, *, n_rules=12, **changed):
-    """Train with the kernel and check every step with the twin."""
+    """Train with the kernel and check each step against the reference."""
     settings = DEFAULTS._replace(loss=name, complete=complete, **changed)
     kernel = learner(X, nominal, Y, np.zeros(Y.shape), settings)
     l2, share, n_attributes = settings.l2, settings.bin_share, settings.n_attributes
@@ -116,7 +116,7 @@ def replay(X, nominal, Y, name, complete, *, n_rules=12, **changed):
 
 @pytest.mark.parametrize("kind", ["dense", "zeros", "coarse", "nominal", "missing"])
 @pytest.mark.parametrize(("loss", "complete"), VARIANTS)
-def test_kernel_finds_the_twins_rules(loss, complete, kind):
+def test_kernel_finds_the_rules_of_the_reference(loss, complete, kind):
     replay(*rows(0, 40, 6, 3, kind=kind), loss, complete)
 
 
@@ -128,8 +128,8 @@ def test_blocks_of_many_steps(n_labels):
 @pytest.mark.parametrize("l2", [1e-8, 0.25, 64.0])
 @pytest.mark.parametrize(("loss", "complete"), VARIANTS)
 def test_l2(loss, complete, l2):
-    # Without L2, and with labels that scores already separate, systems are near singular: few
-    # rules keep them within the twin's precision.
+    # Without L2, and with labels that are already separated, systems are nearly singular; few rules
+    # keep them within the precision of the reference.
     replay(*rows(1, 40, 6, 3), loss, complete, l2=l2, n_rules=3 if l2 < 0.1 else 12)
 
 
@@ -148,8 +148,8 @@ def test_limits(complete, params):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_zeros_are_parted_from_missing_values(variant):
-    """A nominal attribute whose known values are all 0 in the rows that a rule covers."""
+def test_conditions_separate_zeros_from_missing_values(variant):
+    """In the rows that a rule covers, the known values of a nominal attribute are all 0."""
     for seed in range(30):
         replay(*rows(seed, 12, 7, 2, kind="missing"), *variant, n_rules=4, n_attributes=7)
 

@@ -295,10 +295,10 @@ def test_no_model(tmp_path: pathlib.Path) -> None:
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=_goes_on())
     with pytest.raises(TypeError, match=r"xgb_model is a dict; it has to be a fitted Multi"):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model={})  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"xgb_model='.*nothing\.ubj' is no booster's file"):
+    with pytest.raises(ValueError, match=r"xgb_model='.*nothing\.ubj' is not the file of"):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=str(tmp_path / "nothing.ubj"))
     (tmp_path / "text.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"is no booster's file"):
+    with pytest.raises(ValueError, match=r"is not the file of a booster"):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=tmp_path / "text.json")
 
 

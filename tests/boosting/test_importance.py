@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
 from xgboost import XGBClassifier
 
+from tests.reference.tree_comparison import read_trees
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.boosting.importance import IMPORTANCE_TYPES, column_importance
-from xdcc.boosting.tree_comparison import read_trees
 
 X, Y = make_multilabel_classification(
     n_samples=120, n_features=8, n_classes=4, n_labels=2, random_state=0

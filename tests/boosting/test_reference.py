@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from xdcc.boosting import reference
-from xdcc.boosting.reference import SCOPES, SPLIT_METHODS
-from xdcc.boosting.tree_comparison import compare_trees, read_trees
+from tests.reference import boosting as reference
+from tests.reference.boosting import SCOPES, SPLIT_METHODS
+from tests.reference.tree_comparison import compare_trees, read_trees
 
 # Table 1 of the XDCC paper: G for the predictions (.8, .2, .9, .1) of y = (1, 1, 0, 0), H + ε = 1.
 PAPER_G = [-0.2, -0.8, 0.9, 0.1]

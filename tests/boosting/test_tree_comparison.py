@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
-from xdcc.boosting import reference
-from xdcc.boosting.tree_comparison import Comparison, compare_trees, read_trees
+from tests.reference import boosting as reference
+from tests.reference.tree_comparison import Comparison, compare_trees, read_trees
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(40, 3)).round(2)

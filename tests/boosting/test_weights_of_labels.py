@@ -79,7 +79,7 @@ def test_chain(end_label: bool) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([1, 2], "has 2 entries for 3 labels; give one number, or one per label"),
+        ([1, 2], "has 2 entries for 3 labels; pass one number, or one per label"),
         ([1, -1, 1], "it has to be a number at least 0, or a sequence of one per label"),
         ("high", "it has to be a number at least 0, or a sequence"),
     ],
@@ -90,7 +90,7 @@ def test_bad_weights(model: Any, name: str, value: object, message: str) -> None
 
 
 def test_models_of_one_label() -> None:
-    with pytest.raises(ValueError, match="scale_pos_weight has to be one number here"):
+    with pytest.raises(ValueError, match="scale_pos_weight must be a number"):
         BinaryRelevance(**SMALL, scale_pos_weight=[1, 2, 3]).fit(X, Y)
     with pytest.raises(ValueError, match="Unknown booster parameter 'label_weight'"):
         BinaryRelevance(**SMALL, label_weight=[1, 2, 3]).fit(X, Y)

@@ -1,8 +1,8 @@
-"""A miniature of the repository for the tests of the build backend.
+"""Fixtures for the tests of the build backend: a miniature of the repository.
 
-`project` copies the backend's modules into a temporary clone, beside a tiny "XGBoost" of its own:
-an sdist of four files, whose "library" is a text file, so that scikit-build-core makes a real wheel
-of it without CMake. The modules find the clone's pin, patches and plugin by themselves.
+`project` copies the modules of the backend to a temporary clone with its own tiny "XGBoost": an
+sdist of four files whose "library" is a text file. scikit-build-core makes a real wheel of it
+without CMake. The modules use the pin, patches and plugin of the clone.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class Project:
         return importlib.import_module(name)
 
     def set_sdist(self, *, pyproject: str = PYPROJECT, library: str = "libxgboost.so") -> None:
-        """Write the source distribution, pin it, and hand it to the build."""
+        """Write the source distribution, pin it and pass it to the build."""
         files = {
             "pyproject.toml": pyproject,
             "LICENSE": "licence text\n",
@@ -88,14 +88,14 @@ class Project:
         )
 
     def set_series(self, **patches: str) -> None:
-        """Write the patches and a series that names them in this order."""
+        """Write the patches and a series that lists them in this order."""
         for name, text in patches.items():
             (self.patches / f"{name}.patch").write_text(text)
         names = "".join(f"{name}.patch\n" for name in patches)
         (self.patches / "series").write_text(f"# comment\n\n{names}")
 
     def set_program(self, name: str, script: str) -> Path:
-        """Put a shell script on the PATH, which holds nothing else."""
+        """Put a shell script on the PATH, which contains nothing else."""
         program = self.programs / name
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(program.stat().st_mode | stat.S_IXUSR)

@@ -1,6 +1,6 @@
-"""The hooks, end to end on a tiny project: real wheels by scikit-build-core, without CMake.
+"""The hooks of the backend, end to end on a tiny project: scikit-build-core builds real wheels.
 
-And the lines that say how far a build is.
+CMake is not needed. Also tests the progress messages.
 """
 
 import os
@@ -27,7 +27,7 @@ CLANG = "#define __GNUC__ 4\n#define __clang_major__ 14"
 
 
 def says(version, macros=GCC):
-    """The script of a C++ compiler that can only say what it is."""
+    """Return the script of a fake C++ compiler that only reports its version and macros."""
     return f"echo '{version}\n{macros}'"
 
 
@@ -45,7 +45,7 @@ def backend(project):
 
 @pytest.fixture
 def build(backend, tmp_path, monkeypatch):
-    """Build a wheel; returns the wheel and the settings that scikit-build-core was given."""
+    """Build a wheel; return it and the settings passed to scikit-build-core."""
     seen = []
     real = backend.upstream.build_wheel
 
@@ -100,7 +100,7 @@ def test_second_build_reuses_the_library(project, cxx, build, capfd):
     library.write_text("machine cope\n")
     _, settings = build(USE_CUDA="OFF")
     assert settings == {"cmake.define.USE_CUDA": "OFF"}
-    assert f"xdcc: {library} was damaged; it is built anew" in capfd.readouterr().err
+    assert f"xdcc: {library} was damaged and will be rebuilt" in capfd.readouterr().err
     assert library.read_text() == "machine code\n"
 
     (project.plugin / "param.h").write_text("// changed\n")
@@ -110,7 +110,7 @@ def test_second_build_reuses_the_library(project, cxx, build, capfd):
 
 
 @posix
-def test_another_compiler_is_another_library(project, cxx, build, monkeypatch):
+def test_the_compiler_is_part_of_the_cache_key(project, cxx, build, monkeypatch):
     build()
     project.set_program("c++", says("c++ 2.0"))
     build()
@@ -126,7 +126,7 @@ def test_another_compiler_is_another_library(project, cxx, build, monkeypatch):
 
 
 @posix
-def test_other_defaults_are_another_library(project, cxx, build, monkeypatch):
+def test_the_defaults_are_part_of_the_cache_key(project, cxx, build, monkeypatch):
     build()
     monkeypatch.setitem(project.load("staging").CMAKE_DEFAULTS, "HIDE_CXX_SYMBOLS", "OFF")
     build()
@@ -144,7 +144,7 @@ def test_cache_off(project, cxx, build, monkeypatch):
 
 @posix
 def test_library_given_by_the_user(project, build):
-    # Nothing is compiled, so no compiler is looked for, and there is none.
+    # Nothing is compiled, so no compiler is needed.
     for name in ("XGBOOST_PREBUILT_LIB_DIR", "XGBOOST_USE_SYSTEM_LIBXGBOOST"):
         _, settings = build(**{name: "given"})
         assert settings == {f"cmake.define.{name}": "given"}
@@ -160,14 +160,14 @@ def test_library_given_in_the_environment(project, build, monkeypatch):
 
 @posix
 @pytest.mark.parametrize("name", ["CMAKE_CXX_COMPILER", "CMAKE_TOOLCHAIN_FILE"])
-def test_compiler_that_only_cmake_knows_leaves_the_cache_out(project, build, name):
+def test_cache_is_not_used_if_cmake_selects_the_compiler(project, build, name):
     build(**{name: "special"})
     assert not project.cache.exists()
     assert "CXX" not in os.environ
 
 
 @posix
-def test_toolchain_is_settled(project, cxx, build):
+def test_default_toolchain(project, cxx, build):
     build(CMAKE_CXX_COMPILER_LAUNCHER="ccache")  # which is not CMAKE_CXX_COMPILER
     assert os.environ["CMAKE_GENERATOR"] == "Ninja"
     assert os.environ["CXX"] == str(cxx)
@@ -175,7 +175,7 @@ def test_toolchain_is_settled(project, cxx, build):
 
 
 @posix
-def test_toolchain_of_the_user_stays(project, cxx, build, monkeypatch):
+def test_toolchain_of_the_user_is_kept(project, cxx, build, monkeypatch):
     mine = str(project.set_program("mine", says("mine")))
     chosen = {"CXX": f"{mine} --flag", "CC": mine, "CMAKE_GENERATOR": "Unix Makefiles"}
     for name, value in chosen.items():
@@ -191,7 +191,7 @@ def test_no_compiler(build):
 
 
 @posix
-def test_compiler_is_not_there(build, monkeypatch):
+def test_compiler_is_missing(build, monkeypatch):
     monkeypatch.setenv("CXX", "nonesuch -m64")
     with pytest.raises(SystemExit, match=r"^xdcc: no C\+\+ compiler: CXX=nonesuch -m64 is not a"):
         build()
@@ -208,13 +208,13 @@ def test_compiler_does_not_run(project, build):
 @pytest.mark.parametrize(
     ("macros", "message"),
     [
-        ("#define __GNUC__ 9", "is GCC 9, too old: install GCC 10 or clang 14, or newer"),
-        ("#define __GNUC__ 4\n#define __clang_major__ 13", "is clang 13, too old: install GCC"),
-        ("#define __EDG__ 1", "is neither GCC nor clang: install GCC 10 or clang 14, or newer"),
+        ("#define __GNUC__ 9", "is GCC 9, which is too old: install GCC 10 or clang 14 or newer"),
+        ("#define __GNUC__ 4\n#define __clang_major__ 13", "is clang 13, which is too old"),
+        ("#define __EDG__ 1", "is neither GCC nor clang: install GCC 10 or clang 14 or newer"),
     ],
 )
 def test_compiler_that_cannot_compile_the_plugin(project, build, macros, message):
-    project.set_pin(sha256="0" * 64)  # nothing is fetched before
+    project.set_pin(sha256="0" * 64)  # the compiler is checked before any download
     project.set_program("c++", says("c++ 1.0", macros))
     with pytest.raises(SystemExit, match=rf"^xdcc: the C\+\+ compiler \S+ {message}"):
         build()
@@ -237,8 +237,8 @@ def test_compiler_without_openmp(project, build):
 
 
 @posix
-def test_openmp_is_tried_with_the_flags_of_the_user(project, build, monkeypatch):
-    # As in an environment of conda's, whose OpenMP lies in a folder of its own.
+def test_openmp_is_checked_with_the_flags_of_the_user(project, build, monkeypatch):
+    # As in a conda environment, which has OpenMP in a separate folder.
     monkeypatch.setenv("CXXFLAGS", "-I/mine")
     monkeypatch.setenv("LDFLAGS", "-L/mine")
     script = 'case "$*" in *-fopenmp*-I/mine*-L/mine*);; *-fopenmp*) exit 1;; esac; '
@@ -247,7 +247,7 @@ def test_openmp_is_tried_with_the_flags_of_the_user(project, build, monkeypatch)
 
 
 @posix
-@pytest.mark.skipif(REAL is None, reason="there is no compiler")
+@pytest.mark.skipif(REAL is None, reason="no compiler found")
 def test_real_compiler(backend, monkeypatch):
     monkeypatch.setenv("PATH", PATH)
     backend.check_version(REAL)
@@ -272,7 +272,7 @@ def test_no_compiler_is_needed_for_metadata(project, backend, tmp_path):
     assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
 
 
-def test_needs_nothing_more_than_pyproject_says(backend):
+def test_requirements_are_those_of_pyproject(backend):
     assert backend.get_requires_for_build_wheel({}) == []
 
 
@@ -300,7 +300,7 @@ def test_python_is_too_old(project, monkeypatch):
         ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n"}, "compiler has no OpenMP"),
         (
             {"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=NOTFOUND\n", "build.ninja": ""},
-            "the build failed; the first error in the output above says why",
+            "the build failed; see the first error in the output above",
         ),
         ({"CMakeCache.txt": "OpenMP_CXX_FLAGS:STRING=-fopenmp\n"}, "the build failed"),
         ({}, "the build failed"),
@@ -321,7 +321,7 @@ def test_cmake_fails(cxx, backend, build, monkeypatch, written, message):
 
 
 @posix
-def test_an_interrupted_build_leaves_nothing_behind(project, cxx, backend, build, monkeypatch):
+def test_an_interrupted_build_leaves_no_cache_entry(project, cxx, backend, build, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -390,7 +390,7 @@ def test_upstream_project_file_changed(project, stage, old, new, message):
 
 def test_plugin_is_missing(project, stage):
     shutil.rmtree(project.plugin)
-    message = f"there is no folder {re.escape(str(project.plugin))}: build from a complete clone"
+    message = f"the folder {re.escape(str(project.plugin))} is missing: build from a complete clone"
     with pytest.raises(project.load("pin").BuildError, match=message):
         stage()
 
@@ -413,8 +413,8 @@ def progress(project):
     return project.load("backend")
 
 
-def test_state(progress, tmp_path):
-    assert progress.compiled_so_far(tmp_path) == "at work"
+def test_progress_from_the_files_of_ninja(progress, tmp_path):
+    assert progress.compiled_so_far(tmp_path) == "building"
     (tmp_path / "build" / "tag").mkdir(parents=True)
     (tmp_path / "build" / "tag" / "build.ninja").write_text(PLAN)
     assert progress.compiled_so_far(tmp_path) == "compiled 0 of 2 files"
@@ -428,10 +428,10 @@ def test_lines_are_printed_until_the_build_ends(progress, tmp_path, monkeypatch,
         time.sleep(0.1)
     lines = capfd.readouterr().err.splitlines()
     assert lines
-    assert set(lines) == {"xdcc: at work after 0 seconds"}
+    assert set(lines) == {"xdcc: building after 0 seconds"}
     time.sleep(0.05)
     assert capfd.readouterr().err == ""
 
 
-def test_a_line_comes_at_least_every_30_seconds(progress):
+def test_progress_is_printed_at_least_every_30_seconds(progress):
     assert progress.INTERVAL <= 30

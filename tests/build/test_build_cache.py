@@ -1,4 +1,4 @@
-"""The cache: what a key depends on, and that an entry is whole or absent."""
+"""The cache: what a key depends on, and that entries are never incomplete."""
 
 import dataclasses
 import os
@@ -15,7 +15,7 @@ def cache(project):
 
 @pytest.fixture
 def ingredients(project):
-    """A fresh copy of everything that a key is made of."""
+    """Return new copies of all inputs of a key."""
     project.set_series(a="patch a", b="patch b")
     (project.plugin / "tests").mkdir()
     (project.plugin / "tests" / "test.cc").write_text("// test\n")
@@ -89,17 +89,17 @@ def test_key_ignores_the_rest(cache, ingredients):
     )
 
 
-def test_entries_lie_in_the_users_cache(project, cache):
+def test_entries_are_in_the_cache_of_the_user(project, cache):
     assert cache.download("x.tar.gz", {}) == project.cache / "downloads" / "x.tar.gz"
     assert cache.libraries("k", {"XDCC_BUILD_CACHE": "1"}) == project.cache / "libraries" / "k"
 
 
-def test_switched_off(cache):
+def test_cache_is_disabled(cache):
     assert cache.download("x.tar.gz", {"XDCC_BUILD_CACHE": "0"}) is None
     assert cache.libraries("k", {"XDCC_BUILD_CACHE": "0"}) is None
 
 
-def test_switch_is_neither_on_nor_off(project, cache):
+def test_invalid_switch(project, cache):
     with pytest.raises(project.load("pin").BuildError, match="XDCC_BUILD_CACHE=no is neither 0"):
         cache.libraries("k", {"XDCC_BUILD_CACHE": "no"})
 
@@ -113,7 +113,7 @@ def test_keep_replaces_an_entry(cache, tmp_path):
     assert list(entry.parent.iterdir()) == [entry]
 
 
-def test_interrupted_keep_leaves_nothing(cache, tmp_path, monkeypatch, capsys):
+def test_interrupted_keep_leaves_no_entry(cache, tmp_path, monkeypatch, capsys):
     def fail(source, target):
         Path(target).write_text("half")
         raise OSError("disk full")
@@ -124,7 +124,7 @@ def test_interrupted_keep_leaves_nothing(cache, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("xdcc: not cached (disk full); XDCC_BUILD_CACHE=0")
 
 
-def test_cache_folder_that_cannot_be_made(cache, tmp_path, capsys):
+def test_cache_folder_that_cannot_be_created(cache, tmp_path, capsys):
     (tmp_path / "file").touch()
     cache.keep(tmp_path / "file", tmp_path / "file" / "folder" / "entry")
     assert capsys.readouterr().err.startswith("xdcc: not cached (")
@@ -148,7 +148,7 @@ def test_a_damaged_library_is_removed(cache, tmp_path, damage, capsys):
 
     library.write_bytes(damage)
     assert cache.whole_library(folder) is None
-    assert capsys.readouterr().err == f"xdcc: {library} was damaged; it is built anew\n"
+    assert capsys.readouterr().err == f"xdcc: {library} was damaged and will be rebuilt\n"
     assert cache.whole_library(folder) is None
     assert capsys.readouterr().err == ""
     cache.keep_library(tmp_path / "source", folder)
@@ -156,7 +156,7 @@ def test_a_damaged_library_is_removed(cache, tmp_path, damage, capsys):
 
 
 def test_another_library_with_the_same_key_is_found(cache, tmp_path):
-    """Compilers do not write the same bytes each time; two builds may have gone on at once."""
+    """Builds are not reproducible byte by byte, so concurrent builds may add two entries."""
     folder = tmp_path / "libraries" / "k"
     for content in (b"one", b"other"):
         (tmp_path / "source").write_bytes(content)
@@ -166,8 +166,8 @@ def test_another_library_with_the_same_key_is_found(cache, tmp_path):
     assert cache.whole_library(folder) == second
 
 
-def test_a_library_that_cannot_be_read_is_left_out(cache, tmp_path, capsys):
+def test_an_unreadable_library_is_ignored(cache, tmp_path, capsys):
     entry = tmp_path / "libraries" / "k" / "digest" / cache.LIBRARY
     entry.mkdir(parents=True)
     assert cache.whole_library(entry.parents[1]) is None
-    assert capsys.readouterr().err.startswith(f"xdcc: {entry} is left out (")
+    assert capsys.readouterr().err.startswith(f"xdcc: {entry} is ignored (")

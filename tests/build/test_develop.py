@@ -1,4 +1,4 @@
-"""The tree that incremental builds compile: kept from build to build, and right each time."""
+"""Incremental builds keep their source tree and update it correctly."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 BACKEND = Path(__file__).parents[2] / "third_party" / "xgboost"
 
 
-def test_only_what_changed_is_touched(project):
+def test_only_changed_files_are_written(project):
     develop = project.load("develop")
     folder = project.folder.parent / "tree"
     (project.plugin / "tree").mkdir()
@@ -33,7 +33,7 @@ def test_only_what_changed_is_touched(project):
     assert (plugin / "param.h").read_text() == "// changed\n"
 
 
-def test_another_pin_makes_the_tree_anew(project):
+def test_another_pin_stages_a_new_tree(project):
     develop = project.load("develop")
     folder = project.folder.parent / "tree"
     source = develop.update(folder, os.environ)
@@ -44,7 +44,7 @@ def test_another_pin_makes_the_tree_anew(project):
     assert not (source / "objects.txt").exists()
 
 
-def test_a_tree_that_is_half_made_is_made_anew(project, monkeypatch):
+def test_an_incomplete_tree_is_staged_again(project, monkeypatch):
     develop = project.load("develop")
     folder = project.folder.parent / "tree"
 
@@ -62,7 +62,7 @@ def test_a_tree_that_is_half_made_is_made_anew(project, monkeypatch):
 
 @pytest.fixture
 def commands(project, monkeypatch):
-    """What `develop.py` has pip do, and in which environment; nothing is done."""
+    """Record the pip commands of `develop.py` and their environments instead of running them."""
     commands = []
 
     def run(command, env, check):
@@ -110,8 +110,8 @@ def test_counters_are_compiled_into_the_plugin(project, monkeypatch):
 
 
 @pytest.mark.skipif(not shutil.which("g++") or not shutil.which("gcov"), reason="there is no GCC")
-def test_lines_that_have_run(tmp_path):
-    """Those of a header count for all files that include it; those of XGBoost do not count."""
+def test_line_coverage(tmp_path):
+    """Counts of a header are summed over all files that include it; XGBoost's are ignored."""
     plugin = tmp_path / "plugin" / "multilabel"
     plugin.mkdir(parents=True)
     (plugin / "half.h").write_text(
@@ -132,7 +132,7 @@ def test_lines_that_have_run(tmp_path):
         "    2 of    2  even.cc",
         "    3 of    4  half.h  3",
         "    0 of    2  odd.cc  2, 3",
-        "5 of 8 lines have run: 62.5 %",
+        "5 of 8 lines covered: 62.5 %",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A machine without a compiler for xdcc's kernels: one sentence says what to do."""
+"""Without a compiler for xdcc's kernels, one sentence explains what to do."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-pytest.importorskip("mesonbuild", reason="meson is what builds xdcc")
+pytest.importorskip("mesonbuild", reason="meson builds xdcc")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compilers are shell scripts")
 
 
 def last_error(tmp_path, compiler):
-    """What `meson setup` says last, with a compiler that is a shell script."""
+    """Return the last line of `meson setup` with a shell script as the compiler."""
     script = tmp_path / "compiler"
     script.write_text(f"#!/bin/sh\n{compiler}\n")
     script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The pinned sdist: where it may come from, and what is said when it does not."""
+"""The pinned sdist: its sources and error messages."""
 
 import functools
 import http.server
@@ -16,7 +16,7 @@ from packaging.version import Version
 
 @pytest.fixture
 def obtain(project, tmp_path):
-    """Obtain the sdist as a build does, from the environment as it is then."""
+    """Return a function that obtains the sdist like a build, with the current environment."""
 
     def obtain():
         pin = project.load("pin").read_pin(project.folder / "upstream.toml")
@@ -32,7 +32,7 @@ def refusal(project):
 
 @pytest.fixture
 def index(project, tmp_path, monkeypatch):
-    """A package index on this machine, in place of the given file; yields its folder."""
+    """Serve a local package index instead of the given file; yield its folder."""
     pytest.importorskip("pypi_simple", reason="the backend needs pypi-simple")
     folder = tmp_path / "index" / "simple" / "xgboost"
     folder.mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_given_file(project, obtain):
 
 
 @pytest.mark.parametrize("given", ["/nonesuch.tar.gz", "relative.tar.gz"])
-def test_given_file_is_none(project, obtain, refusal, tmp_path, monkeypatch, given):
+def test_given_file_is_missing_or_relative(project, obtain, refusal, tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "relative.tar.gz").touch()
     monkeypatch.setenv("XDCC_XGBOOST_SDIST", given)
@@ -74,7 +74,7 @@ def test_given_file_has_another_hash(project, obtain, refusal):
         obtain()
 
 
-def test_download_is_kept(project, index, obtain, refusal):
+def test_download_is_cached(project, index, obtain, refusal):
     content = project.sdist.read_bytes()
     assert obtain().read_bytes() == content
     (index / project.sdist.name).unlink()
@@ -82,20 +82,20 @@ def test_download_is_kept(project, index, obtain, refusal):
     assert cached.is_relative_to(project.cache)
     assert cached.read_bytes() == content
     cached.write_bytes(b"damaged")
-    with refusal(match=r"wrong SHA-256 of .*; delete that file to fetch it again"):
+    with refusal(match=r"wrong SHA-256 of .*; delete that file to download it again"):
         obtain()
 
 
-def test_download_is_not_kept_with_the_cache_off(project, index, obtain, monkeypatch):
+def test_download_is_not_cached_if_the_cache_is_disabled(project, index, obtain, monkeypatch):
     monkeypatch.setenv("XDCC_BUILD_CACHE", "0")
-    project.sdist.unlink()  # which lies where a download goes
+    project.sdist.unlink()  # it is in the download folder
     assert obtain() == project.sdist
     assert not project.cache.exists()
 
 
 def test_download_has_another_hash(project, index, obtain, refusal):
     (index / project.sdist.name).write_bytes(b"something else")
-    with refusal(match="the package index serves another file than the pinned one"):
+    with refusal(match="the package index does not have the pinned file"):
         obtain()
     assert not project.cache.exists()
 
@@ -121,14 +121,14 @@ def test_no_network(project, index, obtain, refusal, monkeypatch):
         obtain()
     message = str(caught.value)
     version = re.escape(project.version)
-    assert re.match(rf"cannot fetch xgboost-{version}.tar.gz \(version {version} of xg", message)
+    assert re.match(rf"cannot download xgboost-{version}.tar.gz \(version {version} of xg", message)
     assert "from http://127.0.0.1:9/simple: ConnectionError" in message
-    assert "XDCC_XGBOOST_SDIST=<file> builds from a copy of that file without a network" in message
+    assert "Set XDCC_XGBOOST_SDIST=<file> to build from a local copy of that file" in message
     assert "secret" not in message
     assert "\n" not in message
 
 
-def test_unpacks_nothing_outside(project, refusal, tmp_path):
+def test_archive_with_an_entry_outside_its_folder(project, refusal, tmp_path):
     with tarfile.open(project.sdist, "w:gz") as archive:
         archive.addfile(tarfile.TarInfo("../outside"))
     pin = project.load("pin").read_pin(project.folder / "upstream.toml")
@@ -138,11 +138,11 @@ def test_unpacks_nothing_outside(project, refusal, tmp_path):
     assert not (tmp_path / "outside").exists()
 
 
-def test_sdist_without_its_folder(project, refusal, tmp_path):
+def test_sdist_without_its_root_folder(project, refusal, tmp_path):
     with tarfile.open(project.sdist, "w:gz") as archive:
         archive.addfile(tarfile.TarInfo("elsewhere"))
     pin = project.load("pin").read_pin(project.folder / "upstream.toml")
-    with refusal(match=f"holds no folder xgboost-{re.escape(project.version)}"):
+    with refusal(match=f"does not contain the folder xgboost-{re.escape(project.version)}"):
         project.load("staging").extract_sdist(pin, project.sdist, tmp_path / "inside")
 
 
@@ -156,8 +156,8 @@ def test_the_real_pin_is_complete(project):
     assert pin.local_version == f"{pin.version}+{pin.local}"
 
 
-def test_the_wheel_takes_the_place_of_a_stock_one():
-    """By its version it is newer, and it is what xdcc requires."""
+def test_the_wheel_replaces_a_stock_one():
+    """It has the higher version and satisfies the requirement of xdcc."""
     root = Path(__file__).resolve().parents[2]
     upstream = tomllib.loads((root / "third_party" / "xgboost" / "upstream.toml").read_text())
     stock = Version(upstream["version"])

@@ -1,4 +1,4 @@
-"""XGBoost's own suite as an oracle, shown with a made-up XGBoost and a made-up suite."""
+"""The script for XGBoost's own tests, with a fake XGBoost and a fake suite."""
 
 import os
 import shutil
@@ -56,7 +56,7 @@ DASK_FOLDER = "tests/test_distributed/test_with_dask"
 
 
 class Suite:
-    """A checkout, a wheel, and the list of failures."""
+    """A checkout, an installed wheel, and the list of expected failures."""
 
     def __init__(self, project, root, monkeypatch, capfd):
         self.project, self.capfd = project, capfd
@@ -85,7 +85,7 @@ class Suite:
         file.write_text(text)
 
     def install(self, folder=None, *, version=None, plugin=True):
-        """Put a package xgboost into a folder, that of the installed packages unless named."""
+        """Write a package xgboost to a folder, by default that of the installed packages."""
         package = (folder or self.site) / "xgboost"
         metadata = package.with_name("xgboost-1.dist-info")
         for path in (package, metadata):
@@ -103,11 +103,11 @@ class Suite:
         self.script.FAILURES.write_text("\n".join(lines))
 
     def checkout(self, source):
-        """Return the root of what is unpacked."""
+        """Return the root of the unpacked sources."""
         return self.script.checkout(source, self.work, self.script.read_pin(self.script.PIN))
 
     def run(self, *arguments, source=None):
-        """Return the exit status and what was printed."""
+        """Return the exit status and the output."""
         status = self.script.main([str(source or self.root), *arguments])
         return status, self.capfd.readouterr().out
 
@@ -137,7 +137,7 @@ def test_an_unexpected_failure(suite):
     suite.write("tests/python/test_broken.py", "import no_such_module\n")
     status, printed = suite.run()
     assert status == 1
-    _, _, listed = printed.partition("\nfail, but are not listed:\n")
+    _, _, listed = printed.partition("\nunexpected failures:\n")
     assert f"  {DIFFERS}\n      AssertionError: ours is different" in listed
     assert f"  {DASK_FOLDER}/test_dask.py::test_dask\n" in listed
     assert "it hangs" in listed
@@ -151,29 +151,30 @@ def test_an_expected_failure_that_passes(suite, table):
     suite.expect(**{table: {DIFFERS: "it is ours", passing: "it was broken"}})
     status, printed = suite.run()
     assert status == 1
-    assert f"pass: remove them from the list:\n  {passing}\n      it was broken\n" in printed
+    passed = f"listed, but passed: remove from the list:\n  {passing}\n      it was broken\n"
+    assert passed in printed
 
 
-def test_what_a_machine_may_lack_may_pass_or_fail(suite):
+def test_environment_dependent_tests_may_pass_or_fail(suite):
     passing = "tests/python/test_basic.py::TestBasic::test_holds"
     suite.expect(environment={DIFFERS: "needs a network", passing: "needs a network"})
     assert suite.run()[0] == 0
 
 
-def test_the_official_wheel_has_failures_of_its_own(suite):
+def test_expected_failures_of_the_official_wheel(suite):
     suite.install(plugin=False)
-    assert suite.run("--stock")[0] == 1  # what is ours is not expected of it
+    assert suite.run("--stock")[0] == 1  # failures of our wheel are not expected
     suite.expect(both={DIFFERS: "a newer pandas"})
     assert suite.run("--stock")[0] == 0
 
 
-def test_options_go_to_pytest(suite):
-    """What they leave out is no error."""
+def test_options_are_passed_to_pytest(suite):
+    """Tests that they deselect are not an error."""
     gone = "tests/python/test_basic.py::test_gone"
     suite.expect(both={gone: "it is gone"}, ours={DIFFERS: "it is ours"})
     status, printed = suite.run("--", "-k", "dask")
     assert status == 0
-    assert f"did not run, but are listed:\n  {DIFFERS}\n      it is ours\n  {gone}\n" in printed
+    assert f"listed, but did not run:\n  {DIFFERS}\n      it is ours\n  {gone}\n" in printed
     assert "1 passed, 0 failed, 0 skipped" in printed
 
 
@@ -191,19 +192,20 @@ def test_a_run_that_does_not_finish_is_an_error(suite):
         suite.run()
 
 
-def test_another_version(suite):
+def test_sources_of_another_version(suite):
     suite.write(VERSION_FILE, "9.9.9\n")
-    with pytest.raises(suite.script.BuildError, match=r"is XGBoost 9\.9\.9; .* pins 9\.8\.7"):
+    with pytest.raises(suite.script.BuildError, match=r"is XGBoost 9\.9\.9, but .* pins 9\.8\.7"):
         suite.run()
 
 
 def test_another_version_is_installed(suite):
     suite.install(version="9.9.9")
-    with pytest.raises(suite.script.BuildError, match=r"9\.9\.9 is installed; 9\.8\.7 is pinned"):
+    message = r"9\.9\.9 is installed, but 9\.8\.7 is pinned"
+    with pytest.raises(suite.script.BuildError, match=message):
         suite.run()
 
 
-def test_sources_that_are_missing(suite, tmp_path):
+def test_missing_sources(suite, tmp_path):
     error = suite.script.BuildError
     with pytest.raises(error, match="does not exist"):
         suite.run(source=tmp_path / "nowhere")
@@ -223,7 +225,7 @@ def test_the_checkout_must_not_shadow_the_wheel(suite, monkeypatch):
         suite.run()
 
 
-def test_the_wheel_must_be_the_one_that_is_meant(suite):
+def test_unexpected_wheels(suite):
     error = suite.script.BuildError
     with pytest.raises(error, match="but the installed one has the plugin"):
         suite.run("--stock")
@@ -237,7 +239,7 @@ def test_the_wheel_must_be_the_one_that_is_meant(suite):
 
 @pytest.mark.parametrize("kind", ["tar.gz", "zip"])
 def test_archives(suite, tmp_path, kind):
-    """Those of GitHub hold one folder."""
+    """GitHub's archives have one root folder."""
     archive = tmp_path / f"xgboost.{kind}"
     if kind == "zip":
         with zipfile.ZipFile(archive, "w") as zipped:
@@ -251,14 +253,14 @@ def test_archives(suite, tmp_path, kind):
     assert unpacked.name == "xgboost"
 
 
-def test_an_archive_that_points_out_of_its_folder(suite, tmp_path):
+def test_an_archive_with_an_entry_outside_its_folder(suite, tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as tarred:
         tarred.add(suite.root / VERSION_FILE, "../../evil")
     with pytest.raises(suite.script.BuildError, match="cannot unpack"):
         suite.run(source=tmp_path / "evil.tar")
 
 
-@pytest.mark.skipif(not shutil.which("git"), reason="there is no Git")
+@pytest.mark.skipif(not shutil.which("git"), reason="Git not found")
 def test_a_bare_git_directory(suite, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", os.defpath)
     version = suite.project.version

@@ -1,4 +1,4 @@
-"""The index page of the wheels, read by pip."""
+"""pip can read the index page of the wheels."""
 
 import subprocess
 import sys

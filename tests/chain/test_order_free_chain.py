@@ -14,11 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
 from xdcc import MultiLabelClassifier
+from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import OrderFreeChainClassifier
 from xdcc.data import load_dataset
 from xdcc.decision import SizedMarginals, TunedDecisionClassifierCV
-from xdcc.decision.calibration import margins_of
 from xdcc.decision.out_of_fold import mean_margins
 
 NAN = np.nan

@@ -11,6 +11,7 @@ import pytest
 import xgboost as xgb
 from numpy.typing import NDArray
 
+from xdcc.base.fit_data import FitData
 from xdcc.chain.order_free_inference import (
     LabelStates,
     draw_labelsets,
@@ -120,9 +121,8 @@ def booster(margins: np.ndarray) -> xgb.Booster:
     )
     Y = (y > 0).astype(np.float32)
     Y[:, 3] = 1 - Y[:, 3]
-    trained = train_order_free(
-        margins, Y, None, np.arange(300) % 3, PARAMS, n_estimators=20, n_masks=5
-    )
+    data = FitData(margins, Y, None)
+    trained = train_order_free(data, np.arange(300) % 3, PARAMS, n_estimators=20, n_masks=5)
     assert trained.booster is not None
     return trained.booster
 

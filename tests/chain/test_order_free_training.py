@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from xdcc.base.fit_data import FitData
 from xdcc.chain import order_free_training
 from xdcc.chain.order_free_training import draw_revealed, train_order_free
 
@@ -22,7 +23,8 @@ EVEN = np.zeros((200, 3), np.float32)
 
 def _train(Y, weight=None, folds=FOLDS, **settings):
     settings = {"n_estimators": 40, "n_masks": 6, **settings}
-    return train_order_free(EVEN[: len(Y)], Y, weight, folds[: len(Y)], PARAMS, **settings)
+    data = FitData(EVEN[: len(Y)], Y, weight)
+    return train_order_free(data, folds[: len(Y)], PARAMS, **settings)
 
 
 def test_sizes_are_drawn_so_that_every_step_of_an_order_counts_alike() -> None:

@@ -1,4 +1,4 @@
-"""The estimator: what it predicts, by which parameters, and what it refuses."""
+"""`CTBNMixtureClassifier` and `CTBNClassifier`: predictions, parameters, and invalid input."""
 
 import numpy as np
 import pandas as pd
@@ -11,16 +11,16 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
+from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
-from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
-from xdcc.ctbn.reference import all_labelsets
 from xdcc.data import load_dataset
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.metrics import example_f1, hamming_loss, subset_accuracy
 
 
 def labelled_rows(seed=0, n_rows=150, n_labels=4):
-    """Labels that follow the features and each other."""
+    """Labels that depend on the features and on each other."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5)).astype(np.float32)
     Y = (X[:, np.arange(n_labels) % 5] + rng.normal(size=(n_rows, n_labels)) > 0).astype(np.int8)
@@ -51,7 +51,7 @@ def fitted():
 
 
 def set_up(model, **params):
-    """A copy that predicts otherwise, with the same mixture."""
+    """A copy with the same mixture and other parameters."""
     other = clone(model).set_params(**params)
     other.__dict__ |= {k: v for k, v in vars(model).items() if k not in other.get_params()}
     return other
@@ -104,7 +104,7 @@ def test_f1_prediction_is_the_labelset_of_the_highest_expected_f1(fitted):
     expected = p @ f1.T
     found = set_up(fitted, prediction="example_f1", n_draws=3000).predict(X)
     chosen = expected[np.arange(len(X)), found @ [8, 4, 2, 1]]
-    # Off by no more than the draws' error.
+    # The difference is within the error of sampling.
     assert (expected.max(axis=1) - chosen).max() < 0.03
     assert (found.sum(axis=1) >= fitted.predict(X).sum(axis=1)).mean() > 0.9
 
@@ -142,14 +142,14 @@ def test_single_tree_is_logistic_regressions():
         features = X if parent is None else np.column_stack((X, Y[:, int(parent[-1])]))
         oracle = LogisticRegression(C=0.5, tol=1e-8).fit(features, Y[:, i])
         total += oracle.predict_log_proba(features)[np.arange(len(X)), Y[:, i]]
-    # The weak penalty of the intercept is what differs.
+    # Only the weak penalty of the intercept differs.
     assert model.log_prob(X, Y) == pytest.approx(total, abs=0.02)
 
 
 def test_mixture_beats_one_tree_beats_independent_labels():
     X, Y = labelled_rows(n_rows=400)
     new_X, new_Y = labelled_rows(seed=1, n_rows=400)
-    # Both pairs of labels are equal, or both differ: one tree cannot say that.
+    # Both pairs of labels are equal, or both differ: one tree cannot represent that.
     for labels in (Y, new_Y):
         differ = np.random.default_rng(0).random(400) < 0.5
         labels[:, 1] = labels[:, 0] ^ differ
@@ -183,7 +183,7 @@ def test_curves(fitted):
 
 
 @pytest.mark.parametrize("effect", ["feature", "separate"])
-def test_threads_change_nothing(effect):
+def test_results_do_not_depend_on_threads(effect):
     X, Y = labelled_rows()
     one, three = (small(n_jobs=n, parent_effect=effect).fit(X, Y) for n in (1, 3))
     assert one.structures_ == three.structures_
@@ -191,7 +191,7 @@ def test_threads_change_nothing(effect):
     np.testing.assert_array_equal(one.predict(X), three.predict(X))
 
 
-def test_seed_decides():
+def test_result_depends_on_the_seed():
     X, Y = labelled_rows()
     first, second, other = (
         small(random_state=seed).fit(X, Y).predict_proba(X) for seed in (0, 0, 1)
@@ -208,15 +208,15 @@ def test_sparse_equals_dense(make):
     np.testing.assert_array_equal(dense.predict_proba(X), other.predict_proba(make(X)))
 
 
-def test_sparse_features_stay_sparse_where_they_are_many(monkeypatch):
+def test_large_sparse_features_stay_sparse(monkeypatch):
     X, Y = labelled_rows()
     X[np.random.default_rng(0).random(X.shape) < 0.5] = 0
     dense = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(X, Y)
-    monkeypatch.setattr("xdcc.ctbn.design._MOST_ENTRIES", 0)
+    monkeypatch.setattr("xdcc.linear.design._MOST_ENTRIES", 0)
     kept = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(sparse.csr_matrix(X), Y)
     assert kept._design.keeps_sparse
     assert kept.structures_ == dense.structures_
-    # Intercepts are penalised at 0 instead of at the mean.
+    # Intercepts are penalised at 0, not at the mean.
     assert kept.predict_proba(sparse.csr_matrix(X)) == pytest.approx(
         dense.predict_proba(X), abs=1e-3
     )
@@ -229,14 +229,14 @@ def test_sparse_features_stay_sparse_where_they_are_many(monkeypatch):
     )
 
 
-def test_features_that_are_not_rotated(monkeypatch):
+def test_features_without_rotation(monkeypatch):
     X, Y = labelled_rows()
     rotated = small().fit(X, Y).predict_proba(X)
-    monkeypatch.setattr("xdcc.ctbn.design._MOST_AXES", 2)
+    monkeypatch.setattr("xdcc.linear.design._MOST_AXES", 2)
     assert small().fit(X, Y).predict_proba(X) == pytest.approx(rotated, abs=1e-2)
 
 
-def test_missing_values_are_the_mean():
+def test_missing_values_are_replaced_by_the_mean():
     X, Y = labelled_rows()
     X[::4, 2] = np.nan
     filled = X.copy()
@@ -256,7 +256,7 @@ def test_unknown_labels():
     assert np.abs(model.predict_proba(new_X) - whole.predict_proba(new_X)).mean() < 0.1
 
 
-def test_strength_is_chosen():
+def test_choice_of_C():
     X, Y = labelled_rows()
     model = CTBNClassifier(random_state=0, n_jobs=1).fit(X, Y)
     noise = np.random.default_rng(0).integers(0, 2, Y.shape)
@@ -294,7 +294,7 @@ def test_logistic_regression_as_base_estimator_agrees_with_the_solver():
     assert own.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=5e-3)
 
 
-def test_base_estimator_gets_missing_values():
+def test_base_estimator_receives_missing_values():
     X, Y = labelled_rows()
     X[::4, 2] = np.nan
     base = XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1)
@@ -376,15 +376,15 @@ def test_plot_trees(fitted):
         ({"base_estimator": 3}, "base_estimator=3: it has to be an instance of a classifier"),
     ],
 )
-def test_refused_parameters(params, message):
+def test_invalid_parameters(params, message):
     X, Y = labelled_rows()
     with pytest.raises(ValueError, match=message):
         small(**params).fit(X, Y)
 
 
-def test_refused_data(fitted):
+def test_invalid_data(fitted):
     X, Y = labelled_rows()
-    with pytest.raises(ValueError, match="n_samples=1: structures are scored on rows"):
+    with pytest.raises(ValueError, match="n_samples=1: at least two rows are required"):
         small().fit(X[:1], Y[:1])
     with pytest.raises(ValueError, match="at most 15 labels, but there are 16"):
         small(inference="exact").fit(X, np.tile(Y, (1, 4)))
@@ -403,15 +403,15 @@ def test_refused_data(fitted):
             getattr(small(), method)(X)
 
 
-def test_many_pairs_are_announced(monkeypatch):
+def test_warning_about_many_pairs(monkeypatch):
     monkeypatch.setattr("xdcc.ctbn.estimator._MANY_PAIRS", 9)
     X, Y = labelled_rows(n_rows=20)
-    with pytest.warns(UserWarning, match="^12 pairs of labels .* n_parent_candidates=20 would"):
+    with pytest.warns(UserWarning, match="^12 pairs of labels .* Set n_parent_candidates=20 "):
         small(max_components=1).fit(X, Y)
     small(max_components=1, n_parent_candidates=2).fit(X, Y)  # 8: no warning
 
 
-def test_progress_is_shown_on_demand(capsys):
+def test_progress_bar(capsys):
     X, Y = labelled_rows(n_rows=20)
     small(max_components=1).fit(X, Y)
     assert not capsys.readouterr().err
@@ -419,7 +419,7 @@ def test_progress_is_shown_on_demand(capsys):
     assert "12/12" in capsys.readouterr().err
 
 
-# What the paper reports, on embedded data: one training and one test part.
+# The claims of the paper on embedded data, with one split into training and test rows.
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +433,7 @@ def mixture(digits):
     return CTBNMixtureClassifier(random_state=0, n_jobs=1).fit(train.X, train.Y)
 
 
-def test_mixture_is_ahead_of_one_tree_and_of_independent_labels(digits, mixture):
+def test_mixture_is_better_than_one_tree_and_independent_labels(digits, mixture):
     train, test = digits
     tree = CTBNClassifier(random_state=0, n_jobs=1).fit(train.X, train.Y)
     design = Design(train.X)
@@ -467,6 +467,6 @@ def test_probabilities_and_marginals(digits, mixture):
     assert mixture.predict_proba(test.X[:20]) == pytest.approx(p @ labelsets, abs=1e-9)
 
 
-def test_em_never_falls(mixture):
+def test_em_objective_never_decreases(mixture):
     for curve in [*mixture.log_likelihood_curves_, mixture.log_likelihood_curve_]:
         assert (np.diff(curve) >= -1e-8).all()

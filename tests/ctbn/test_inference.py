@@ -1,12 +1,12 @@
-"""Inference in one tree and in mixtures against the sums and maxima over all labelsets."""
+"""Inference in a tree and in mixtures, compared with sums and maxima over all labelsets."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.reference.ctbn import all_labelsets, log_prob, mixture_probabilities
 from xdcc.ctbn.annealing import anneal, exact_map
-from xdcc.ctbn.reference import all_labelsets, log_prob, mixture_probabilities
 from xdcc.ctbn.tree_inference import (
     draw,
     labelset_log_prob,
@@ -18,7 +18,7 @@ from xdcc.ctbn.tree_inference import (
 
 
 def random_tree(rng, n_labels):
-    """A forest: every label's parent comes before it in a random order, or is none."""
+    """A forest: each label is a root, or its parent precedes it in a random order."""
     parents = np.full(n_labels, -1)
     order = rng.permutation(n_labels)
     for position, label in enumerate(order):
@@ -53,7 +53,7 @@ def test_labelsets_probabilities_sum_to_1(drawn):
 
 @settings(max_examples=40, deadline=None)
 @given(trees)
-def test_log_prob_is_the_twins(drawn):
+def test_log_prob_equals_the_reference(drawn):
     rng, n_labels = drawn
     parents = random_tree(rng, n_labels)
     log_cpd = random_cpd(rng, parents)
@@ -134,7 +134,7 @@ def test_draws_follow_the_probabilities():
 
 def test_top_down():
     assert top_down(np.array([1, -1, 0, 1])) == [1, 0, 3, 2]
-    with pytest.raises(ValueError, match=r"parents=\[1, 0\] have a cycle"):
+    with pytest.raises(ValueError, match=r"parents=\[1, 0\] contains a cycle"):
         top_down(np.array([1, 0]))
 
 
@@ -146,7 +146,7 @@ def random_mixture(rng, n_labels, n_components, n_samples=3):
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 4))
-def test_exact_map_is_the_twins(seed, n_labels, n_components):
+def test_exact_map_equals_the_reference(seed, n_labels, n_components):
     mixture = random_mixture(np.random.default_rng(seed), n_labels, n_components)
     found = exact_map(*mixture)
     for row in range(3):

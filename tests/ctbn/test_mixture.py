@@ -1,12 +1,12 @@
-"""Mixtures: probabilities, EM, and growth."""
+"""Mixtures: probabilities, EM and growth."""
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn.growth import Grower, held_out_rows
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,
@@ -16,13 +16,13 @@ from xdcc.ctbn.mixture import (
     fit_component,
     without_collapsed,
 )
-from xdcc.ctbn.reference import all_labelsets
+from xdcc.linear.logistic import Penalty
 
 TREES = [np.array([-1, 0, 1, 1]), np.array([3, 3, -1, 2])]
 
 
 def two_kinds(seed=0, n_rows=200):
-    """Rows of two kinds that X does not tell apart: labels equal their neighbours or differ."""
+    """Rows of two kinds, independent of X: labels equal their neighbours or differ from them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 3))
     Y = (X[:, [0, 1, 2, 2]] + rng.normal(size=(n_rows, 4)) > 0).astype(float)
@@ -48,7 +48,7 @@ def unknown_here_and_there(Y, share=0.2):
 
 
 def summed_out(mixture, X, y):
-    """Log probability of the known labels in one row, by adding up all labelsets that fit."""
+    """Log-probability of the known labels of a row: the sum over all matching labelsets."""
     fitting = [s for s in all_labelsets(len(y)) if (np.isnan(y) | (s == y)).all()]
     rows = np.repeat(X, len(fitting), axis=0)
     return logsumexp(mixture.log_prob(rows, np.array(fitting, dtype=float)))
@@ -72,7 +72,7 @@ def test_unknown_labels_are_summed_out():
 
 @pytest.mark.parametrize("effect", ["feature", "separate"])
 @pytest.mark.parametrize("unknown", [0.0, 0.2])
-def test_em_never_falls(effect, unknown):
+def test_objective_never_decreases(effect, unknown):
     X, Y = two_kinds()
     start = begun(X, Y, effect)
     some = unknown_here_and_there(Y, unknown)
@@ -82,7 +82,7 @@ def test_em_never_falls(effect, unknown):
     assert curve[-1] - curve[0] > 1
 
 
-def test_em_never_falls_with_rough_models():
+def test_objective_never_decreases_with_rough_models():
     X, Y = two_kinds()
     rough = learner(tol=1e-4)
     _, curve = expectation_maximisation(rough, begun(X, Y), X, Y, EMLimits(40, -1))
@@ -126,7 +126,7 @@ def test_em_of_one_tree_is_its_logistic_regressions():
     assert len(curve) == 2
 
 
-def test_two_trees_tell_two_kinds_apart():
+def test_two_trees_separate_two_kinds():
     X, Y = two_kinds(n_rows=400)
     start = Mixture([begun(X, Y).components[0]], np.ones(1))
     one, _ = expectation_maximisation(learner(), start, X, Y, EMLimits())
@@ -141,7 +141,7 @@ def test_two_trees_tell_two_kinds_apart():
 
 
 def test_missing_information_is_filled_in():
-    # Label 1 copies label 0, which is unknown in half of the rows: what label 1 says of it counts.
+    # Label 1 copies label 0, which is unknown in half of the rows, so label 1 tells its value.
     X, Y = two_kinds(n_rows=600)
     Y[:, 1] = Y[:, 0]
     tree = np.array([-1, 0, -1, -1])
@@ -176,7 +176,7 @@ def grower(seed=0):
     return Grower(learner(tol=1e-6), learner(), EMLimits(), np.random.RandomState(seed))
 
 
-def test_growth_stops_when_the_validation_part_is_worse():
+def test_growth_stops_when_the_validation_set_gets_worse():
     X, Y = two_kinds(n_rows=400)
     mixture, growth = grower().grow(X, Y, 40)
     n_components = len(mixture.components)
@@ -220,7 +220,7 @@ def test_root_ignores_its_parent_effect():
     assert (log_cpd[1, 0] != log_cpd[1, 1]).all()
 
 
-def test_em_never_falls_with_roots_and_constant_labels():
+def test_objective_never_decreases_with_roots_and_constant_labels():
     X, Y = two_kinds()
     Y[:, 2] = 0
     Y[:3, 0] = 1

@@ -1,4 +1,4 @@
-"""Structures: the best tree of all, and edge weights from independent models."""
+"""Structures: the best of all trees, and edge weights from separate models."""
 
 import numpy as np
 import pytest
@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
+from tests.reference.ctbn import best_tree
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
-from xdcc.ctbn.reference import best_tree
 from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import top_down
+from xdcc.linear.logistic import Penalty
 
 
 @settings(max_examples=60, deadline=None)
@@ -26,12 +26,12 @@ def test_maximum_branching_is_the_best_tree(seed, n_labels, ties):
     assert weight == pytest.approx(best_tree(edges, roots)[1])
 
 
-def test_a_cycle_is_broken_where_it_costs_least():
+def test_cycle_is_broken_at_the_lowest_cost():
     edges = np.array([[0, 5.0, 0], [5, 0, 0], [0, 0, 0]])
     assert maximum_branching(edges, np.array([0.0, 1, 9])).tolist() == [1, -1, -1]
 
 
-def test_no_edge_that_is_worse_than_none():
+def test_roots_if_all_edges_are_worse():
     assert maximum_branching(np.full((3, 3), -2.0), np.full(3, -1.0)).tolist() == [-1, -1, -1]
 
 
@@ -72,7 +72,7 @@ def test_edge_weights(parent_effect):
                     proba[mine] = model.predict_proba(X[held_out][mine])[:, 1]
             p = np.where(Y[held_out, i] == 1, proba, 1 - proba)
             assert edges[j, i] == pytest.approx(weight[held_out] @ np.log(p), abs=1e-4)
-    # A copy of a label tells all about it.
+    # A copy of a label determines it.
     assert maximum_branching(edges, roots)[2] == 0 or maximum_branching(edges, roots)[0] == 2
 
 
@@ -96,7 +96,7 @@ def test_unknown_labels_do_not_count():
     assert roots[0] == pytest.approx(known_roots[0])
     assert roots[1] == pytest.approx(all_roots[1])
     assert edges[1, 0] == pytest.approx(known_edges[1, 0])
-    # Where the parent is unknown the parentless model answers.
+    # If the parent is unknown, the model without a parent predicts.
     alone = learner.fit(X[:50], Y[:50], np.ones((50, 2)), np.zeros((50, 2)), None)
     z = alone.log_odds(X[50:60])[1, 0]
     missing = -np.logaddexp(0, np.where(Y[50:60, 1] == 1, -z, z)).sum()
@@ -133,12 +133,12 @@ def mutual_information(a, b, weight):
 
 
 @pytest.mark.parametrize("n_candidates", [None, 5, 9])
-def test_enough_candidates_are_all(n_candidates):
+def test_enough_candidates_means_all(n_candidates):
     Y = np.eye(6)
     assert np.array_equal(candidate_parents(Y, np.ones(6), n_candidates), ~np.eye(6, dtype=bool))
 
 
-def test_what_is_not_tried_is_no_parent():
+def test_only_candidates_become_parents():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     Y = (rng.random((60, 4)) < 0.5).astype(float)

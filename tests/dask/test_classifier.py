@@ -1,4 +1,4 @@
-"""The chain on two Dask workers is the local chain, and stops cleanly where it cannot be.
+"""The chain on two Dask workers equals the local chain, or fails cleanly.
 
 scikit-learn's estimator checks bring NumPy arrays to `fit`, which this estimator refuses.
 """
@@ -194,7 +194,7 @@ def test_what_only_one_worker_knows(client: Any) -> None:
     assert_same_chain(found, local_chain(X, labels, weight))
 
 
-def test_label_that_nobody_knows(client: Any) -> None:
+def test_label_that_is_unknown_everywhere(client: Any) -> None:
     labels = Y.copy()
     labels[:200, 2] = np.nan
     weight = np.where(np.arange(N_SAMPLES) < 200, 1.0, 0.0)
@@ -343,7 +343,7 @@ def test_bad_eval_set(client: Any, pair: Any, error: type[Exception], message: s
         estimator.fit(rows(X), rows(Y), eval_set=[(rows(X), rows(Y)), pair])
 
 
-def test_callback_hears_of_every_round_once(client: Any, tmp_path: Path) -> None:
+def test_callback_is_called_once_per_step(client: Any, tmp_path: Path) -> None:
     heard = tmp_path / "rounds"
 
     def note(round_: int, n_rounds: int, seconds: float) -> None:
@@ -463,7 +463,7 @@ def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for params, message in (
         ({"chain_length": 0}, "chain_length=0: it has to be a whole number"),
         ({"candidates": "some"}, "candidates='some'"),
-        ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Is 'max_depth' meant?"),
+        ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Did you mean 'max_depth'?"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),
         ({"early_stopping_rounds": 2}, "early_stopping_rounds needs something to measure on"),
         ({"propagate": "auto", "cv": 241}, "241 folds need as many rows, but n_samples=240"),
@@ -554,8 +554,8 @@ def test_worker_that_is_gone_before_all_are_connected(client: Any) -> None:
         assert client.submit(os.getpid, workers=[address], pure=False).result(timeout=10)
 
 
-def test_argument_that_another_of_the_workers_has_to_compute(client: Any) -> None:
-    """It is computed before that worker's only thread waits for the others."""
+def test_argument_that_another_worker_computes(client: Any) -> None:
+    """It is computed before the only thread of that worker waits for the others."""
     first, second = (
         client.submit(Place.here, workers=[address], pure=False).result()
         for address in client.nthreads()
@@ -576,8 +576,8 @@ def _slow(place: str) -> Any:
 @pytest.mark.parametrize(
     "place",
     [
-        _slow("chunks.join_chunks"),
-        _slow("chunks.join_measured_chunks"),
+        _slow("client_rows.join_chunks"),
+        _slow("client_rows.join_measured_chunks"),
         _slow("classifier._positive_bits"),
         _slow("classifier.deal_folds"),
         _slow("classifier._take"),
@@ -587,7 +587,7 @@ def _slow(place: str) -> Any:
 def test_worker_that_is_killed_before_the_training(
     client: Any, place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """While it places rows, deals folds or chooses sketches: others do it, or there is an error."""
+    """While it places rows, divides folds or chooses sketches: others take over, or it fails."""
     module, _, name = place.rpartition(".")
     work = getattr(importlib.import_module(f"xdcc.dask.{module}"), name)
     killed = tmp_path / "killed"

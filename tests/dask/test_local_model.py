@@ -28,7 +28,8 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
 from xdcc.dask import DaskDynamicChainClassifier  # noqa: E402
-from xdcc.dask.rows import deal_folds, draw_positions, positive_bits  # noqa: E402
+from xdcc.dask.client_rows import draw_positions  # noqa: E402
+from xdcc.dask.worker_rows import deal_folds, positive_bits  # noqa: E402
 
 N_SAMPLES, N_FEATURES, N_LABELS = 160, 4, 3
 RNG = np.random.default_rng(0)
@@ -142,7 +143,9 @@ def test_is_the_local_model(client: Any, seed: int) -> None:
 
 
 @pytest.mark.parametrize("early_stopping_rounds", [None, 1])
-def test_workers_in_which_little_is_known(client: Any, early_stopping_rounds: int | None) -> None:
+def test_workers_with_unknown_labels_or_without_weight(
+    client: Any, early_stopping_rounds: int | None
+) -> None:
     """A worker without weight, a label that only one knows, one that is known without weight."""
     weight, labels = WEIGHT.copy(), Y.copy()
     weight[:100] = 0
@@ -177,7 +180,7 @@ def test_columns_of_an_eval_set_are_found_by_name(client: Any) -> None:
     assert_same_model(client, {}, there, here, features)
 
 
-def test_labels_without_names_take_any(client: Any) -> None:
+def test_labels_without_names_match_any(client: Any) -> None:
     named = pd.DataFrame(Y_NEW, columns=list("rst"))
     chunks = (100, 60)
     there = {"eval_set": [(rows(X_NEW, (50,)), dd.from_pandas(named, npartitions=1))]}
@@ -191,7 +194,7 @@ def test_labels_without_names_take_any(client: Any) -> None:
 
 
 def test_categories(client: Any) -> None:
-    """Chunks whose types differ: categories in another order, and some of their own."""
+    """Chunks whose types differ: categories in another order, and further categories."""
     frame = pd.DataFrame(X, columns=list("abcd"))
     colours = RNG.choice(["red", "blue", "green", None], N_SAMPLES)
     colours[:90][colours[:90] == "green"] = "white"
@@ -218,8 +221,8 @@ def test_categories(client: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "categories"])
-def test_auto_is_chosen_as_in_memory(client: Any, kind: str) -> None:
-    """Many labels that have nothing to do with each other: trees are for some of them."""
+def test_auto_chooses_as_the_local_estimator(client: Any, kind: str) -> None:
+    """Many unrelated labels, so that each tree is for some of them."""
     random = np.random.default_rng(1)
     features: Any = random.integers(0, 9, size=(900, 6)).astype(np.float32)
     labels = features[:, np.arange(20) % 6] + random.normal(scale=2, size=(900, 20)) > 5

@@ -1,4 +1,4 @@
-"""The reader of ARFF files: what it reads, what was written before, and fast as exact rows."""
+"""The reader of ARFF files: formats, round trips, and agreement of the fast and the exact path."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def test_a_sparse_file_where_absent_is_zero_or_the_first_category(read):
     )
     assert isinstance(dataset.X, sparse.csr_array)
     assert_array_equal(dataset.X.toarray(), [[2.5, 0, NAN], [0, 0, 0], [0, 2, 0], [0, 0, 0]])
-    # Zeros and first categories that the file spells out are not stored.
+    # Explicit zeros and first categories are not stored.
     assert dataset.X.nnz == 3
     assert_array_equal(dataset.Y, [[1], [0], [0], [0]])
     assert dataset.Y.dtype == np.int8
@@ -113,12 +113,12 @@ def test_mekas_option_in_the_relation_names_the_labels(read, relation, labels, n
     assert dataset.name == name
 
 
-def test_the_callers_number_of_labels_goes_before_mekas_option(read):
+def test_n_labels_overrides_mekas_option(read):
     text = "@relation 'r: -C 1'\n@attribute a {0,1}\n@attribute b {0,1}\n@data\n1,0\n"
     assert read(text, n_labels=1).label_names == ("b",)
 
 
-def test_the_xml_names_the_labels_in_its_order_wherever_they_stand(read):
+def test_xml_determines_labels_and_their_order(read):
     dataset = read(
         "@relation 'r: -C 1'\n"
         "@attribute l1 {0,1}\n@attribute a numeric\n@attribute l2 {0,1}\n"
@@ -164,7 +164,7 @@ def test_a_hierarchy_of_labels_is_read_in_document_order(read):
         ("'line\u2028separator'", "line\u2028separator"),
     ],
 )
-def test_names_that_are_quoted_escaped_or_odd(read, declared, name):
+def test_quoted_escaped_and_unusual_names(read, declared, name):
     dataset = read(
         f"@relation r\n@attribute {declared} numeric\n@attribute l {{0,1}}\n@data\n5,1\n",
         n_labels=1,
@@ -172,7 +172,7 @@ def test_names_that_are_quoted_escaped_or_odd(read, declared, name):
     assert dataset.feature_names == (name,)
 
 
-def test_odd_label_names_are_matched_with_the_xml(read):
+def test_unusual_label_names_match_the_xml(read):
     dataset = read(
         "@relation r\n@attribute a numeric\n@attribute 'R\\'n\\'B & <Größe>' {0,1}\n@data\n5,1\n",
         LABELS_XML.format("<label name=\"R'n'B &amp; &lt;Größe&gt;\"/>"),
@@ -180,7 +180,7 @@ def test_odd_label_names_are_matched_with_the_xml(read):
     assert dataset.label_names == ("R'n'B & <Größe>",)
 
 
-def test_text_that_is_not_utf8_is_latin1_and_a_byte_order_mark_is_skipped(read):
+def test_utf8_latin1_and_byte_order_mark(read):
     text = "@relation r\n@attribute Größe numeric\n@attribute l {0,1}\n@data\n5,1\n"
     for encoding in ("utf-8", "utf-8-sig", "latin-1"):
         assert read(text.encode(encoding), n_labels=1).feature_names == ("Größe",)
@@ -198,15 +198,15 @@ def test_keywords_and_types_in_upper_and_lower_case(read):
 def test_comments_blank_lines_and_white_space(read):
     dataset = read(
         "% a comment\n\n"
-        "  @relation 'a % b'  % behind the relation\n"
-        "@attribute\ta\tnumeric % behind a declaration\n"
+        "  @relation 'a % b'  % after the relation\n"
+        "@attribute\ta\tnumeric % after a declaration\n"
         "@attribute b{ x , 'y % z' }\n"
         "@attribute l {0,1}   \n"
-        "\n@data % behind the keyword\n\n"
+        "\n@data % after the keyword\n\n"
         " 5 ,\tx , 1 \n"
         "   \n"
         "% between rows\n"
-        "6,'y % z',0 % behind a row\n"
+        "6,'y % z',0 % after a row\n"
         "\n",
         n_labels=1,
     )
@@ -271,7 +271,7 @@ def test_strings_and_dates_are_dropped_and_recorded(read):
         ("integer", "0.0", "1e0"),
     ],
 )
-def test_the_ways_to_write_a_label(read, label_type, zero, one):
+def test_values_of_labels(read, label_type, zero, one):
     header = f"@relation r\n@attribute a numeric\n@attribute l {label_type}\n@data\n"
     assert_array_equal(read(f"{header}5,{zero}\n6,{one}\n", n_labels=1).Y, [[0], [1]])
     in_sparse = read(f"{header}{{0 5,1 {zero}}}\n{{0 6,1 {one}}}\n{{1 ?}}\n", n_labels=1)
@@ -297,7 +297,7 @@ def test_instance_weights(read):
     assert_array_equal(in_sparse.X.toarray(), [[5], [6], [0]])
 
 
-def test_paths_may_be_strings(tmp_path):
+def test_paths_can_be_strings(tmp_path):
     path = tmp_path / "r.arff"
     path.write_text("@relation r\n@attribute a numeric\n@attribute l {0,1}\n@data\n5,1\n")
     assert load_arff(str(path), n_labels=1).n_samples == 1
@@ -337,7 +337,7 @@ MISSING = st.just(None)
 
 @st.composite
 def tables(draw):
-    """Draw attributes (name, categories or None) with labels behind, and rows of their values."""
+    """Draw attributes (name, categories or None), with labels last, and rows of values."""
     n_features, n_labels = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     names = draw(st.lists(NAMES, min_size=n_features + n_labels, max_size=n_features + n_labels,
                           unique=True))  # fmt: skip
@@ -393,7 +393,7 @@ def as_number(value, type_, is_label):
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables())
-def test_dense_and_sparse_files_hold_what_was_written(tmp_path_factory, table):
+def test_round_trip_of_dense_and_sparse_files(tmp_path_factory, table):
     names, types, n_labels, rows = table
     n_features = len(names) - n_labels
     numbers = np.array(
@@ -435,7 +435,7 @@ INDICES = st.sampled_from([
 
 
 def outcome(read):
-    """Return what `read` gives, or the text of its error."""
+    """Return the result of `read`, or the text of its error."""
     try:
         return read()
     except ArffError as error:

@@ -1,4 +1,4 @@
-"""What the reader of ARFF files refuses, with the place, and that hostile files cost little."""
+"""Errors of the ARFF reader and their positions, and linear time on malicious files."""
 
 import pickle
 import time
@@ -23,7 +23,7 @@ SPARSE = HEADER + "{0 1}\n"
 
 @pytest.fixture
 def fail(tmp_path):
-    """Load an ARFF text that must fail; return the error."""
+    """Load an invalid ARFF text and return the error."""
 
     def fail(text, xml=None, n_labels=None):
         path = tmp_path / "bad.arff"
@@ -53,7 +53,7 @@ def fail(tmp_path):
         ("@relation r\n@relation q\n", 2, 1, "a second @relation, after the one in line 1"),
         ("@relation\n", 1, 10, "@relation without a name"),
         ("@relation 'r\n", 1, 11, "the quote ' is not closed"),
-        ("@relation 'r' q\n", 1, 14, "text behind the quoted name"),
+        ("@relation 'r' q\n", 1, 14, "text after the quoted name"),
         ("@relation r\n@attribute\n", 2, 11, "@attribute without a name"),
         ("@relation r\n@attribute {a,b}\n", 2, 12, "@attribute without a name"),
         ("@relation r\n@attribute 'a numeric\n", 2, 12, "the quote ' is not closed"),
@@ -67,15 +67,15 @@ def fail(tmp_path):
         ("@relation r\n@attribute a {}\n", 2, 15, "an empty category"),
         ("@relation r\n@attribute a {x, x}\n", 2, 18, "the category 'x' is listed twice"),
         ("@relation r\n@attribute a {'x,y}\n", 2, 15, "the quote ' is not closed"),
-        ("@relation r\n@attribute a {'x'y}\n", 2, 18, "expected , behind the closing quote"),
+        ("@relation r\n@attribute a {'x'y}\n", 2, 18, "expected , after the closing quote"),
         (
             "@relation r\n@attribute a numeric\n@attribute 'a' {0,1}\n@data\n",
             3,
             12,
             "attribute 'a' is already declared in line 2",
         ),
-        ("@relation r\n@attribute a numeric\n@data 1\n", 3, 7, "start in the next line"),
-        (HEADER, 6, 1, "no rows behind @data"),
+        ("@relation r\n@attribute a numeric\n@data 1\n", 3, 7, "must start on the next line"),
+        (HEADER, 6, 1, "no rows after @data"),
     ],
 )
 def test_errors_in_the_header(fail, text, line, column, problem):
@@ -87,24 +87,24 @@ def test_errors_in_the_header(fail, text, line, column, problem):
 @pytest.mark.parametrize(
     ("row", "column", "problem"),
     [
-        ("1,x,s", 6, "the row has 3 values, and the header declares 4 attributes"),
-        ("1,x,s,1,0", 9, "the row has 5 values, and the header declares 4 attributes"),
+        ("1,x,s", 6, "the row has 3 values, but the header declares 4 attributes"),
+        ("1,x,s,1,0", 9, "the row has 5 values, but the header declares 4 attributes"),
         ("1,x,s,1,", 9, "the row has 5 values"),
         ("1,z,s,1", 3, "'z' is not a category of the attribute 'b', which has {x, y}"),
         ("1,X,s,1", 3, "'X' is not a category"),
         ("1,'x,s,1", 3, "the quote ' is not closed"),
         ('1,x,"s,1', 5, 'the quote " is not closed'),
-        ("1,'x'y,s,1", 6, "expected , behind the closing quote"),
-        ("1, 'x'y,s,1", 7, "expected , behind the closing quote"),
+        ("1,'x'y,s,1", 6, "expected , after the closing quote"),
+        ("1, 'x'y,s,1", 7, "expected , after the closing quote"),
         ("1,x, 's,1", 6, "the quote ' is not closed"),
-        (" one,x,s,1", 2, "'one' is not a finite number, and the attribute 'a' is numeric"),
+        (" one,x,s,1", 2, "'one' is not a finite number, but the attribute 'a' is numeric"),
         ("1_0,x,s,1", 1, "'1_0' is not a finite number"),
         ("nan,x,s,1", 1, "'nan' is not a finite number"),
         ("-Infinity,x,s,1", 1, "'-Infinity' is not a finite number"),
         ("1e999,x,s,1", 1, "'1e999' is not a finite number"),
         ("0x1,x,s,1", 1, "'0x1' is not a finite number"),
         ("1,,s,1", 3, "no value for the attribute 'b'"),
-        (",x,s,1", 1, "no value for the attribute 'a'; a missing value is written ?"),
+        (",x,s,1", 1, "no value for the attribute 'a'; use ? for a missing value"),
         ("1,x,s,2", 7, "'2' is not a category of the attribute 'l', which has {0, 1}"),
         ("1,x,s,1,{-2}", 9, "its weight {w}, a finite number of at least 0"),
         ("1,x,s,1,{two}", 9, "its weight {w}"),
@@ -122,8 +122,8 @@ def test_errors_in_dense_rows(fail, row, column, problem):
     ("row", "column", "problem"),
     [
         ("{4 1}", 2, "the index 4 is out of range: the header declares 4 attributes"),
-        ("{0 1,1 y, 1 y}", 11, "the index 1 stands behind 1"),
-        ("{1 y,0 1}", 6, "the index 0 stands behind 1; indices ascend"),
+        ("{0 1,1 y, 1 y}", 11, "the index 1 follows 1"),
+        ("{1 y,0 1}", 6, "the index 0 follows 1; indices must be strictly ascending"),
         ("{-1 1}", 2, "the index -1 is out of range"),
         ("{x 1}", 2, "expected an entry of the form 'index value'"),
         ("{0}", 2, "expected an entry of the form 'index value'"),
@@ -135,13 +135,13 @@ def test_errors_in_dense_rows(fail, row, column, problem):
         ("{0 1_0}", 4, "'1_0' is not a finite number"),
         ("{1 z}", 4, "'z' is not a category"),
         ("{1 'x}", 4, "the quote ' is not closed"),
-        ("{1 'x'y}", 7, "expected , or } behind the closing quote"),
-        ("{1 'x' ", 8, "the sparse row is not closed with a }"),
+        ("{1 'x'y}", 7, "expected , or } after the closing quote"),
+        ("{1 'x' ", 8, "the sparse row does not end with }"),
         ("{1000000000 x}", 2, "expected an entry of the form 'index value'"),
         ("{3 2}", 4, "'2' is not a category of the attribute 'l'"),
-        ("{0 1,3 1", 9, "the sparse row is not closed with a }"),
-        ("{0 1,", 6, "the sparse row is not closed with a }"),
-        ("{", 2, "the sparse row is not closed with a }"),
+        ("{0 1,3 1", 9, "the sparse row does not end with }"),
+        ("{0 1,", 6, "the sparse row does not end with }"),
+        ("{", 2, "the sparse row does not end with }"),
         ("{0 1} x", 7, "expected the end of the row or its weight"),
         ("{0 1},", 7, "expected the end of the row or its weight"),
         ("{0 1}, {x}", 8, "expected the end of the row or its weight"),
@@ -181,12 +181,12 @@ def test_labels_other_than_0_and_1(fail, label_type, value, line, column, proble
 @pytest.mark.parametrize(
     ("relation", "n_labels", "problem"),
     [
-        ("r", None, "nothing says which attributes are labels"),
+        ("r", None, "cannot determine the labels"),
         ("'r: -C 0'", None, "the number of labels is 0; expected 1 to 2"),
         ("'r: -C 3'", None, "the number of labels is 3; expected 1 to 2"),
         ("'r: -C -3'", None, "the number of labels is 3; expected 1 to 2"),
         ("r", 3, "the number of labels is 3; expected 1 to 2"),
-        ("r", 2, "no attribute is left as a feature"),
+        ("r", 2, "there are no features"),
     ],
 )
 def test_no_or_too_many_labels(fail, relation, n_labels, problem):
@@ -199,18 +199,18 @@ def test_no_or_too_many_labels(fail, relation, n_labels, problem):
 @pytest.mark.parametrize(
     ("xml", "line", "column", "problem"),
     [
-        ("<labels>\n  <label name='m'/>\n</labels>", 2, 3, "the label 'm' is no attribute of"),
+        ("<labels>\n  <label name='m'/>\n</labels>", 2, 3, "the label 'm' is not an attribute of"),
         ("<labels>\n<label name='L'/>", 2, 18, "malformed XML: no element found"),
         ("<labels>\n<label name=l/></labels>", 2, 13, "malformed XML"),
         ("", 1, 1, "malformed XML"),
-        ("<labels><label/></labels>", 1, 9, "a <label> without the attribute 'name'"),
+        ("<labels><label/></labels>", 1, 9, "a <label> has no attribute 'name'"),
         (
             "<labels><label name='l'/>\n<label name='l'/></labels>",
             2,
             1,
             "the label 'l' is already named in line 1",
         ),
-        ("<labels></labels>", 1, 1, "the XML names no label"),
+        ("<labels></labels>", 1, 1, "the XML contains no <label>"),
         ("<html><label name='l'/></html>", 1, 1, "expected the root element <labels>"),
     ],
 )
@@ -221,7 +221,7 @@ def test_errors_in_the_xml(fail, tmp_path, xml, line, column, problem):
     assert problem in error.problem
 
 
-def test_an_unknown_label_that_is_close_to_an_attribute_is_hinted_at(fail):
+def test_error_suggests_a_similar_attribute(fail):
     text = "@relation r\n@attribute a numeric\n@attribute amazed-suprised {0,1}\n@data\n1,1\n"
     error = fail(text, "<labels><label name='amazed.suprised'/></labels>")
     assert error.problem.endswith("bad.arff (which has 'amazed-suprised')")
@@ -234,20 +234,20 @@ def test_the_message_names_file_line_and_column(fail, tmp_path):
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_the_arguments_must_agree(tmp_path):
-    with pytest.raises(ValueError, match="give xml or n_labels, not both"):
+def test_invalid_arguments(tmp_path):
+    with pytest.raises(ValueError, match="pass either xml or n_labels, not both"):
         load_arff(tmp_path / "r.arff", tmp_path / "r.xml", 3)
     with pytest.raises(ValueError, match="n_labels is 0; expected n for the last n attributes"):
         load_arff(tmp_path / "r.arff", n_labels=0)
 
 
 @pytest.mark.parametrize("rows", ["1,x,s,1\n25,y,'s t',0\n", "{0 1,3 1}\n{0 25,1 y}\n"])
-def test_a_file_cut_anywhere(fail, tmp_path, rows):
+def test_truncated_files(fail, tmp_path, rows):
     path = tmp_path / "cut.arff"
     text = HEADER + rows
-    # Behind the first row, before or behind its newline, and before the last newline.
-    behind_first = text.index("\n", len(HEADER))
-    whole_rows = {behind_first: 1, behind_first + 1: 1, len(text) - 1: 2}
+    # After the first row, before or after its newline, and before the last newline.
+    after_first = text.index("\n", len(HEADER))
+    whole_rows = {after_first: 1, after_first + 1: 1, len(text) - 1: 2}
     for length in range(len(text)):
         if length in whole_rows:
             path.write_text(text[:length])
@@ -259,12 +259,12 @@ def test_a_file_cut_anywhere(fail, tmp_path, rows):
 SHORT_HEADER = "@relation 'r: -C 1'\n@attribute l {0,1}\n@attribute a numeric\n@data\n"
 BLANKS = " " * 60_000
 CPU_SECONDS = 10
-"""Linear time is at most two, beside other work; quadratic time was more than 20 seconds."""
+"""Linear time takes at most two seconds on a busy machine; quadratic time took more than 20."""
 
 
 @pytest.fixture
 def load(tmp_path):
-    """Load an ARFF text and an optional XML; fail if it takes long."""
+    """Load an ARFF text and an optional XML; fail if it takes too long."""
 
     def load(text, xml=None, **options):
         path = tmp_path / "hostile.arff"
@@ -288,9 +288,9 @@ def load(tmp_path):
         ("0,1,{x" + BLANKS + "y}", "its weight {w}"),
         ("0,x" + BLANKS + "y", "is not a finite number"),
         ("0,x" + BLANKS + "'", "is not a finite number"),
-        ("0," + BLANKS + "'x'y", "expected , behind the closing quote"),
+        ("0," + BLANKS + "'x'y", "expected , after the closing quote"),
         ("0," + "\\'" * 60_000 + "%", "is not a finite number"),
-        ("0," + "'\\\"" * 60_000 + " %", "expected , behind the closing quote"),
+        ("0," + "'\\\"" * 60_000 + " %", "expected , after the closing quote"),
         ("0,'" + "\\\\" * 60_000 + "%", "the quote ' is not closed"),
         ("0," + "1" * 60_000 + "x", "is not a finite number"),
         ("0," + "1" * 60_000, "is not a finite number"),
@@ -308,14 +308,14 @@ def test_dense_rows_of_long_words(load, row, problem):
     ("row", "problem"),
     [
         ("{0 1,1 x" + BLANKS + "y}", "is not a finite number"),
-        ("{0 1,1 x" + BLANKS + "y", "the sparse row is not closed"),
-        ("{0 1,1 'x'" + BLANKS + "y}", "expected , or } behind the closing quote"),
+        ("{0 1,1 x" + BLANKS + "y", "the sparse row does not end with }"),
+        ("{0 1,1 'x'" + BLANKS + "y}", "expected , or } after the closing quote"),
         ("{0 1,1 '" + "x\\'" * 30_000, "the quote ' is not closed"),
         ("{0 1} {x" + BLANKS + "y}", "its weight {w}"),
         ("{" + "1" * 5_000 + " 1}", "expected an entry of the form 'index value'"),
         ("{" + "-" + "1" * 5_000 + " 1}", "expected an entry of the form 'index value'"),
         ("{0 1," + "1" * 60_000 + "}", "expected an entry of the form 'index value'"),
-        ("{" + "1 '1'," * 30_000 + "}", "the index 1 stands behind 1"),
+        ("{" + "1 '1'," * 30_000 + "}", "the index 1 follows 1"),
     ],
 )
 def test_sparse_rows_of_long_words(load, row, problem):
@@ -376,7 +376,7 @@ def test_encodings_of_the_xml(load, tmp_path, encoding):
 def test_an_unknown_label_beside_many_long_attributes(load):
     n = 10_000
     names = "".join(f"@attribute {'ab' * 90}{i} {{0,1}}\n" for i in range(n))
-    with pytest.raises(ArffError, match="is no attribute"):
+    with pytest.raises(ArffError, match="is not an attribute"):
         load(
             f"@relation r\n{names}@data\n{{}}\n",
             f"<labels><label name='{'ba' * 92}'/></labels>".encode(),
@@ -405,7 +405,7 @@ def test_labels_take_a_byte_each(load):
 
 
 @pytest.mark.parametrize(("value", "size"), [("1", 1), ("?", 8)])
-def test_the_limit_of_the_labels_memory(load, value, size):
+def test_memory_limit_of_labels(load, value, size):
     text = f"{SHORT_HEADER}{{0 {value}}}\n{{}}\n{{}}\n"
     assert load(text, max_label_bytes=3 * size).n_samples == 3
     problem = (
@@ -415,7 +415,7 @@ def test_the_limit_of_the_labels_memory(load, value, size):
         load(text, max_label_bytes=3 * size - 1)
 
 
-def test_labels_are_refused_before_they_are_made(load):
+def test_memory_limit_is_checked_before_allocation(load):
     tracemalloc.start()
     try:
         with pytest.raises(ArffError, match="Y would take 40000000 bytes"):

@@ -1,4 +1,4 @@
-"""`MultiLabelDataset`: its numbers, subsets and checks."""
+"""`MultiLabelDataset`: properties, subsets and checks."""
 
 from dataclasses import FrozenInstanceError, replace
 
@@ -27,7 +27,7 @@ def make(**changes):
     return MultiLabelDataset(**(parts | changes))
 
 
-def test_its_numbers():
+def test_properties():
     dataset = make()
     assert (dataset.n_samples, dataset.n_features, dataset.n_labels) == (4, 2, 3)
     assert len(dataset) == 4
@@ -36,7 +36,7 @@ def test_its_numbers():
     assert dataset.n_labelsets == 3
 
 
-def test_an_unknown_label_is_not_positive_and_makes_a_labelset_of_its_own():
+def test_unknown_labels_are_not_positive_and_give_a_distinct_labelset():
     unknown = Y.astype(float)
     unknown[[0, 2, 3], 1] = np.nan
     dataset = make(Y=unknown)
@@ -46,14 +46,14 @@ def test_an_unknown_label_is_not_positive_and_makes_a_labelset_of_its_own():
     assert make(Y=unknown).n_labelsets == 2
 
 
-def test_its_representation():
+def test_repr():
     assert repr(make()) == (
         "<MultiLabelDataset 'toy': 4 samples, 2 features (dense), 3 labels, cardinality 1.250>"
     )
     assert "(sparse)" in repr(make(X=sparse.csr_array(X)))
 
 
-def test_it_is_frozen():
+def test_frozen():
     with pytest.raises(FrozenInstanceError):
         make().name = "other"
 
@@ -68,7 +68,7 @@ def test_it_is_frozen():
     ],
 )
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
-def test_some_rows(rows, expected, storage):
+def test_subsets_of_rows(rows, expected, storage):
     subset = make(X=storage(X), sample_weight=np.arange(4.0))[rows]
     assert sparse.issparse(subset.X) == (storage is sparse.csr_array)
     assert_array_equal(sparse.csr_array(subset.X).toarray(), X[expected])
@@ -77,7 +77,7 @@ def test_some_rows(rows, expected, storage):
     assert subset.label_names == ("k", "l", "m")
 
 
-def test_rows_that_are_not_there():
+def test_invalid_rows():
     with pytest.raises(IndexError):
         make()[4]
     with pytest.raises(IndexError):
@@ -103,20 +103,20 @@ def test_features_are_dropped_and_recorded(storage):
     [
         ({"X": X[0]}, r"two dimensions, got shapes \(2,\) and \(4, 3\)"),
         ({"Y": Y[0]}, r"two dimensions, got shapes \(4, 2\) and \(3,\)"),
-        ({"Y": Y[:3]}, "X has 4 rows and Y has 3"),
+        ({"Y": Y[:3]}, "X has 4 rows, but Y has 3"),
         ({"X": X[:0], "Y": Y[:0]}, "the data set 'toy' has no samples"),
-        ({"feature_names": ("a",)}, "feature_names has the length 1, expected 2"),
-        ({"feature_types": ()}, "feature_types has the length 0, expected 2"),
-        ({"categories": (None,)}, "categories has the length 1, expected 2"),
-        ({"label_names": ("k",)}, "label_names has the length 1, expected 3"),
-        ({"sample_weight": np.ones(5)}, "sample_weight has the length 5, expected 4"),
+        ({"feature_names": ("a",)}, "feature_names has the length 1; expected 2"),
+        ({"feature_types": ()}, "feature_types has the length 0; expected 2"),
+        ({"categories": (None,)}, "categories has the length 1; expected 2"),
+        ({"label_names": ("k",)}, "label_names has the length 1; expected 3"),
+        ({"sample_weight": np.ones(5)}, "sample_weight has the length 5; expected 4"),
         ({"feature_types": ("numeric", "numeric")}, "the feature 'b' is 'numeric' and has"),
         ({"categories": (None, None)}, "the feature 'b' is 'nominal' and has the categories None"),
         ({"Y": Y * 2}, "the label 'k' of row 0 is 2; expected 0, 1 or NaN"),
         ({"Y": Y - 0.5}, "the label 'k' of row 0 is 0.5; expected 0, 1 or NaN"),
     ],
 )
-def test_parts_that_do_not_fit(changes, message):
+def test_inconsistent_fields(changes, message):
     with pytest.raises(ValueError, match=message):
         make(**changes)
 
@@ -127,7 +127,7 @@ def test_labels_are_int8_unless_one_is_unknown():
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
-def test_two_parts_are_put_together(storage):
+def test_concatenate(storage):
     whole = make(X=storage(X), sample_weight=np.arange(4.0))
     joined = concatenate(whole[:1], whole[1:])
     assert sparse.issparse(joined.X) == (storage is sparse.csr_array)
@@ -148,7 +148,7 @@ def test_two_parts_are_put_together(storage):
         ({"sample_weight": np.ones(4)}, "only one of the two parts of 'toy' has sample weights"),
     ],
 )
-def test_parts_that_differ(changes, message):
+def test_concatenate_inconsistent_parts(changes, message):
     other = replace(make(), **changes)
     for first, second in ((make(), other), (other, make())):
         with pytest.raises(ValueError, match=message):

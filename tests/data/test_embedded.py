@@ -1,4 +1,4 @@
-"""The handwritten digits and the properties of the digit as labels."""
+"""Handwritten digits with properties of the digit as labels."""
 
 import numpy as np
 import pytest
@@ -53,6 +53,6 @@ def test_the_split_is_a_stratified_partition_and_always_the_same():
     assert_array_equal(load_digits_properties("test").X, test.X)
 
 
-def test_another_split():
+def test_invalid_split():
     with pytest.raises(ValueError, match="split is 'validation'; expected None, 'train' or 'test'"):
         load_digits_properties("validation")

@@ -1,4 +1,4 @@
-"""The published data sets: digests of what they hold, and their files where these are."""
+"""The published data sets: digests of their content, and their files if available."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ DENSE = MultiLabelDataset(
 SPARSE = replace(DENSE, X=sparse.csr_array(DENSE.X))
 
 
-def test_the_digest_of_a_made_data_set():
+def test_digest_of_a_small_data_set():
     text = '[[3, 2], ["a", "b"], [null, ["x", "y", "z"]], ["l", "m"]]'
     data = text.encode() + bytes([1, 0, 0, 0, 1, 1]) + DENSE.X.astype("<f8").tobytes()
     assert content_digest(DENSE) == hashlib.sha256(data).hexdigest()
@@ -45,11 +45,11 @@ def test_the_digest_of_a_made_data_set():
         {"X": SPARSE.X},
     ],
 )
-def test_what_counts(change):
+def test_changes_that_count(change):
     assert content_digest(replace(DENSE, **change)) != content_digest(DENSE)
 
 
-def test_what_does_not_count():
+def test_changes_that_do_not_count():
     other = replace(DENSE, name="other", dropped=("id",), X=np.asfortranarray(DENSE.X))
     assert content_digest(other) == content_digest(DENSE)
 
@@ -138,7 +138,7 @@ def test_rows_of_a_sparse_mulan_file_and_of_a_meka_file():
     tmc = load_dataset("tmc2007-500", "train")
     assert tmc.X[[1]].indices.tolist() == [44, 110, 227, 235, 339, 350, 444]
     assert np.flatnonzero(tmc.Y[1]).tolist() == [18]
-    # The labels of slashdot come first: attribute 84 of the file is feature 62.
+    # The labels of slashdot come first, so attribute 84 of the file is feature 62.
     slashdot = load_dataset("slashdot")
     assert slashdot.label_names[:2] == ("Entertainment", "Interviews")
     assert np.flatnonzero(slashdot.Y[0]).tolist() == [3, 20]

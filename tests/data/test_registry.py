@@ -1,4 +1,4 @@
-"""`load_dataset`: where it looks, what it downloads, and how it refuses."""
+"""`load_dataset`: search path, downloads, and errors."""
 
 import functools
 import gc
@@ -26,7 +26,7 @@ from xdcc.data import (
 from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS, DatasetInfo
 
-# Requests leaves the socket of a failed download to the garbage collector.
+# Requests leaves closing the socket of a failed download to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 
 HEADER = (
@@ -39,7 +39,7 @@ FILES = ["toy-train.arff", "toy-test.arff", "toy.xml"]
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    """Set up an empty XDCC_DATA and data home and two toy data sets; return the two folders."""
+    """Set up an empty XDCC_DATA and data home, and two toy data sets; return the two folders."""
     monkeypatch.setitem(DATASETS, "toy", DatasetInfo(2, 1, 1, 2, identifiers=("id",)))
     monkeypatch.setitem(DATASETS, "single", DatasetInfo(2, 0, 2, 2, has_xml=False))
     folders = tmp_path / "data", tmp_path / "home"
@@ -51,7 +51,7 @@ def places(tmp_path, monkeypatch):
 
 @pytest.fixture
 def write_toy(places, monkeypatch):
-    """Write the files of a data set; they are the published ones then."""
+    """Write the files of a data set and register them as the published ones."""
 
     def write(root, first_value=5):
         folder = _write_toy(root, first_value)
@@ -73,7 +73,7 @@ def _write_toy(root, first_value):
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves files; those named in `cut_off` lack their last bytes."""
+    """Serves files; those in `cut_off` lack their last bytes."""
 
     def do_GET(self):
         self.server.asked.append(self.path[1:])
@@ -107,7 +107,7 @@ def server(tmp_path, write_toy, monkeypatch):
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield server
         server.shutdown()
-    gc.collect()  # while what Requests left open is not complained of
+    gc.collect()  # while warnings about open sockets are ignored
 
 
 def files_in(folder):
@@ -146,7 +146,7 @@ def test_one_file_without_an_xml(places, monkeypatch):
     assert dataset.label_names == ("l", "m")
 
 
-def test_xdcc_data_goes_before_the_data_home(places, write_toy, monkeypatch):
+def test_xdcc_data_precedes_the_data_home(places, write_toy, monkeypatch):
     write_toy(places[0], first_value=1)
     assert load_dataset("toy").X[0, 0] == 1
     write_toy(places[1], first_value=2)
@@ -206,25 +206,25 @@ def test_files_that_are_there_are_not_downloaded(places, server):
     assert file.read_text().startswith("% a copy")
 
 
-def test_a_download_of_other_bytes(places, server):
+def test_download_with_wrong_digest(places, server):
     file = server.folder / "toy-test.arff"
     file.write_text(file.read_text() + "% changed\n")
-    with pytest.raises(ValueError, match="is not the file that was published") as caught:
+    with pytest.raises(ValueError, match="is not the published file") as caught:
         load_dataset("toy")
     assert str(caught.value) == (
-        f"what {published.URLS[file.name]} sends is not the file that was published, whose SHA-256 "
-        f"is {published.SHA256[file.name]}; it is not kept"
+        f"{published.URLS[file.name]} is not the published file with the SHA-256 "
+        f"{published.SHA256[file.name]}; the download was discarded"
     )
     assert files_in(places[1]) == ["toy-train.arff"]
 
 
 def refusal(*words):
-    """Tell of files that cannot be downloaded."""
+    """Expect an error for files that cannot be downloaded."""
     pattern = ".*".join(map(re.escape, ("cannot be downloaded (", *words, "Try again, or provide")))
     return pytest.raises(FileNotFoundError, match=pattern)
 
 
-def test_a_file_that_is_no_longer_published(places, server):
+def test_file_that_is_no_longer_available(places, server):
     (server.folder / "toy-test.arff").unlink()
     with refusal("404") as caught:
         load_dataset("toy")
@@ -235,12 +235,12 @@ def test_a_file_that_is_no_longer_published(places, server):
     )
     assert message.endswith(
         "Try again, or provide toy-train.arff and toy-test.arff and toy.xml in "
-        f"{places[0] / 'toy'} or {places[1] / 'toy'} (XDCC_DATA and XDCC_DATA_HOME say where); "
+        f"{places[0] / 'toy'} or {places[1] / 'toy'} (see XDCC_DATA and XDCC_DATA_HOME); "
         f"sources: {', '.join(published.URLS[file] for file in FILES)}"
     )
 
 
-def test_a_server_that_is_not_there(places, server, monkeypatch):
+def test_unreachable_server(places, server, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
     monkeypatch.setitem(published.URLS, FILES[0], f"http://127.0.0.1:{port}/{FILES[0]}")
@@ -250,7 +250,7 @@ def test_a_server_that_is_not_there(places, server, monkeypatch):
     assert not files_in(places[1])
 
 
-def test_a_download_that_breaks_off(places, server):
+def test_incomplete_download(places, server):
     server.cut_off.add("toy-test.arff")
     with refusal("IncompleteRead"):
         load_dataset("toy")
@@ -259,7 +259,7 @@ def test_a_download_that_breaks_off(places, server):
     assert load_dataset("toy").n_samples == 3
 
 
-def test_a_data_home_that_cannot_be_made(places, server, monkeypatch):
+def test_data_home_that_cannot_be_created(places, server, monkeypatch):
     (places[1] / "file").touch()
     monkeypatch.setenv("XDCC_DATA_HOME", str(places[1] / "file"))
     with refusal("file"):
@@ -302,27 +302,27 @@ def test_two_downloads_at_once(places, server, monkeypatch):
     assert files_in(places[1]) == sorted(FILES)
 
 
-def test_files_that_are_no_download(places, monkeypatch):
+def test_data_set_without_download(places, monkeypatch):
     monkeypatch.setitem(published.CONVERTED, "single", "another format")
     with pytest.raises(FileNotFoundError) as caught:
         load_dataset("single")
     assert str(caught.value) == (
-        f"{places[1] / 'single'} lacks single.arff, of which there is no download: they were made "
-        f"of another format; provide single.arff in {places[0] / 'single'} or "
-        f"{places[1] / 'single'} (XDCC_DATA and XDCC_DATA_HOME say where)"
+        f"{places[1] / 'single'} lacks single.arff, for which there is no download (converted from "
+        f"another format); provide single.arff in {places[0] / 'single'} or "
+        f"{places[1] / 'single'} (see XDCC_DATA and XDCC_DATA_HOME)"
     )
 
 
-def test_a_folder_that_lacks_files_is_not_passed_over(places, server):
+def test_folder_with_missing_files_is_not_skipped(places, server):
     shutil.copytree(server.folder, places[0] / "toy", ignore=lambda *_: FILES[1:])
     with pytest.raises(FileNotFoundError, match=r"lacks toy-test\.arff and toy\.xml$"):
         load_dataset("toy")
     assert not server.asked
 
 
-def test_xdcc_data_that_is_no_folder(places, monkeypatch):
+def test_xdcc_data_that_is_not_a_folder(places, monkeypatch):
     monkeypatch.setenv("XDCC_DATA", str(places[0] / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="nowhere, which is no folder"):
+    with pytest.raises(FileNotFoundError, match="nowhere, which is not a folder"):
         load_dataset("toy")
 
 
@@ -335,17 +335,17 @@ def test_files_of_another_version(places, write_toy):
 
 @pytest.mark.parametrize("split", [None, "test"])
 @pytest.mark.parametrize("row", ["r,8,1,1", "r,7,1,0", "r,?,1,1"])
-def test_files_of_another_content(places, write_toy, row, split):
+def test_files_with_other_content(places, write_toy, row, split):
     folder = write_toy(places[0])
     assert load_dataset("toy", split).n_samples
     (folder / "toy-test.arff").write_text(f"{HEADER}{row}\n")
-    with pytest.raises(ValueError, match="has another content than what was published") as caught:
+    with pytest.raises(ValueError, match="is not the published one") as caught:
         load_dataset("toy", split)
     assert str(folder / "toy-test.arff") in str(caught.value)
     assert load_dataset("toy", "train").n_samples == 2
 
 
-def test_line_ends_comments_and_identifiers_are_no_content(places, write_toy):
+def test_line_ends_comments_and_identifiers_do_not_count(places, write_toy):
     folder = write_toy(places[0])
     text = f"% a copy\n{HEADER}q,7.0, 1,1\n".replace("\n", "\r\n")
     (folder / "toy-test.arff").write_bytes(text.encode())
@@ -377,9 +377,9 @@ def test_a_malformed_file(places, write_toy):
 @pytest.mark.parametrize(
     ("name", "split", "message"),
     [
-        ("nothing", None, "unknown data set 'nothing'; known are digits, emotions, "),
+        ("nothing", None, "unknown data set 'nothing'; expected one of digits, emotions, "),
         ("toy", "validation", "split is 'validation'; expected None, 'train' or 'test'"),
-        ("cal500", "train", "cal500 is published in one file and has no split 'train'"),
+        ("cal500", "train", "cal500 has no split 'train'"),
         ("digits", "all", "split is 'all'; expected None, 'train' or 'test'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Synthetic data: their form, and how their labels depend on each other."""
+"""Synthetic data: shapes, types, and dependences between labels."""
 
 from itertools import product
 
@@ -111,8 +111,8 @@ def test_points_fill_the_unit_disc_uniformly(make):
     points = make(20_000, 1, random_state=0).X
     radius = np.hypot(*points.T)
     assert radius.max() <= 1
-    # The share of points in a disc of radius r is r^2, in a quarter of the disc 1/4: the standard
-    # deviation of such shares is below .0036 (n = 20,000), the tolerance five of them.
+    # The share of points in a disc of radius r is r^2, in a quarter of the disc 1/4. The standard
+    # deviation of these shares is below .0036 (n = 20,000); the tolerance is five of them.
     for r in (0.3, 0.5, 0.8):
         assert (radius <= r).mean() == pytest.approx(r**2, abs=0.018)
     assert ((points[:, 0] > 0) & (points[:, 1] > 0)).mean() == pytest.approx(0.25, abs=0.018)
@@ -144,13 +144,13 @@ def test_lines_at_an_angle_divide_its_share_of_the_points(make):
 
 
 def best_losses(switched):
-    """Smallest expected losses over all predictions, given P(these labels are switched)."""
+    """Smallest expected losses over all predictions, given the probabilities of flipped labels."""
     labelsets = np.array(list(product((0, 1), repeat=6)))
     probability = np.array([switched(labelset) for labelset in labelsets])
     assert probability.sum() == pytest.approx(1)
     hamming = (labelsets[:, None] != labelsets).mean(axis=2) @ probability
     subset = (labelsets[:, None] != labelsets).any(axis=2) @ probability
-    # Nothing is better than to predict the sides, the first labelset here.
+    # The optimal prediction are the sides, here the first labelset.
     assert hamming.argmin() == subset.argmin() == 0
     return hamming.min(), subset.min()
 
@@ -171,26 +171,26 @@ def switched_together(labelset):
         (make_conditionally_dependent, switched_together, (0.10, 0.10)),
     ],
 )
-def test_the_best_possible_losses_are_those_of_the_paper(make, switched, named):
+def test_optimal_losses_are_those_of_the_paper(make, switched, named):
     best = best_losses(switched)
     assert np.round(best, 2) == pytest.approx(named)
-    # Noise is drawn last, so without it the seed gives the same points and their sides.
+    # Noise is drawn last, so without noise, the seed gives the same points and their sides.
     data = make(20_000, random_state=0)
     sides = make(20_000, random_state=0, noise=0)
     assert_array_equal(data.X, sides.X)
-    # Five standard deviations of a share of 20,000 samples.
+    # Tolerance: five standard deviations of a share of 20,000 samples.
     assert hamming_loss(data.Y, sides.Y) == pytest.approx(best[0], abs=0.011)
     assert subset_loss(data.Y, sides.Y) == pytest.approx(best[1], abs=0.018)
 
 
-def test_dependence_is_what_the_names_say():
+def test_dependence_is_as_named():
     def correlation(Y, sides=None):
         values = Y if sides is None else sides != Y
         return np.corrcoef(values.T)[np.triu_indices(6, 1)]
 
     data = [make(20_000, random_state=1) for make in MAKERS]
     sides = [make(20_000, random_state=1, noise=0).Y for make in MAKERS]
-    # A correlation of nothing has the standard deviation .007; 30 of them stay within five.
+    # The standard deviation of a correlation of independent labels is .007; allow five of them.
     assert np.abs(correlation(data[0].Y)).max() < 0.036
     assert correlation(data[1].Y).min() > 0.5
     assert np.abs(correlation(data[1].Y, sides[1])).max() < 0.036
@@ -221,5 +221,5 @@ def test_angles_out_of_range(make):
 
 @pytest.mark.parametrize("directions", [[0.0], [0.0, np.nan]])
 def test_wrong_directions(directions):
-    with pytest.raises(ValueError, match="directions has to hold 2 finite angles"):
+    with pytest.raises(ValueError, match="directions must contain 2 finite angles"):
         make_marginally_independent(5, 2, directions=directions)

@@ -5,15 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit, logit
+from scipy.special import expit
 
+from xdcc.base.fit_data import FitData
 from xdcc.decision.calibration import (
     LabelCalibration,
-    PlattScaling,
     calibrate,
     calibrate_labels,
     fit_platt,
-    margins_of,
 )
 
 
@@ -62,25 +61,25 @@ def test_no_other_numbers_are_better(seed, unknown):
 def test_common_numbers_are_fitted_to_all_labels():
     margins, Y, weight, folds = drawn(0)
     Y[10:, 2] = np.nan  # too little for numbers of its own
-    scaling, proba = calibrate(margins, Y, weight, folds)
+    scaling, calibrated = calibrate(margins, Y, weight, folds)
     known = ~np.isnan(Y)
     a, b = fit_platt(margins, Y, weight, known)
     assert (scaling.slope[2], scaling.intercept[2]) == (a, b)
     for fold in range(3):
         out = folds == fold
         a, b = fit_platt(margins, Y, weight, known & ~out[:, None])
-        assert_allclose(proba[out, 2], expit(a * margins[out, 2] + b), atol=1e-6)
+        assert_allclose(calibrated[out, 2], a * margins[out, 2] + b, atol=1e-6)
 
 
 def test_finds_what_made_the_labels():
     random = np.random.default_rng(0)
     margins = random.normal(0, 2, size=(20_000, 2))
     Y = (random.random(margins.shape) < expit(0.5 * margins - 1)).astype(float)
-    scaling, proba = calibrate(margins, Y, np.ones(20_000), np.arange(20_000) % 5)
+    scaling, calibrated = calibrate(margins, Y, np.ones(20_000), np.arange(20_000) % 5)
     # Five standard errors or so of the two numbers with 40,000 entries.
     assert_allclose(scaling.slope, 0.5, atol=0.05)
     assert_allclose(scaling.intercept, -1, atol=0.08)
-    assert_allclose(proba, scaling.proba(margins), atol=0.03)
+    assert_allclose(expit(calibrated), expit(scaling.margins(margins)), atol=0.03)
     assert_array_equal(scaling.slope, scaling.slope[0])  # nothing to gain from numbers of its own
 
 
@@ -101,9 +100,9 @@ def test_a_label_that_is_different_has_numbers_of_its_own():
 
 def test_each_row_is_scaled_without_its_fold():
     margins, Y, weight, folds = drawn(4, n_labels=1)
-    before = calibrate(margins, Y, weight, folds).proba
+    before = calibrate(margins, Y, weight, folds).margins
     Y[folds == 0] = 1 - Y[folds == 0]
-    after = calibrate(margins, Y, weight, folds).proba
+    after = calibrate(margins, Y, weight, folds).margins
     assert_allclose(after[folds == 0], before[folds == 0], atol=1e-6)
     assert np.abs(after[folds != 0] - before[folds != 0]).min() > 1e-3
 
@@ -113,20 +112,11 @@ def test_perfect_and_reversed_margins():
     folds = np.arange(60) % 5
     perfect = calibrate(20 * Y - 10, Y, np.ones(60), folds)
     assert np.isfinite(perfect.scaling.slope).all()
-    assert_array_equal(perfect.proba >= 0.5, Y == 1)
+    assert_array_equal(perfect.margins >= 0, Y == 1)
     # A slope is never negative: margins that are wrong say nothing.
     wrong = calibrate(10 - 20 * Y, Y, np.ones(60), folds)
     assert_array_equal(wrong.scaling.slope, 0)
-    assert_allclose(wrong.scaling.proba(10 - 20 * Y), 0.5, atol=0.01)
-
-
-def test_margins_are_finite():
-    proba = np.array([[0.0, 1.0, 0.25]], dtype=np.float32)
-    found = margins_of(proba)
-    assert found.dtype == np.float64
-    assert_allclose(found, [[logit(1e-6), logit(1 - 1e-6), logit(0.25)]])
-    identity = PlattScaling(np.ones(3), np.zeros(3))
-    assert_allclose(identity.proba(found), proba, atol=2e-6)
+    assert_allclose(wrong.scaling.margins(10 - 20 * Y), 0, atol=0.04)
 
 
 @pytest.mark.parametrize("margin", [-1.0, 0.0, 3.0])
@@ -152,22 +142,24 @@ def test_labels_that_vary_are_calibrated_as_if_alone():
     margins, Y, folds = drawn_labels()
     alone = calibrate(margins, Y, np.ones(120), folds)
     with_constant = np.insert(Y, 1, 1.0, axis=1)
-    found = calibrate_labels(np.insert(margins, 1, -5.0, axis=1), with_constant, None, folds)
+    data = FitData(np.insert(margins, 1, -5.0, axis=1), with_constant, None)
+    found = calibrate_labels(data, folds)
     varied = [0, 2, 3]
-    assert_array_equal(found.proba[:, varied], alone.proba)
+    assert_array_equal(found.margins[:, varied], alone.margins)
     assert_array_equal(found.calibration.slope[varied], alone.scaling.slope)
     assert_allclose(
         found.calibration.proba(np.insert(margins, 1, 3.0, axis=1))[:, varied],
-        alone.scaling.proba(margins),
+        expit(alone.scaling.margins(margins)),
     )
-    assert_allclose(found.proba[:, 1], 121 / 122)
+    assert_allclose(expit(found.margins[:, 1]), 121 / 122)
+    assert_array_equal(found.calibration.margins(np.zeros((1, 4)))[:, 1], found.margins[:1, 1])
     settled = found.calibration.constant.in_labels(np.zeros((2, 4), dtype=np.int64))
     assert_array_equal(settled, [[0, 1, 0, 0]] * 2)
 
 
 def test_only_what_counts_makes_a_label_vary():
     Y = np.array([[1, NAN, NAN, 0], [1, 1, NAN, 1], [0, 0, NAN, 0]], np.float32)
-    found = LabelCalibration.without_scaling(Y, np.array([1.0, 2.0, 0.0]))
+    found = LabelCalibration.without_scaling(FitData(None, Y, np.array([1.0, 2.0, 0.0])))
     assert_array_equal(found.constant.value, [1, 1, 0, NAN])
     assert_allclose(found.constant.proba, [3 / 4, 2 / 3, 1 / 2, NAN])
     assert_array_equal(found.constant.varied, [False, False, False, True])
@@ -176,5 +168,6 @@ def test_only_what_counts_makes_a_label_vary():
 
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_nothing_varies(value):
-    found = calibrate_labels(np.ones((6, 2)), np.full((6, 2), value), None, np.arange(6) % 2)
-    assert_allclose(found.proba, 7 / 8 if value else 1 / 8)
+    data = FitData(np.ones((6, 2)), np.full((6, 2), value), None)
+    found = calibrate_labels(data, np.arange(6) % 2)
+    assert_allclose(expit(found.margins), 7 / 8 if value else 1 / 8)

@@ -44,7 +44,7 @@ def test_mean_cost_of_a_row(seed: int) -> None:
     assert score == pytest.approx(-cost_by_hand(Y, labels, weight))
     data = validation_data(Y, proba, weight)
     counts = ~np.isnan(Y).all(axis=1)
-    drawn = scores_on_draws(COSTS, data, [labels[counts].astype(np.int8)], weighted=True)
+    drawn = scores_on_draws(COSTS, data, [labels[counts].astype(np.int8)])
     assert drawn(np.ones((1, counts.sum())))[0, 0] == pytest.approx(score)
     draw = np.random.default_rng(seed).integers(0, 3, counts.sum())
     rows = np.flatnonzero(counts).repeat(draw)

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.margins import margins_of
 from xdcc.decision.f1_maximiser import SizedMarginals
 from xdcc.decision.labelsets import KnownLabelsets, LabelsetPosterior
 
@@ -119,7 +120,7 @@ def test_the_plain_loop(seed, temperature, prior, weighted):
     by_count = np.lexsort((np.arange(len(known.counts)), -known.counts))
     labelsets = known.labelsets[by_count]
     plain = plain_posterior(labelsets, known.counts[by_count], proba, temperature, prior)
-    (block,) = known.posterior_blocks(proba)
+    (block,) = known.posterior_blocks(margins_of(proba))
     assert_allclose(block.probabilities(temperature, prior).T, plain, rtol=1e-9)
     of_whole = SizedMarginals.of_labelsets(labelsets, plain).maximise(2.0)
     of_block = SizedMarginals.of_labelsets(
@@ -141,18 +142,18 @@ def test_rows_are_walked_over_in_blocks():
     counts = random.integers(1, 9, size=len(labelsets))
     proba = random.random((1000, 14))
     known = LabelsetPosterior(labelsets, counts)
-    blocks = list(known.blocks(proba))
+    blocks = list(known.blocks(margins_of(proba)))
     assert len(blocks) > 2
     assert [block.rows.start for block in blocks[1:]] == [block.rows.stop for block in blocks[:-1]]
     together = np.vstack([block.most_probable(0.5) for block in blocks])
     for row in (0, 500, 999):
-        (alone,) = known.blocks(proba[row : row + 1])
+        (alone,) = known.blocks(margins_of(proba[row : row + 1]))
         assert_array_equal(alone.most_probable(0.5)[0], together[row])
 
 
 def test_probabilities_of_zero_and_one_stay_finite():
     known = KnownLabelsets.of([[1, 0], [0, 1]])
-    (block,) = known.posterior_blocks(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    (block,) = known.posterior_blocks(margins_of(np.array([[1.0, 1.0], [0.0, 1.0]])))
     found = block.probabilities(1.0, 1.0)
     assert_allclose(found.sum(axis=0), 1)
     assert_allclose(found[:, 0], 0.5)

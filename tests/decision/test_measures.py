@@ -35,7 +35,7 @@ def drawn(seed):
 def test_the_measure_of_repeated_rows(seed, measure, weighted):
     Y, predictions, counts, weight = drawn(seed)
     data = validation_data(Y, np.full(Y.shape, 0.5), weight if weighted else None)
-    found = scores_on_draws(measure, data, predictions, weighted=weighted)(counts)
+    found = scores_on_draws(measure, data, predictions)(counts)
     function = getattr(metrics, measure) if isinstance(measure, str) else measure
     for draw, count in enumerate(counts.astype(int)):
         rows = np.repeat(np.arange(len(Y)), count)
@@ -49,7 +49,7 @@ def test_a_draw_without_rows_has_no_score(measure):
     Y, predictions, counts, _ = drawn(0)
     counts[1] = 0
     data = validation_data(Y, np.full(Y.shape, 0.5), None)
-    found = scores_on_draws(measure, data, predictions, weighted=False)(counts)
+    found = scores_on_draws(measure, data, predictions)(counts)
     assert np.isnan(found[1]).all()
     assert np.isfinite(np.delete(found, 1, axis=0)).all()
 
@@ -59,7 +59,7 @@ def test_f_beta_is_scikit_learns():
     Y = np.nan_to_num(Y)
     data = validation_data(Y, np.full(Y.shape, 0.5), None)
     for name, beta in [("example_f2", 2), ("example_f0.5", 0.5), ("example_f1.0", 1)]:
-        found = scores_on_draws(name, data, predictions, weighted=False)(np.ones((1, len(Y))))
+        found = scores_on_draws(name, data, predictions)(np.ones((1, len(Y))))
         expected = [
             fbeta_score(Y, labels, beta=beta, average="samples", zero_division=1)
             for labels in predictions

@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 
 from xdcc import metrics
+from xdcc.base.fit_data import FitData
+from xdcc.base.margins import margins_of
 from xdcc.decision import (
     KnownLabelsets,
     SizedMarginals,
@@ -33,6 +35,10 @@ def drawn(seed=0, n_rows=150):
     Y[random.random(Y.shape) < 0.05] = 1
     proba = expit(random.normal(1.2 * (2 * Y - 1), 1.5))
     return Y, proba, random.permutation(np.arange(n_rows) % 3), random.integers(1, 4, n_rows)
+
+
+def with_margins(Y, proba, weight=None):
+    return FitData(margins_of(proba), Y, weight)
 
 
 def plain_labels(name, params, Y, proba, weight, measure, new):
@@ -63,7 +69,7 @@ def plain_labels(name, params, Y, proba, weight, measure, new):
 def test_every_rule_is_judged_on_rows_that_it_was_not_learned_from(measure, weighted):
     Y, proba, folds, weight = drawn()
     weight = weight if weighted else None
-    choice = choose_rule(Y, proba, folds, measure=measure, sample_weight=weight)
+    choice = choose_rule(with_margins(Y, proba, weight), folds, measure=measure)
     table = choice.results
     assert len(table["rule"]) == 1 + 1 + 3 + 5 + 9
     for name, params, score in zip(table["rule"], table["params"], table["score"], strict=True):
@@ -98,8 +104,8 @@ def test_every_rule_is_judged_on_rows_that_it_was_not_learned_from(measure, weig
 def test_one_posterior_serves_all_rules():
     Y, proba, *_ = drawn()
     names = [name for name in RULE_NAMES if name != "least_cost"]
-    rules = learn_rules(names, Y, proba, None, "example_f1")
-    for rule, labels in zip(rules, predict_with_all(rules, proba), strict=True):
+    rules = learn_rules(names, with_margins(Y, proba), "example_f1")
+    for rule, labels in zip(rules, predict_with_all(rules, margins_of(proba)), strict=True):
         assert labels.dtype == np.int8
         assert_array_equal(labels, rule.predict(proba))
         assert rule.name in RULE_NAMES
@@ -113,7 +119,7 @@ def test_memory_is_bounded():
     rules = [MostProbableLabelset(known, 0.5), F1Maximiser(known, 0.5, 0.25)]
     tracemalloc.start()
     try:
-        predict_with_all(rules, proba)
+        predict_with_all(rules, margins_of(proba))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -125,33 +131,36 @@ def test_memory_is_bounded():
 def test_each_measure_gets_its_rule():
     Y, proba, folds, _ = drawn(1, n_rows=400)
     kinds = {
-        measure: choose_rule(Y, proba, folds, measure=measure).rule.name
+        measure: choose_rule(with_margins(Y, proba), folds, measure=measure).rule.name
         for measure in ("subset_accuracy", "example_f1")
     }
     assert kinds["subset_accuracy"] == "known_labelset"
     assert kinds["example_f1"] in ("f1_maximiser", "known_labelset")
     # Where labels are what a probability of 0.5 says, nothing else is tried in earnest.
     sure = np.where(Y == 1, 0.9, 0.1)
-    assert choose_rule(Y, sure, folds, measure="hamming_accuracy").rule.name == "label_wise"
+    assert (
+        choose_rule(with_margins(Y, sure), folds, measure="hamming_accuracy").rule.name
+        == "label_wise"
+    )
 
 
 def test_rules_with_unknown_labels():
     Y, proba, folds, _ = drawn()
     Y[::2, 0] = np.nan
     Y[4] = np.nan
-    choice = choose_rule(Y, proba, folds, measure="micro_f1")
+    choice = choose_rule(with_margins(Y, proba), folds, measure="micro_f1")
     assert "known_labelset" in choice.results["rule"]
     Y[:, 1] = np.nan  # no row of which every label is known
     Y[:, 2] = 1 - Y[:, 3]
-    choice = choose_rule(Y, proba, folds, measure="micro_f1")
+    choice = choose_rule(with_margins(Y, proba), folds, measure="micro_f1")
     assert set(choice.results["rule"]) == {"label_wise", "threshold", "threshold_per_label"}
     with pytest.raises(
         ValueError, match="'known_labelset' needs rows of which every label is known"
     ):
-        choose_rule(Y, proba, folds, measure="micro_f1", names=["known_labelset"])
+        choose_rule(with_margins(Y, proba), folds, measure="micro_f1", names=["known_labelset"])
     Y[folds != 1] = np.nan
     with pytest.raises(ValueError, match="are in one fold"):
-        choose_rule(Y, proba, folds, measure="micro_f1")
+        choose_rule(with_margins(Y, proba), folds, measure="micro_f1")
 
 
 def test_callables():
@@ -163,30 +172,34 @@ def test_callables():
         return metrics.example_f1(truth, predicted, sample_weight=sample_weight)
 
     by_name = choose_rule(
-        Y, proba, folds, measure="example_f1", names=["label_wise", "known_labelset"]
+        with_margins(Y, proba), folds, measure="example_f1", names=["label_wise", "known_labelset"]
     )
-    by_call = choose_rule(Y, proba, folds, measure=measure, names=["label_wise", "known_labelset"])
+    by_call = choose_rule(
+        with_margins(Y, proba), folds, measure=measure, names=["label_wise", "known_labelset"]
+    )
     assert not any(calls)
     assert_allclose(by_call.results["score"], by_name.results["score"])
     assert by_call.rule.params == by_name.rule.params
     calls.clear()
-    choice = choose_rule(Y, proba, folds, measure=measure, sample_weight=weight)
+    choice = choose_rule(with_margins(Y, proba, weight), folds, measure=measure)
     assert calls
     assert all(calls)
     assert "threshold" in choice.results["rule"]
     assert "threshold_per_label" not in choice.results["rule"]
     with pytest.raises(ValueError, match="'threshold_per_label' needs a measure that is known by"):
-        choose_rule(Y, proba, folds, measure=measure, names=["threshold_per_label"])
+        choose_rule(with_margins(Y, proba), folds, measure=measure, names=["threshold_per_label"])
 
 
 def test_the_corrected_score_is_the_choice_made_again():
     Y, proba, folds, _ = drawn(2, n_rows=60)
-    choice = choose_rule(Y, proba, folds, measure="subset_accuracy", seed=5)
-    again = choose_rule(Y, proba, folds, measure="subset_accuracy", seed=5)
+    choice = choose_rule(with_margins(Y, proba), folds, measure="subset_accuracy", seed=5)
+    again = choose_rule(with_margins(Y, proba), folds, measure="subset_accuracy", seed=5)
     assert choice.score == again.score
     assert choice.score < max(choice.results["score"])
     table = choice.results
-    alone = choose_rule(Y, proba, folds, measure="subset_accuracy", names=["label_wise"])
+    alone = choose_rule(
+        with_margins(Y, proba), folds, measure="subset_accuracy", names=["label_wise"]
+    )
     # Nothing was chosen: the mean over left-out rows of 200 draws, with its own error.
     assert alone.score == pytest.approx(alone.results["score"][0], abs=0.02)
     assert_allclose(table["corrected_score"][0], alone.results["corrected_score"][0], atol=0.02)
@@ -205,7 +218,7 @@ def test_nothing_is_learned_from_the_rows_that_judge():
         random = np.random.default_rng(seed)
         Y = random.integers(0, 2, size=(200, 12)).astype(float)
         proba = expit(random.normal(0, 1, size=Y.shape))
-        choice = choose_rule(Y, proba, np.arange(200) % 5, measure="subset_accuracy")
+        choice = choose_rule(with_margins(Y, proba), np.arange(200) % 5, measure="subset_accuracy")
         hits += 200 * np.array(choice.results["score"])
         assert choice.score <= max(choice.results["score"])
     assert hits.max() <= 8
@@ -221,7 +234,9 @@ def test_f1_maximisers_say_what_they_are():
 def test_trials_are_compared_on_the_same_draws():
     Y, proba, folds, _ = drawn()
     trials = [
-        try_rules(Y, p, folds, measure="example_f1", names=["label_wise", "threshold"])
+        try_rules(
+            with_margins(Y, p), folds, measure="example_f1", names=["label_wise", "threshold"]
+        )
         for p in (proba, 1 - proba)
     ]
     together = compare(trials, "example_f1", seed=5)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -17,10 +18,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from xdcc import metrics
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold, stratified_folds
+from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import TunedDecisionClassifierCV
-from xdcc.decision.calibration import calibrate, margins_of
+from xdcc.decision.calibration import calibrate
 from xdcc.decision.rule_choice import choose_rule
 
 matplotlib.use("Agg")
@@ -43,13 +46,15 @@ def test_the_parts(ensemble: bool) -> None:
         answers = models[-1].predict_proba(X[folds == fold])
         proba[folds == fold] = np.column_stack([answer[:, 1] for answer in answers])
     scaling, calibrated = calibrate(margins_of(proba), Y.astype(float), np.ones(len(Y)), folds)
-    choice = choose_rule(Y.astype(float), calibrated, folds, measure="jaccard", seed=3)
+    choice = choose_rule(
+        FitData(calibrated, Y.astype(float), None), folds, measure="jaccard", seed=3
+    )
 
     model = TunedDecisionClassifierCV(
         NEIGHBOURS, measure="jaccard", cv=4, random_state=3, ensemble=ensemble
     ).fit(X, Y)
     np.testing.assert_array_equal(model.folds_, folds)
-    np.testing.assert_allclose(model.oof_proba_, calibrated)
+    np.testing.assert_allclose(model.oof_proba_, expit(calibrated))
     assert model.cv_results_ == choice.results
     assert model.best_score_ == choice.score
     assert len(model.estimators_) == (4 if ensemble else 1)
@@ -61,8 +66,10 @@ def test_the_parts(ensemble: bool) -> None:
         ],
         axis=0,
     )
-    np.testing.assert_allclose(model.predict_proba(X_NEW), scaling.proba(margins))
-    np.testing.assert_array_equal(model.predict(X_NEW), choice.rule.predict(scaling.proba(margins)))
+    np.testing.assert_allclose(model.predict_proba(X_NEW), expit(scaling.margins(margins)))
+    np.testing.assert_array_equal(
+        model.predict(X_NEW), choice.rule.predict(expit(scaling.margins(margins)))
+    )
     table = pd.DataFrame(model.cv_results_)
     assert table.loc[table.chosen, "rule"].tolist() == [model.rule_.name]
 
@@ -151,16 +158,16 @@ def test_weights_count_rows() -> None:
     flipped = np.where((weight == 0)[:, None], 1 - other, other)
     found = BOOSTER.out_of_fold(X, flipped, folds, weight)
     again = BOOSTER.out_of_fold(X, other, folds, weight)
-    np.testing.assert_array_equal(found.proba, again.proba)
+    np.testing.assert_array_equal(found.margins, again.margins)
     row_weight = weight.astype(float)
     ours, theirs = (
-        calibrate(margins_of(found.proba), labels.astype(float), row_weight, folds)
+        calibrate(found.margins.astype(float), labels.astype(float), row_weight, folds)
         for labels in (other, flipped)
     )
     np.testing.assert_array_equal(ours.scaling.slope, theirs.scaling.slope)
     choices = [
         choose_rule(
-            labels.astype(float), ours.proba, folds, measure="example_f1", sample_weight=weight
+            FitData(ours.margins, labels.astype(float), weight), folds, measure="example_f1"
         )
         for labels in (other, flipped)
     ]
@@ -236,12 +243,12 @@ class Trainer(ClassifierMixin, BaseEstimator):
         return np.full((len(X), self.n_labels_), 0.25)
 
     def out_of_fold(self, X: Any, Y: Any, folds: Any, sample_weight: Any = None) -> OutOfFold:
-        return OutOfFold(np.full(np.shape(Y), 0.75), [self.fit(X, Y)], Trainer())
+        return OutOfFold(np.full(np.shape(Y), np.log(3)), [self.fit(X, Y)], Trainer())
 
 
 def test_an_estimator_that_trains_its_folds_is_asked_to() -> None:
     model = TunedDecisionClassifierCV(Trainer(), calibrate=False).fit(X, Y)
-    assert (model.oof_proba_ == 0.75).all()
+    np.testing.assert_allclose(model.oof_proba_, 0.75)
     np.testing.assert_allclose(model.predict_proba(X_NEW), 0.25)
     # The user's object is not trained.
     trainer = Trainer()

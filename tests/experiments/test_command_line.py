@@ -94,7 +94,7 @@ def test_missing_data(write_config, tmp_path, monkeypatch, capsys):
     assert call("--results", tmp_path / "r", "run", file) == 1
     printed = capsys.readouterr().err
     assert "data sets cannot be loaded" in printed
-    assert f"flags: XDCC_DATA is {tmp_path / 'nowhere'}, which is no folder" in printed
+    assert f"flags: XDCC_DATA is {tmp_path / 'nowhere'}, which is not a folder" in printed
     assert not (tmp_path / "r").exists()
     monkeypatch.delenv("XDCC_DATA")
     monkeypatch.setenv("XDCC_DATA_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The chain driver, run as a user runs it."""
+"""The chain driver, run from the command line."""
 
 import json
 
@@ -37,7 +37,7 @@ def record(folder, model):
 def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     done = run_script("run_chain.py", apart=True)
     assert done.returncode == 0, done.stderr
-    assert "digits: 1198 rows to train on, 599 to evaluate on" in done.stdout
+    assert "digits: 1198 training rows, 599 evaluation rows" in done.stdout
     for row in ("auto", "dcc cumulated", "dcc standard", "sxgb", "br", "cc-rand"):
         assert row in done.stdout
     said = done.stdout.splitlines()
@@ -52,7 +52,7 @@ def test_no_option_runs_on_the_embedded_data(run_script, tmp_path):
     assert "results/digits/rounds.png" in done.stdout
     assert said[-2].startswith("Next: ")
     assert "dcc: " in done.stderr  # progress
-    assert "round 7 of 7" in done.stderr
+    assert "step 7 of 7" in done.stderr
     folder = tmp_path / "results" / "digits"
     written = {file.name for file in folder.iterdir()}
     assert written == {
@@ -78,7 +78,7 @@ def test_all_models_and_options(run_script, tmp_path):
     args = ("-m", models, "-c", 2, "-s", 3, "-p", "{'eta': 0.5, 'reg_lambda': 2}", "--seed", 7)
     done = run_script("run_chain.py", *FAST, *args, "-v", 20, "--no-output_extra", "--out", "here")
     assert done.returncode == 0, done.stderr
-    assert "959 rows to train on, 239 to evaluate on" in done.stdout
+    assert "959 training rows, 239 evaluation rows" in done.stdout
     folder = tmp_path / "here"
     assert not (folder / "predictions.npz").exists()
     for model in models.split(","):
@@ -151,7 +151,7 @@ def test_files_and_transformed_features(run_script, toys, features, accuracy):
     args = ("-f", "toys", "-l", 2, "--data-dir", toys, "-t", features, "-m", "sxgb,dcc")
     done = run_script("run_chain.py", *args)
     assert done.returncode == 0, done.stderr
-    assert "toys: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
+    assert "toys: 60 training rows, 30 evaluation rows, 2 features, 2 labels" in done.stdout
     measures = record(toys / "results" / "toys", "sxgb")["measures"]["sxgb"]
     assert measures["hamming_accuracy"] > accuracy
 
@@ -178,7 +178,7 @@ def test_own_data_by_a_path(run_script, tmp_path, table, suffix):
     args = ("-f", f"mine.{suffix}", "--labels", "soft, round", "-m", "sxgb", "--out", "here")
     done = run_script("run_chain.py", *args)
     assert done.returncode == 0, done.stderr
-    assert "mine: 60 rows to train on, 30 to evaluate on, 2 features, 2 labels" in done.stdout
+    assert "mine: 60 training rows, 30 evaluation rows, 2 features, 2 labels" in done.stdout
     measures = record(tmp_path / "here", "sxgb")["measures"]["sxgb"]
     assert measures["hamming_accuracy"] > 0.85
     assert record(tmp_path / "here", "sxgb")["data"]["labels"] == ["soft", "round"]
@@ -187,10 +187,10 @@ def test_own_data_by_a_path(run_script, tmp_path, table, suffix):
 def test_own_arff_by_a_path(run_script, toys):
     done = run_script("run_chain.py", "-f", "toys-train.arff", "-l", 2, "-m", "br", *FAST)
     assert done.returncode == 0, done.stderr
-    assert "40 rows to train on, 20 to evaluate on, 2 features, 2 labels" in done.stdout
+    assert "40 training rows, 20 evaluation rows, 2 features, 2 labels" in done.stdout
 
 
-def test_what_own_data_lack_is_said(run_script, tmp_path, table):
+def test_errors_in_the_users_own_data(run_script, tmp_path, table):
     table.to_csv(tmp_path / "mine.csv", index=False)
     table[["soft"]].to_csv(tmp_path / "labels.csv", index=False)
     (tmp_path / "mine.arff").write_text(ARFF)
@@ -199,9 +199,12 @@ def test_what_own_data_lack_is_said(run_script, tmp_path, table):
         (("-f", "mine.csv", "--labels", "soft,hard"), "mine has no column 'hard'; it has 'colour'"),
         (("-f", "mine.csv", "--labels", "soft,size"), "the label 'size' of row 0 is "),
         (("-f", "labels.csv", "--labels", "soft"), "every column of labels is a label"),
-        (("-f", "other.parquet", "--labels", "soft"), "there is no file other.parquet"),
-        (("-f", "mine.arff", "--labels", "soft"), "--labels are columns of a CSV or Parquet file"),
-        (("--labels", "soft"), "--labels are for a CSV or Parquet file"),
+        (("-f", "other.parquet", "--labels", "soft"), "other.parquet does not exist"),
+        (
+            ("-f", "mine.arff", "--labels", "soft"),
+            "--labels needs a CSV or Parquet file; for an ARFF file",
+        ),
+        (("--labels", "soft"), "--labels needs a CSV or Parquet file: give"),
     ]:
         done = run_script("run_chain.py", *args)
         assert done.returncode != 0
@@ -211,20 +214,20 @@ def test_what_own_data_lack_is_said(run_script, tmp_path, table):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["-m", "dcc,xyz"], "unknown model xyz; known are auto, dcc"),
-        (["-s", "7"], "'7' is no split method; it is one of 1 (maxGain)"),
-        (["--measure", "f1"], "'f1' is no measure; it has to be one of 'example_f1'"),
-        (["-p", "eta=1"], "'eta=1' is no Python dictionary like {'eta': 0.1}"),
+        (["-m", "dcc,xyz"], "unknown model xyz; choose from auto, dcc"),
+        (["-s", "7"], "'7' is not a split method; choose one of 1 (maxGain)"),
+        (["--measure", "f1"], "'f1' is not a measure; it must be one of 'example_f1'"),
+        (["-p", "eta=1"], "'eta=1' is not a Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}", "-m", "auto,ml-xgb-tuned"], "etta"),
         (["-p", "{'eta': 1, 'learning_rate': 0.5}", "-m", "dcc"], "learning_rate"),
-        (["-p", "{'max_depth': 3}"], "--parameters holds max_depth"),
-        (["-v", "100"], "'100' is no whole number from 0 to 99"),
+        (["-p", "{'max_depth': 3}"], "--parameters contains max_depth"),
+        (["-v", "100"], "'100' is not a whole number from 0 to 99"),
         (["-d", "-1", "-m", "auto,sxgb"], "max_depth"),
         (["-c", "0", "-m", "auto,cc-dcc"], "chain_length"),
         (["-l", "3"], "digits has 7 labels, not 3"),
-        (["-t", "mass"], "features to transform that digits lacks: mass"),
+        (["-t", "mass"], "digits has no features mass to transform"),
         (["-f", "nothing", "-l", "2"], "nothing-train.arff"),
-        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is no folder"),
+        (["--data-dir", "nowhere", "-f", "emotions"], "nowhere, which is not a folder"),
     ],
 )
 def test_bad_options_end_with_one_message(run_script, args, message):
@@ -233,7 +236,7 @@ def test_bad_options_end_with_one_message(run_script, args, message):
     assert message in done.stderr
 
 
-def test_as_a_script_the_message_is_all_there_is(run_script):
+def test_a_script_ends_with_one_message(run_script):
     done = run_script("run_chain.py", "-m", "auto,dcc", "-c", 0, apart=True)
     assert done.returncode == 1
     assert "run_chain.py: chain_length=0: it has to be" in done.stderr
@@ -244,4 +247,4 @@ def test_a_data_set_in_one_file_is_split_by_the_seed(run_script, tmp_path, write
     args = ("--data-dir", write_benchmark("cal500"), "-f", "cal500", "-m", "sxgb", "--out", "here")
     done = run_script("run_chain.py", *FAST, *args)
     assert done.returncode == 0, done.stderr
-    assert "cal500: 334 rows to train on, 168 to evaluate on" in done.stdout
+    assert "cal500: 334 training rows, 168 evaluation rows" in done.stdout

@@ -1,4 +1,4 @@
-"""Small data and chains of several kinds, fitted once for all tests of this folder."""
+"""Small data, and chains that are fitted once for all tests of this folder."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ def data() -> Data:
 
 @pytest.fixture(scope="session")
 def fit(data: Data) -> Fit:
-    """Fits a small chain, once for each choice of parameters."""
+    """Fit a small chain, once for each set of parameters."""
     fitted: dict[str, DynamicChainClassifier] = {}
 
     def fit_chain(**params: Any) -> DynamicChainClassifier:

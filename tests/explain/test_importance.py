@@ -1,4 +1,4 @@
-"""How much features and propagated labels count: importance and SHAP values are XGBoost's own."""
+"""Importance and SHAP values of features and propagated labels equal XGBoost's."""
 
 import copy
 from typing import Any
@@ -22,7 +22,7 @@ KINDS = [
 
 
 def _joined(chain: DynamicChainClassifier, X: Any, number: int) -> Any:
-    """What the boosters of a round see, with label features from `chain_order`."""
+    """The input of the boosters of a round, with label features from `chain_order`."""
     order = chain.chain_order(X)
     n_columns = chain.boosters_[0][0].num_features()
     joined = np.full((len(X), n_columns), np.nan, dtype=np.float32)
@@ -84,9 +84,7 @@ def test_by_default_each_label_is_explained_by_the_round_that_decided_it(
     np.testing.assert_allclose(explained.values.sum(axis=2), logit(propagated), atol=1e-4)
 
 
-def test_what_is_never_decided_is_explained_by_the_last_round_of_the_row(
-    data: Any, fit: Any
-) -> None:
+def test_undecided_labels_are_explained_by_the_last_round_of_the_row(data: Any, fit: Any) -> None:
     X = data[0]
     chain = fit(end_label=True)
     explained = shap_values(chain, X).values
@@ -105,7 +103,7 @@ def test_what_is_never_decided_is_explained_by_the_last_round_of_the_row(
 
 @pytest.mark.parametrize("params", KINDS)
 def test_columns_are_in_the_order_of_the_boosters(params: Any, data: Any, fit: Any) -> None:
-    """Column for column what XGBoost says; the end label is left out on both sides."""
+    """All columns equal XGBoost's, without the end label."""
     chain = fit(**params)
     matrix = xgb.DMatrix(_joined(chain, data[0], 3))
     expected = np.mean([b.predict(matrix, pred_contribs=True) for b in chain.boosters_[2]], axis=0)
@@ -140,7 +138,7 @@ def test_one_label(data: Any) -> None:
 
 
 @pytest.mark.parametrize("round_", [0, 5, -1, 1.5, True])
-def test_bad_round(round_: Any, data: Any, fit: Any) -> None:
+def test_invalid_round(round_: Any, data: Any, fit: Any) -> None:
     with pytest.raises(ValueError, match=f"round_={round_}: .* at least 1 and at most 4"):
         shap_values(fit(), data[0], round_)
 
@@ -149,7 +147,7 @@ TYPES = ["gain", "weight", "total_gain", "cover", "total_cover"]
 
 
 def _scores(boosters: list[Any], importance_type: str) -> dict[tuple[str, str], float]:
-    """Of boosters together, from `get_score` of each; features f0 to f5, four labels."""
+    """Importance in several boosters, from `get_score`; features f0 to f5, four labels."""
     total: dict[str, float] = {}
     weight: dict[str, float] = {}
     summed = f"total_{importance_type}" if importance_type in ("gain", "cover") else importance_type
@@ -201,7 +199,7 @@ def test_all_rounds_together(importance_type: Any, fit: Any) -> None:
     np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-5)
 
 
-def test_a_feature_and_a_label_of_one_name_are_told_apart(data: Any) -> None:
+def test_feature_and_label_with_the_same_name(data: Any) -> None:
     X, Y = data
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d", "e[0]", "propagated a"])
     labels = pd.DataFrame(Y, columns=["a", "b", "c", "d"])

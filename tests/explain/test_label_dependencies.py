@@ -1,4 +1,4 @@
-"""Label dependencies against the gains in the model, a plain twin, and a planted dependency.
+"""Label dependencies: gains stored in the model, a plain implementation, a known dependency.
 
 What is read from a booster's JSON for them predicts and adds up as the booster itself says.
 """
@@ -11,8 +11,8 @@ import pytest
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.boosting.reference import gradients, label_weights_and_gains
-from xdcc.boosting.tree_comparison import read_trees
+from tests.reference.boosting import gradients, label_weights_and_gains
+from tests.reference.tree_comparison import read_trees
 from xdcc.chain import DynamicChainClassifier
 from xdcc.explain import feature_importance, label_dependencies
 from xdcc.explain.label_dependencies import read_model
@@ -36,7 +36,7 @@ def _plain(
     weight: NDArray[np.floating] | None = None,
     **penalties: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gains (n_columns, n_labels) of a round, and what the splits say that they gain in sum.
+    """Gains (n_columns, n_labels) of a round, and the sum of the stored gains of its splits.
 
     What was propagated is what `chain_order` says.
     """
@@ -70,7 +70,7 @@ def plain_gains(
     weight: NDArray[np.floating] | None = None,
     **penalties: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gains of a booster and what it says itself.
+    """Computed and stored gains of a booster.
 
     Sends rows through trees by their thresholds, adds up each node anew, and scores with the
     reference.
@@ -133,7 +133,7 @@ def _shares(gains: NDArray[np.float64]) -> NDArray[np.float64]:
         ({"propagate": "cross_val", "cv": 2, "ensemble": True}, {}),
     ],
 )
-def test_agrees_with_a_plain_walk(params: Any, penalties: Any, data: Any) -> None:
+def test_equals_the_plain_implementation(params: Any, penalties: Any, data: Any) -> None:
     X, Y = data[0], data[1].astype(float)
     Y[::7, 2] = np.nan
     weight = np.where(np.arange(100) % 3 == 0, 2.0, 0.5)
@@ -172,13 +172,13 @@ def test_sums_to_the_gains_of_the_model(params: Any, data: Any, fit: Any) -> Non
         assert summed[row["round"], row["name"]] == pytest.approx(row["importance"], rel=1e-3)
 
 
-def test_plain_walk_finds_the_recorded_gains(data: Any, fit: Any) -> None:
+def test_plain_implementation_finds_the_stored_gains(data: Any, fit: Any) -> None:
     gains, recorded = _plain(fit(), *data, 3)
     np.testing.assert_allclose(gains.sum(axis=1), recorded, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("separate_and_conquer", [True, False])
-def test_end_label_is_left_out_and_ended_rows_do_not_count(
+def test_end_label_and_ended_rows_do_not_count(
     separate_and_conquer: bool, data: Any, fit: Any
 ) -> None:
     X, Y = data
@@ -194,8 +194,8 @@ def test_end_label_is_left_out_and_ended_rows_do_not_count(
     assert not np.allclose(_matrix(table, 2), _matrix(without, 2))
 
 
-def test_finds_a_planted_dependency() -> None:
-    """Labels a and b are the same, a sum that takes many stumps; c is one feature."""
+def test_finds_a_known_dependency() -> None:
+    """Labels a and b are equal and need many stumps; c is one feature."""
     X = np.random.default_rng(0).normal(size=(600, 6))
     a = X[:, :5].sum(axis=1) > 0
     Y = pd.DataFrame({"a": a, "b": a, "c": X[:, 5] > 0.5}).astype(int)
@@ -221,7 +221,7 @@ def test_without_a_positive_gain_there_is_no_share(data: Any, fit: Any) -> None:
     assert missing > 0
 
 
-def test_unknown_label_is_no_target(data: Any, fit: Any) -> None:
+def test_unknown_label_is_not_a_target(data: Any, fit: Any) -> None:
     Y = data[1].astype(float)
     Y[:, 1] = np.nan
     assert "label_1" not in set(label_dependencies(fit(), data[0], Y)["target"])
@@ -232,7 +232,7 @@ def test_single_label_depends_on_none(data: Any) -> None:
     assert label_dependencies(chain, data[0], data[1][:, 0]).empty
 
 
-def test_bad_input(data: Any, fit: Any) -> None:
+def test_invalid_input(data: Any, fit: Any) -> None:
     X, Y = data
     with pytest.raises(ValueError, match="Y has 2 labels, but in fit there were 4"):
         label_dependencies(fit(), X, Y[:, :2])
@@ -240,7 +240,7 @@ def test_bad_input(data: Any, fit: Any) -> None:
         label_dependencies(fit(), X, Y, np.ones(3))
     twice = pd.DataFrame(Y, columns=["a", "b", "a", "c"])
     chain = DynamicChainClassifier(**{**SMALL, "chain_length": 1}).fit(X, twice)
-    with pytest.raises(ValueError, match="2 labels have the name 'a': give each label a name of"):
+    with pytest.raises(ValueError, match="2 labels have the name 'a': the table requires unique"):
         label_dependencies(chain, X, twice)
 
 

@@ -1,8 +1,8 @@
-"""Explained besides dynamic chains: a single booster, an order-free chain, MultiLabelClassifier.
+"""Explanations of a single booster, an order-free chain, and MultiLabelClassifier.
 
-A single booster is explained as a chain of one round without label features; an order-free chain
-step by step; MultiLabelClassifier by its boosters, and by the chain of its rule. The expected
-values are XGBoost's own, of the same booster, those of `chain_order`, and those of a plain walk.
+A single booster has one round without label features, an order-free chain a round for each step.
+MultiLabelClassifier is explained by its boosters, or by the chain of its rule. Expected values are
+those of XGBoost, of `chain_order`, and of a plain implementation.
 """
 
 from copy import copy
@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from tests.explain.test_label_dependencies import plain_gains
 from xdcc import MultiLabelClassifier
 from xdcc.automatic.members import JointLabelset
+from xdcc.base.margins import margins_of
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
-from xdcc.decision.calibration import margins_of
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins
 from xdcc.explain import (
@@ -51,7 +51,7 @@ MODEL = OrderFreeChainClassifier(
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(240, 4)).astype(np.float32)
 _common = X[:, 0] + 2 * _RNG.normal(size=240)
-# a and b are nearly the same, X says little of them; c is by itself; d is there once in no row.
+# a and b are nearly equal and almost independent of X; c is separate; d is constant.
 Y = np.stack((_common > 0, _common > 0.1, X[:, 1] > 0, np.zeros(240)), axis=1).astype(int)
 SHOWN = ["label_0", "label_1", "label_2"]
 
@@ -66,7 +66,7 @@ def _margins(model: OrderFreeChainClassifier) -> Any:
     return margins[:, :3].astype(np.float32)
 
 
-def test_the_steps_are_those_of_the_chain(model) -> None:
+def test_rounds_are_the_steps_of_the_chain(model) -> None:
     walk = walk_of(model)
     order, labels = model.chain_order(X), model.predict(X)
     revealed = np.full((240, 3), np.nan)
@@ -84,7 +84,7 @@ def test_the_steps_are_those_of_the_chain(model) -> None:
     assert (order.labels[:, 3] == -1).all()
 
 
-def test_statistics_count_what_is_predicted(model) -> None:
+def test_statistics_count_predictions(model) -> None:
     statistics = round_statistics(model, X, Y)
     labels = model.predict(X)[:, :3]
     assert statistics.label_names == SHOWN
@@ -122,7 +122,7 @@ def test_shap_values_add_up_to_the_log_odds_that_decided(model) -> None:
     of_first = shap_values(model, X, 1).values.sum(axis=2)
     marginal = model.predict_proba(X)[:, :3]
     np.testing.assert_allclose(1 / (1 + np.exp(-of_first)), marginal, atol=1e-5)
-    # What the first classifier says is where the trees begin.
+    # The margins of the first classifier are the base margins of the trees.
     matrix = xgb.DMatrix(np.hstack((_margins(model), np.full((240, 3), np.nan))))
     found = model.booster_.predict(matrix, pred_contribs=True)
     found[:, :, -1] += _margins(model)
@@ -132,7 +132,7 @@ def test_shap_values_add_up_to_the_log_odds_that_decided(model) -> None:
     assert plot_shap(explained).patches
 
 
-def test_dependencies_agree_with_a_plain_walk(model) -> None:
+def test_dependencies_equal_the_plain_implementation(model) -> None:
     truth, weight = Y.astype(float), np.where(np.arange(240) % 3 == 0, 2.0, 0.5)
     truth[::7, 1] = np.nan
     table = label_dependencies(model, X, truth, weight)
@@ -157,7 +157,7 @@ def test_dependencies_agree_with_a_plain_walk(model) -> None:
     assert list(table["source"].cat.categories) == SHOWN
 
 
-def test_it_shows_which_label_helps_which(model) -> None:
+def test_dependencies_are_those_of_the_data(model) -> None:
     rows = np.random.default_rng(1)
     X_new = rows.normal(size=(400, 4)).astype(np.float32)
     common = X_new[:, 0] + 2 * rows.normal(size=400)
@@ -188,7 +188,7 @@ def test_nothing_to_explain() -> None:
     assert (constant.chain_order(X).labels == -1).all()
     for model in (constant, MultiLabelClassifier(cv=2, n_jobs=1).fit(X, labels)):
         for explain in (feature_importance, lambda model: shap_values(model, X)):
-            with pytest.raises(ValueError, match="nothing to explain: every label was the same"):
+            with pytest.raises(ValueError, match="nothing to explain: all labels were constant"):
                 explain(model)
 
 
@@ -209,7 +209,7 @@ def best() -> MultiLabelClassifier:
     return MultiLabelClassifier("example_f1", cv=3, random_state=0, n_jobs=1).fit(X, Y)
 
 
-def test_a_mixture_adds_up_its_boosters(best) -> None:
+def test_mixture_sums_the_margins_of_its_boosters(best) -> None:
     members = [*best.members_, copy(best.members_[0])]
     mixture = copy(best)
     shares = np.linspace(0.2, 0.8, len(members)) / np.linspace(0.2, 0.8, len(members)).sum()
@@ -232,16 +232,16 @@ def test_a_mixture_adds_up_its_boosters(best) -> None:
     np.testing.assert_array_equal(statistics.positive, [mixture.predict(X)[:, :3].sum(axis=0)])
 
 
-def test_the_chain_that_a_rule_reads(best, model) -> None:
+def test_chain_of_a_decision_rule(best, model) -> None:
     with pytest.raises(
         TypeError, match=r"MultiLabelClassifier with the rule \w+ has no label feat"
     ):
         label_dependencies(best, X, Y)
     constant = best.calibration_.constant
     known = KnownLabelsets.of(Y[:, :3].astype(np.float32))
-    reading = copy(best)
-    reading.rule_ = JointLabelset(model.booster_, constant, known, 0.5)
-    table = label_dependencies(reading, X, Y)
+    chained = copy(best)
+    chained.rule_ = JointLabelset(model.booster_, constant, known, 0.5)
+    table = label_dependencies(chained, X, Y)
     gain = table.groupby(["source", "target"], observed=False)["gain"].sum().unstack()
     assert gain.loc["label_0", "label_1"] + gain.loc["label_1", "label_0"] > 0
     assert set(table["round"]) <= {2, 3}
@@ -257,7 +257,7 @@ def booster(data: Any) -> MultiLabelXGBClassifier:
 
 @pytest.fixture(scope="module")
 def stopped(data: Any) -> MultiLabelXGBClassifier:
-    """A booster whose last trees have no part in predictions."""
+    """A booster whose last trees do not count in prediction."""
     X, Y = data
     model = MultiLabelXGBClassifier(n_estimators=60, early_stopping_rounds=2, n_jobs=1)
     model.fit(X[:60], Y[:60], eval_set=[(X[60:], Y[60:])])
@@ -376,12 +376,12 @@ def test_dependencies_of_a_chain_on_a_target_of_one_dimension(data: Any) -> None
 
 
 def test_dependencies_need_a_chain(booster: Any, data: Any) -> None:
-    message = "label_dependencies needs a chain: a MultiLabelXGBClassifier has no label features"
+    message = "label_dependencies requires a chain: a MultiLabelXGBClassifier has no label features"
     with pytest.raises(TypeError, match=message):
         label_dependencies(booster, *data)
 
 
-def test_other_models_are_refused(data: Any) -> None:
+def test_other_models_are_rejected(data: Any) -> None:
     X, Y = data
     model = LogisticRegression().fit(X, Y[:, 0])
     for explain in (
@@ -390,7 +390,7 @@ def test_other_models_are_refused(data: Any) -> None:
         lambda: round_statistics(model, X),
         lambda: plot_order(model, X),
     ):
-        with pytest.raises(TypeError, match="or a MultiLabelXGBClassifier, not a LogisticRegressi"):
+        with pytest.raises(TypeError, match="and MultiLabelXGBClassifier, not LogisticRegression"):
             explain()
 
 

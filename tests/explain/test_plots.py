@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what was measured, named and readable; and without Matplotlib."""
+"""Plots: values, names and readability; errors without Matplotlib."""
 
 import subprocess
 import sys
@@ -98,13 +98,13 @@ def test_dependencies_of_a_round() -> None:
     np.testing.assert_array_equal(ax.images[0].get_array(), [[0, 0.5], [0, 0.25]])
     assert ax.get_title() == "Label dependencies, round 3"
     assert _colour_bar_label(ax) == "share of the round's gain for the target"
-    # Below 0 as at 0.
+    # Negative values have the colour of 0.
     image = plot_dependencies(table, round_=3).images[0]
     np.testing.assert_array_equal(image.get_array(), [[0, 5], [-2, 3]])
     assert image.norm(-2.0) == image.norm(0.0) == 0
 
 
-def test_no_dependency_at_all(data: Any, fit: Any) -> None:
+def test_no_dependencies(data: Any, fit: Any) -> None:
     image = plot_dependencies(label_dependencies(fit(chain_length=1), *data)).images[0]
     assert image.get_array().shape == (4, 4)
     assert image.norm.vmax == 1
@@ -148,7 +148,7 @@ def test_shap_that_is_zero_everywhere() -> None:
 
 
 @pytest.mark.parametrize(("n_labels", "named", "step"), [(6, 6, 1), (50, 50, 1), (174, 58, 3)])
-def test_names_are_thinned_where_there_are_too_many(n_labels: int, named: int, step: int) -> None:
+def test_only_some_names_are_shown_if_there_are_many(n_labels: int, named: int, step: int) -> None:
     ax = plot_rounds(_many(n_labels, n_labels))[0]
     names = _tick_names(ax.get_yticklabels())
     assert names == [f"name {j}" for j in range(0, n_labels, step)]
@@ -197,19 +197,19 @@ def test_given_axes_are_used(data: Any, fit: Any) -> None:
         assert pyplot.get_fignums() == before
 
 
-def test_bad_arguments(data: Any, fit: Any) -> None:
+def test_invalid_arguments(data: Any, fit: Any) -> None:
     table = label_dependencies(fit(), *data)
     explained = shap_values(fit(), data[0][:2], 1)
     _, ax = pyplot.subplots()
     with pytest.raises(ValueError, match="value='cover': it has to be one of 'gain', 'share'"):
         plot_dependencies(table, value="cover")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="value='share' needs a round"):
+    with pytest.raises(ValueError, match="value='share' requires round_"):
         plot_dependencies(table, value="share")
     with pytest.raises(ValueError, match="label='z': it has to be one of 'label_0', 'label_1'"):
         plot_shap(explained, label="z")
     with pytest.raises(ValueError, match="n_bars=0"):
         plot_shap(explained, n_bars=0)
-    with pytest.raises(ValueError, match="axes has 1 entries; it has to be two"):
+    with pytest.raises(ValueError, match="axes has 1 entries; it must have two"):
         plot_rounds(_many(2, 2), [ax])
 
 

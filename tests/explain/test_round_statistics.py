@@ -1,4 +1,4 @@
-"""Round statistics against numbers known by hand and against a count row by row."""
+"""Round statistics, compared with numbers by hand and with counting row by row."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_table(fixed: DynamicChainClassifier) -> None:
     assert table.loc[(table["round"] == 3) & (table["label"] == "b"), "negative_share"].item() == 1
 
 
-def test_no_positive_at_all_has_no_fraction(data: Any) -> None:
+def test_fraction_without_positives_is_nan(data: Any) -> None:
     chain = DynamicChainClassifier(
         base_score=0.1,
         learning_rate=0.0,
@@ -82,7 +82,7 @@ def test_no_positive_at_all_has_no_fraction(data: Any) -> None:
 @pytest.mark.parametrize(
     "params", [{}, {"candidates": "all"}, {"labels_per_round": 3}, {"end_label": True}]
 )
-def test_against_a_count_row_by_row(params: Any, data: Any, fit: Any) -> None:
+def test_equals_counting_row_by_row(params: Any, data: Any, fit: Any) -> None:
     X, Y = data
     chain = fit(**params)
     order = chain.chain_order(X)
@@ -122,6 +122,6 @@ def test_without_truth(data: Any, fit: Any) -> None:
         (lambda Y: Y + 1, "Y holds 2"),
     ],
 )
-def test_bad_truth(change: Any, message: str, data: Any, fit: Any) -> None:
+def test_invalid_truth(change: Any, message: str, data: Any, fit: Any) -> None:
     with pytest.raises(ValueError, match=message):
         round_statistics(fit(), data[0], change(data[1]))

@@ -1,4 +1,4 @@
-"""Walking through rounds: what the boosters saw is what the chain propagated."""
+"""Walks: label features of each round are the labels propagated before."""
 
 import copy
 from typing import Any
@@ -19,7 +19,7 @@ from xdcc.explain.walks import round_matrix, walk_of
     "params",
     [{}, {"labels_per_round": 2}, {"end_label": True}, {"propagate": "cross_val", "cv": 2}],
 )
-def test_label_features_are_what_was_propagated_before(params: Any, data: Any, fit: Any) -> None:
+def test_label_features_are_the_propagated_labels(params: Any, data: Any, fit: Any) -> None:
     X, Y = data
     chain = fit(**params)
     order = chain.chain_order(X)
@@ -35,7 +35,7 @@ def test_label_features_are_what_was_propagated_before(params: Any, data: Any, f
         np.testing.assert_array_equal(round_.after, P)
 
 
-def test_rows_that_have_ended_have_nothing_open(data: Any, fit: Any) -> None:
+def test_ended_rows_have_no_open_labels(data: Any, fit: Any) -> None:
     rounds = list(walk_of(fit(end_label=True)).rounds(data[0]))
     last = rounds[-1]
     assert last.ended.any()
@@ -62,7 +62,7 @@ def test_matrix_gives_the_propagated_probabilities(end_label: bool, data: Any, f
             assert new.any()
 
 
-def test_flat_list_of_boosters_is_refused(data: Any, fit: Any) -> None:
+def test_flat_list_of_boosters_is_rejected(data: Any, fit: Any) -> None:
     chain = copy.copy(fit())
     chain.boosters_ = [boosters[0] for boosters in chain.boosters_]
     for explain in (
@@ -70,7 +70,9 @@ def test_flat_list_of_boosters_is_refused(data: Any, fit: Any) -> None:
         feature_importance,
         lambda flat: shap_values(flat, data[0]),
     ):
-        with pytest.raises(TypeError, match="boosters_ holds a Booster for round 1; it has to hol"):
+        with pytest.raises(
+            TypeError, match="boosters_ contains a Booster for round 1, but it must con"
+        ):
             explain(chain)
 
 

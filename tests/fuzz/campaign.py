@@ -18,7 +18,7 @@ from tests.fuzz.worker import COUNTS
 TARGETS = Path(__file__).with_name("targets")
 
 _STARTS = 50
-"""Children of a target at most: one that dies each time is known well enough by then."""
+"""Limit on the child processes of a target that keeps crashing."""
 
 _NAMES = {
     signal.SIGALRM: "hang",
@@ -51,7 +51,7 @@ class Finding:
 
 @dataclass
 class Result:
-    """What became of a target's inputs."""
+    """Outcomes of the inputs of a target."""
 
     tried: int = 0
     refused: int = 0
@@ -66,7 +66,7 @@ class Result:
 
 
 def target_addresses() -> dict[str, str]:
-    """Say where each target is, as ``module:name``, by its name; nothing is imported for that."""
+    """Return where each target is, as ``module:name``, by its name, without importing it."""
     return {
         name: f"tests.fuzz.targets.{path.stem}:{name}"
         for path in sorted(TARGETS.glob("*.py"))
@@ -75,7 +75,7 @@ def target_addresses() -> dict[str, str]:
 
 
 def try_target(address: str, seed: int, seconds: float, inputs: int = 10**9) -> Result:
-    """Try a target, named by ``module:name``, for a time or a number of inputs."""
+    """Try a target, given as ``module:name``, for a time or a number of inputs."""
     result = Result()
     end = time.monotonic() + seconds
     for start in range(_STARTS):

@@ -1,4 +1,4 @@
-"""What a target is: inputs, what is tried with one, and how a bad one may be refused.
+"""A target: inputs, what is tried with an input, and how a bad input may be refused.
 
 Inputs that are nearly right are edits, of bytes and of nested data.
 """
@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 
 class Different(AssertionError):
-    """Two ways to one result do not agree: always a finding."""
+    """Two ways to compute a result disagree: always a finding."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One thing that is tried with many inputs.
+    """Code that is tried with many inputs.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ NUMBERS = [
     *(2**32, 2**53, 2**63 - 1, 2**63, -(2**63), 10**30),
     *(0.0, 0.5, -1.0, 1e-30, 1e30, 1e39, float("nan"), float("inf"), float("-inf")),
 ]
-"""Numbers at which something changes."""
+"""Boundary values."""
 
 VALUES = [
     *NUMBERS,
@@ -67,7 +67,7 @@ VALUES = [
     [[]],
     [0] * 100,
 ]
-"""What may stand where something else is expected."""
+"""Values that may replace expected ones."""
 
 
 def mutated_bytes(

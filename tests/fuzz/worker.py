@@ -24,20 +24,20 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from tests.fuzz.target import Target, load_target
 
 MEMORY = 2 * 2**30
-"""Bytes that a target may use beyond what the imported packages do."""
+"""Memory in bytes that a target may use beyond that of imported packages."""
 
 CPU_SECONDS, SECONDS = 20, 60
-"""For one input: of work, and in all, where others use the machine too."""
+"""Limits for one input: CPU time, and wall time, which is longer on a busy machine."""
 
 COUNTS = struct.Struct("<3q")
 """Inputs tried, refused and accepted."""
 
 _CHUNK = 200
-"""Inputs for which Hypothesis keeps what it has tried."""
+"""Number of inputs that Hypothesis remembers."""
 
 
 class Attempts:
-    """Tries inputs, and writes down what became of them."""
+    """Tries inputs and records the outcomes."""
 
     def __init__(self, target: Target, folder: Path) -> None:
         self._target = target
@@ -88,7 +88,7 @@ class Attempts:
 
 
 def limit_memory() -> None:
-    """Let no more than `MEMORY` be taken from now on; sanitizers need all addresses."""
+    """Limit further memory to `MEMORY`, except with sanitizers, which need all addresses."""
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         return
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -97,7 +97,7 @@ def limit_memory() -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Try a target until the time is over."""
+    """Try a target until the time is up."""
     parser = argparse.ArgumentParser()
     parser.add_argument("target")
     parser.add_argument("folder", type=Path)

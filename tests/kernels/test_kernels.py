@@ -1,8 +1,4 @@
-"""What kernels share: X as they hold it, random numbers, and one dialect of sources.
-
-X: what they refuse, and that dense and sparse rows read the same. The twin of the random numbers
-stands against numbers of the generator's author.
-"""
+"""Shared code of the kernels: access to X, random numbers, and conventions of the sources."""
 
 from pathlib import Path
 
@@ -11,8 +7,8 @@ import pytest
 from scipy import sparse
 
 import xdcc
+from tests.reference.random_numbers import Random
 from xdcc.kernels.matrix import HeldMatrix
-from xdcc.kernels.reference import Random
 from xdcc.rdt import RandomDecisionTreeClassifier
 
 X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
@@ -29,7 +25,7 @@ X = np.array([[3, 0, 1], [0, 0, 2], [3, np.nan, 1]], dtype=np.float32)
         (sparse.csr_array((4, 2), dtype=np.float32), "C", "csr"),
     ],
 )
-def test_what_kernels_hold(given, order, sparse_format):
+def test_valid_matrices(given, order, sparse_format):
     HeldMatrix(given, order, sparse_format)
 
 
@@ -41,17 +37,17 @@ def test_what_kernels_hold(given, order, sparse_format):
         (np.asfortranarray(X), "C", "contiguous"),
         (X[0], "C", "."),
         (sparse.csr_array(X.astype(np.float64)), "C", "dtype"),
-        (sparse.csc_array(X), "C", "X is a csc matrix; this kernel reads csr."),
+        (sparse.csc_array(X), "C", "X is a csc matrix, but this kernel takes csr."),
     ],
 )
-def test_what_kernels_do_not_hold(given, order, message):
+def test_invalid_matrices(given, order, message):
     with pytest.raises(ValueError, match=message):
         HeldMatrix(given, order, "csr")
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_indices_of_any_size(index):
-    """The kernels read indices in 32 bits, SciPy has them in 64 where a matrix is large."""
+    """Kernels use 32-bit indices; SciPy uses 64-bit indices for large matrices."""
     random = np.random.default_rng(0)
     dense = random.integers(-1, 2, (60, 5)).astype(np.float32)
     Y = random.integers(0, 2, (60, 3))
@@ -65,6 +61,7 @@ def test_indices_of_any_size(index):
 
 
 def test_bits():
+    """The numbers are those of the author of the generator."""
     random = Random(1234567)
     assert [random.draw() for _ in range(5)] == [
         6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
@@ -72,7 +69,7 @@ def test_bits():
     ]  # fmt: skip
 
 
-def test_numbers_follow_from_the_bits():
+def test_numbers_from_bits():
     assert Random(1234567).uniform() == pytest.approx(6457827717110365317 / 2**64)
     assert Random(1234567).below(10) == 3
 
@@ -84,11 +81,11 @@ KERNELS = sorted([*SOURCES.rglob("*.pyx"), *SOURCES.rglob("*.pxd")])
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: str(path.relative_to(SOURCES)))
 def test_source(path):
-    """The first line says what the file is; compiler directives stand in meson.build."""
+    """The first line is a docstring; compiler directives belong in meson.build."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith('"""')
     assert [line for line in lines if line.startswith("include ")] == []
 
 
-def test_sources_that_nobody_can_cimport_are_not_installed():
+def test_pyx_files_are_not_installed():
     assert list(Path(xdcc.__file__).parent.rglob("*.pyx")) == []

@@ -1,6 +1,6 @@
-"""Parallel loops of the kernels: every iteration runs once, whoever asks for it, and when.
+"""Parallel loops of the kernels: each iteration runs exactly once.
 
-Kernels import `run_loop` in C. Here ctypes calls it, with iterations in Python.
+Kernels import `run_loop` in C. These tests call it through ctypes, with iterations in Python.
 """
 
 import ctypes
@@ -58,17 +58,17 @@ def test_every_iteration_runs_once(n, chunk, threads):
     assert is_complete(visits(n, chunk, threads), n, threads)
 
 
-def test_a_loop_is_run_by_several_threads():
+def test_several_threads_run_a_loop():
     if cpu_quota() <= 1 or len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("there is one processor")
+        pytest.skip("needs two processors")
     idents = set()
     end = time.monotonic() + 60
-    while len(idents) < 2:  # on a busy machine loops do without other threads for a while
+    while len(idents) < 2:  # on a busy machine, a loop may run in one thread
         assert time.monotonic() < end
         visits(8, 1, 2, lambda *_: (idents.add(threading.get_ident()), time.sleep(0.001)))
 
 
-def test_no_two_iterations_have_one_number_at_the_same_time():
+def test_concurrent_iterations_have_different_thread_numbers():
     busy, wrong = [False] * 4, []
 
     def during(number, thread):
@@ -90,7 +90,7 @@ def test_loops_within_loops(outer):
     assert all(is_complete(loop, 20, 3) for loop in inner)
 
 
-def test_many_threads_of_the_program_run_loops():
+def test_loops_in_many_python_threads():
     def work(_):
         return all(is_complete(visits(30, 4, 3), 30, 3) for _ in range(40))
 
@@ -98,7 +98,7 @@ def test_many_threads_of_the_program_run_loops():
         assert all(program.map(work, range(6)))
 
 
-def test_beside_other_processes():
+def test_loops_beside_busy_processes():
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
         for _ in range(300):
@@ -109,14 +109,14 @@ def test_beside_other_processes():
             other.wait()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_forked_processes_have_threads_of_their_own():
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_forked_processes_have_their_own_threads():
     def works():
         return is_complete(visits(50, 2, 3), 50, 3)
 
     def child_works(then):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of forks beside threads
+            warnings.simplefilter("ignore")  # Python warns about forking a process with threads
             child = os.fork()
         if child == 0:
             os._exit(0 if then() else 1)

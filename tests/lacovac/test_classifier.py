@@ -1,4 +1,4 @@
-"""`LaCovaCClassifier`: what it predicts and tells, missing values, categories, bad input."""
+"""`LaCovaCClassifier`: predictions, inspection, missing values, categories, and invalid input."""
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,7 @@ def test_learns(data):
 
 
 def test_single_label_is_a_gini_tree_of_scikit_learn():
-    """One label without ties: the impurity with n - 1 instead of n orders large splits alike."""
+    """Without ties, the variance with n - 1 instead of n gives the same order of large splits."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3)).astype(np.float32)
     Y = ((X[:, 1] > 0.3) ^ (rng.random(2000) < 0.1)).astype(int)
@@ -141,14 +141,14 @@ def test_limits(data):
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_do_not_change_the_tree(n_jobs):
-    """Large enough for the kernel to share the work at the nodes near the root."""
+    """The data are large enough for parallel searches at the nodes near the root."""
     made = make_multilabel(n_samples=3000, n_labels=40, random_state=1)
     one, many = (tree(n_jobs=n, max_depth=3).fit(made.X, made.Y) for n in (1, n_jobs))
     assert same_trees(one, many)
     np.testing.assert_array_equal(one.predict_proba(made.X), many.predict_proba(made.X))
 
 
-def test_sparse_is_dense(data):
+def test_sparse_equals_dense(data):
     X = np.where(np.abs(data[0]) < 0.8, 0, data[0])
     dense, thin = tree().fit(X, data[1]), tree().fit(sparse.csc_array(X), data[1])
     assert same_trees(dense, thin)
@@ -156,8 +156,8 @@ def test_sparse_is_dense(data):
     np.testing.assert_array_equal(dense.apply(X), thin.apply(sparse.coo_array(X)))
 
 
-def test_sparse_x_is_not_made_dense():
-    """A dense array of this shape would have 40 GB."""
+def test_sparse_x_stays_sparse():
+    """A dense array of this shape would need 40 GB."""
     n_features = 10**7
     columns = np.random.default_rng(0).choice([5, 1000, n_features - 1], 1000)
     rows = np.arange(1000)
@@ -167,8 +167,8 @@ def test_sparse_x_is_not_made_dense():
     np.testing.assert_array_equal(model.predict(X), Y)
 
 
-def test_missing_values_go_where_the_split_is_better():
-    """The label is missing's mark: a split on its feature alone is perfect."""
+def test_missing_values_go_to_the_better_side():
+    """The label says which values are missing, so a split on their feature is perfect."""
     x = np.r_[np.zeros(10), np.ones(10), np.full(10, np.nan)][:, np.newaxis]
     Y = np.r_[np.zeros(10), np.ones(20)].astype(int)
     model = tree().fit(x, Y)
@@ -177,7 +177,7 @@ def test_missing_values_go_where_the_split_is_better():
     assert model.tree_.default_child[0] == 1
 
 
-def test_missing_values_that_training_has_not_seen_go_to_the_larger_side():
+def test_new_missing_values_go_to_the_larger_side():
     x = np.r_[np.zeros(10), np.ones(30)][:, np.newaxis]
     Y = np.r_[np.zeros(10), np.ones(30)].astype(int)
     assert tree().fit(x, Y).predict([[np.nan]]) == 1
@@ -191,7 +191,7 @@ def test_column_of_missing_values(data):
 
 
 def nominal_data():
-    """Four categories: 12 rows of a and b, 6 of c, 2 of d; the label is b or d."""
+    """Four categories: 12 rows each of a and b, 6 of c, 2 of d; the label is b or d."""
     category = np.repeat([0, 1, 2, 3], [12, 12, 6, 2])
     return category, np.isin(category, [1, 3]).astype(int)
 
@@ -202,7 +202,7 @@ def test_nominal_features_have_a_branch_per_frequent_category():
     model = tree().fit(X, Y)
     assert model.tree_.kind[0] == KINDS["nominal"]
     assert model.tree_.n_samples[list(model.tree_.children(0))].tolist() == [14, 12, 6]
-    # d is rare, unseen is not known: both belong to the largest branch, that of a.
+    # d is rare and "unseen" is new, so both follow the largest branch, that of a.
     new = pd.DataFrame({"kind": pd.Categorical(["a", "b", "c", "d", "unseen", None])})
     assert model.predict(new).tolist() == [0, 1, 0, 0, 0, 0]
 
@@ -223,11 +223,11 @@ def test_two_categories():
     X = np.where(Y, 5, 2)[:, np.newaxis]
     model = tree(categorical_features=[0]).fit(X, Y)
     assert model.tree_.kind[0] == KINDS["nominal"]
-    # 3 is neither of them, and 5 has more rows.
+    # 3 is a new value, and 5 has more rows.
     assert model.predict([[2], [5], [3], [np.nan]]).tolist() == [0, 1, 1, 1]
 
 
-def test_constant_labels_stand_alone(data):
+def test_constant_labels_are_separate_clusters(data):
     X, Y = data
     Y = np.column_stack((np.zeros(len(Y), int), Y, np.ones(len(Y), int)))
     model = tree().fit(X, Y)
@@ -262,21 +262,20 @@ def test_label_that_is_constant_in_a_node_is_separated_there():
 def test_fewer_than_six_instances_are_a_leaf():
     X, Y = np.arange(5)[:, np.newaxis], np.eye(5, dtype=int)[:, :2]
     assert tree(min_samples_leaf=1).fit(X, Y).get_n_leaves() == 1
-    # No correlation of less than five instances is significant: λ is above 1.
+    # With fewer than five instances, no correlation is significant: λ is above 1.
     separated = tree(min_samples_leaf=1, min_samples_split=2).fit(X[:4], Y[:4])
     assert separated.tree_.kind[0] == KINDS["vertical"]
     assert tree().fit([[1.0]], [[1, 0]]).predict([[2.0]]).tolist() == [[1, 0]]
 
 
-def test_duplicate_features_change_nothing_but_which_is_named(data):
+def test_duplicate_features_change_only_the_chosen_feature(data):
     X, Y = data
     one, two = tree().fit(X, Y), tree().fit(np.hstack((X, X)), Y)
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(np.hstack((X, X))))
     assert (two.tree_.feature[two.tree_.feature >= 0] >= X.shape[1]).all()
 
 
-def test_label_without_a_row_in_a_cluster_of_its_own():
-    """A label that no row has is a cluster without a positive instance."""
+def test_label_without_positive_instances_is_a_cluster():
     Y = np.zeros((30, 3), int)
     Y[:15, :2] = 1
     model = tree().fit(np.arange(30)[:, np.newaxis], Y)
@@ -285,12 +284,12 @@ def test_label_without_a_row_in_a_cluster_of_its_own():
 
 
 def test_ties_between_labelsets():
-    """In the leaf 10 and 01 are equally frequent; in all rows 10 is the more frequent one."""
+    """In the leaf, 10 and 01 are equally frequent; in all rows, 10 is more frequent."""
     x = np.repeat([0, 1], [10, 12])[:, np.newaxis]
     Y = np.array([[0, 1], [1, 0]] * 5 + [[1, 0]] * 12)
     model = tree(clustering=None).fit(x, Y)
     assert model.predict([[0]]).tolist() == [[1, 0]]
-    # Equally frequent everywhere: the lexicographically smaller one.
+    # If both are equally frequent in all rows, too, the lexicographically smaller one wins.
     Y = np.array([[0, 1], [1, 0]] * 11)
     assert tree(clustering=None, max_depth=0).fit(x, Y).predict([[0]]).tolist() == [[0, 1]]
 
@@ -322,26 +321,26 @@ def test_names_of_a_dataframe(data):
         ({"categorical_features": [99]}, "categorical_features=.*positions from 0 to"),
     ],
 )
-def test_bad_parameters(data, params, message):
+def test_invalid_parameters(data, params, message):
     with pytest.raises(ValueError, match=message):
         tree(**params).fit(*data)
 
 
-def test_unknown_label_is_refused(data):
+def test_unknown_label_is_rejected(data):
     X, Y = data[0], data[1].astype(float)
     Y[3, 2] = np.nan
     with pytest.raises(ValueError, match="row 3 for label 'label_2', but label trees need every"):
         tree().fit(X, Y)
 
 
-def test_other_number_of_features(data):
+def test_different_number_of_features(data):
     model = tree().fit(*data)
     with pytest.raises(ValueError, match="features, but LaCovaCClassifier is expecting"):
         model.predict(data[0][:, 1:])
 
 
 @pytest.mark.parametrize("leaf", [-1, 10**6, "first"])
-def test_no_such_leaf(data, leaf):
+def test_invalid_leaf(data, leaf):
     with pytest.raises(ValueError, match=r"leaf=.*whole number at least 0"):
         tree().fit(*data).leaf_labelsets(leaf)
 

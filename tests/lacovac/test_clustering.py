@@ -1,4 +1,4 @@
-"""Phi coefficients, the threshold λ, single linkage."""
+"""Phi coefficients, the threshold λ, and single linkage."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from xdcc.lacovac import cluster_labels, correlation_threshold, label_correlatio
 
 def test_phi_of_the_toy_data(toy_data):
     phi = label_correlations(toy_data[1])
-    # Both of crime and horror: 2 of 12, each 7: (12 * 2 - 49) / (7 * 5).
+    # 2 of 12 films have crime and horror, 7 have each: (12 * 2 - 49) / (7 * 5).
     np.testing.assert_allclose(phi[0, 1], -25 / 35)
     np.testing.assert_allclose(phi, np.corrcoef(toy_data[1].T))
 

@@ -1,4 +1,4 @@
-"""Texts and drawings of trees: of the paper's toy data, in full."""
+"""Text and figures of trees, for the toy data of the paper."""
 
 import io
 
@@ -131,8 +131,8 @@ def test_graphviz_escapes_names(toy_data):
     assert "back\\\\slash" in export_graphviz(model)
 
 
-def test_graphviz_is_read_by_graphviz(toy_tree):
-    """The Python package writes what it is given; with the program dot it would also draw it."""
+def test_graphviz_package_accepts_the_text(toy_tree):
+    """Rendering would need the program dot."""
     graphviz = pytest.importorskip("graphviz")
     source = graphviz.Source(export_graphviz(toy_tree))
     try:
@@ -155,7 +155,7 @@ def test_plot(toy_tree):
         for name in ("VS", "HS: dark", "{drama} 1.00")
     }
     assert len(colours) == 3
-    # Drawn without overlaps: the boxes of nodes keep apart.
+    # The boxes of the nodes do not overlap.
     ax.figure.canvas.draw()
     nodes = [t for t in ax.texts if t.get_zorder() == 3]
     boxes = [t.get_bbox_patch().get_window_extent() for t in nodes]
@@ -187,7 +187,7 @@ def test_tree_of_a_forest(toy_data, export):
 @pytest.mark.parametrize(
     "params", [{"max_depth": -1}, {"max_labelsets": 0}, {"max_labels": 0}, {"decimals": 1.5}]
 )
-def test_bad_parameters(toy_tree, export, params):
+def test_invalid_parameters(toy_tree, export, params):
     with pytest.raises(ValueError, match=f"{next(iter(params))}=.*whole number at least"):
         export(toy_tree, **params)
 

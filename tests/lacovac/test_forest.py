@@ -1,4 +1,4 @@
-"""`LaCovaCForestClassifier`: votes, samples, features, threads, bad input."""
+"""`LaCovaCForestClassifier`: votes, samples, features, threads, and invalid input."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def data():
     return np.asarray(made.X, dtype=np.float32), np.asarray(made.Y)
 
 
-def test_one_tree_of_all_rows_and_features_is_the_tree(data):
+def test_one_tree_on_all_rows_and_features_equals_the_classifier(data):
     X, Y = data
     limits = {"min_samples_leaf": 3, "min_samples_split": 8, "max_depth": 9, "n_jobs": 1}
     one = forest(n_estimators=1, bootstrap=False, max_features=None, **limits).fit(X, Y)
@@ -56,7 +56,7 @@ def test_votes(data):
                 vote[labels] = labelsets[0]
             votes.append(tuple(vote.tolist()))
         odds = np.log(proba[row] + 1e-9) - np.log(1 - proba[row] + 1e-9)
-        # Ties: larger product of the labels' probabilities, lexicographically smaller.
+        # Ties go to the larger product of label probabilities, then to the smaller labelset.
         elected = min(votes, key=lambda v: (-votes.count(v), -np.dot(v, odds).round(6), v))
         assert tuple(predicted[row]) == elected
 
@@ -89,7 +89,7 @@ def test_seeds(data):
     assert not np.array_equal(first, other)
 
 
-def test_sparse_is_dense(data):
+def test_sparse_equals_dense(data):
     X = np.where(np.abs(data[0]) < 0.8, 0, data[0])
     dense, thin = forest().fit(X, data[1]), forest().fit(sparse.csr_array(X), data[1])
     np.testing.assert_array_equal(dense.predict_proba(X), thin.predict_proba(sparse.csc_array(X)))
@@ -100,7 +100,7 @@ def test_sparse_is_dense(data):
     ("value", "expected"), [("sqrt", 3), ("log2", 3), (4, 4), (0.5, 5), (1.0, 10), (0.01, 1)]
 )
 def test_number_of_features(data, value, expected):
-    """A split of a stump is on the best of the drawn features: how often is it the first?
+    """A stump splits on the best of the drawn features; count how often it is the first feature.
 
     1,000 stumps; a feature that alone predicts the label is drawn in expected/10 of them. The
     standard error is at most 1.6 %.
@@ -153,7 +153,7 @@ def test_better_than_a_tree():
         ({"min_samples_leaf": 0}, "min_samples_leaf=0: it has to be a whole number"),
     ],
 )
-def test_bad_parameters(data, params, message):
+def test_invalid_parameters(data, params, message):
     with pytest.raises(ValueError, match=message):
         forest(**params).fit(*data)
 

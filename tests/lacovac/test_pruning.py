@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: by hand, against scikit-learn for one label, and its limits."""
+"""Cost-complexity pruning: by hand, compared with scikit-learn for one label, and limits."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_by_hand():
 
 @pytest.mark.parametrize("alpha", [0.01, 0.02, 0.03])
 def test_one_label_against_scikit_learn(alpha):
-    """The same tree first; its Gini impurity is twice the variance."""
+    """Both trees are equal before pruning; Gini impurity is twice the variance."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 8, size=(4000, 1)).astype(np.float32)
     shares = np.array([0.05, 0.9, 0.3, 0.75, 0.15, 0.6, 0.95, 0.4])
@@ -86,7 +86,7 @@ def test_pruned_tree_is_a_tree(data):
 
 
 def test_number_of_leaves(data):
-    """A limit gives the largest tree that some `ccp_alpha` gives and that is within it."""
+    """A limit gives the largest tree within it among the trees that `ccp_alpha` gives."""
     alphas = np.geomspace(1e-4, 0.1, 60)
     sizes = np.array([tree(ccp_alpha=alpha).fit(*data).get_n_leaves() for alpha in alphas])
     for n in (12, 40, 80):
@@ -95,7 +95,7 @@ def test_number_of_leaves(data):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_vertical_splits_go_last(data, n):
+def test_vertical_splits_are_pruned_last(data, n):
     assert tree(max_leaf_nodes=n).fit(*data).get_n_leaves() <= n
     Y = np.column_stack((data[1][:, 0], np.zeros(300), np.ones(300)))
     separated = tree(max_leaf_nodes=n).fit(data[0], Y)

@@ -1,4 +1,4 @@
-"""The kernels against plain recursion: the same trees, splits, ties and predictions."""
+"""The kernels against their reference implementation: trees, splits, ties and predictions."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from xdcc.lacovac import LaCovaCClassifier, reference
+from tests.reference import lacovac as reference
+from xdcc.lacovac import LaCovaCClassifier
 from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.tree import GrowthRules
 
@@ -19,7 +20,7 @@ CATEGORICAL = np.array([False] * 5 + [True] * 2)
 
 
 def mixed_data(seed, n_rows=40):
-    """Numbers of both signs, mostly zeros, categories, missing values; dependent labels."""
+    """Numbers of both signs, many zeros, categories, missing values; dependent labels."""
     rng = np.random.default_rng(seed)
     X = np.hstack(
         (
@@ -36,8 +37,8 @@ def mixed_data(seed, n_rows=40):
     return X, Y.astype(np.float32)
 
 
-def described_twin(node):
-    below = [described_twin(child) for child in node.children]
+def described_reference(node):
+    below = [described_reference(child) for child in node.children]
     test = (node.kind, node.feature, np.float32(node.threshold), node.default_child)
     return node.labels, len(node.rows), test, node.values, below
 
@@ -67,13 +68,13 @@ def test_same_tree(criterion, clustering, seed, as_sparse, **limits):
     model = LaCovaCClassifier(**params, categorical_features=CATEGORICAL, n_jobs=1)
     model.fit(sparse.csr_array(X) if as_sparse else X, Y)
     rules = GrowthRules(**params, ccp_alpha=0.0, max_leaf_nodes=None, max_features=0)
-    twin = reference.grow(X, Y, CATEGORICAL, rules)
-    assert described(model.tree_) == described_twin(twin)
+    expected = reference.grow(X, Y, CATEGORICAL, rules)
+    assert described(model.tree_) == described_reference(expected)
 
     new = mixed_data(seed + 1, 8)[0]
     predicted, proba = np.full((8, 5), -1), np.full((8, 5), np.nan)
     for row, x in enumerate(new):
-        for leaf in reference.reached_leaves(twin, x):
+        for leaf in reference.reached_leaves(expected, x):
             predicted[row, leaf.labels] = reference.predicted_labelset(leaf, Y)
             proba[row, leaf.labels] = Y[np.ix_(leaf.rows, leaf.labels)].mean(axis=0)
     np.testing.assert_array_equal(model.predict(new), predicted)
@@ -83,7 +84,7 @@ def test_same_tree(criterion, clustering, seed, as_sparse, **limits):
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 40), n_labels=st.integers(2, 6))
 @settings(max_examples=30, deadline=None)
 def test_score_is_the_smaller_sum_of_sample_estimates(seed, n, n_labels):
-    """Against NumPy's covariance matrix."""
+    """Compare with NumPy's covariance matrix."""
     y = (np.random.default_rng(seed).random((n, n_labels)) < 0.4).astype(np.int64)
     covariance = np.cov(y.T)
     pairs = np.triu_indices(n_labels, 1)

@@ -1,4 +1,4 @@
-"""The paper's example: the toy data of Table 1 give the tree of Figure 1."""
+"""Example of the paper: the toy data of Table 1 give the tree of Figure 1."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def toy_tree(toy_data):
 
 
 def described(tree, node=0):
-    """The tree below a node, nested: labels and kind, and what follows."""
+    """The subtree of a node as nested tuples: labels, kind and children."""
     labels = tuple(LABELS[j] for j in tree.labels(node))
     kind = KIND_NAMES[tree.kind[node]]
     if kind == "leaf":
@@ -36,7 +36,7 @@ def described(tree, node=0):
 def test_tree_is_that_of_figure_1(toy_tree):
     crime_horror = ("crime", "horror")
     dark = [
-        # dark = 0: three films, crime and horror are independent
+        # dark = 0: three films; crime and horror are independent
         (
             crime_horror,
             "vertical",
@@ -64,7 +64,7 @@ def test_tree_is_that_of_figure_1(toy_tree):
 
 
 def test_leaf_of_section_3_1(toy_tree):
-    """Both marginals are 0.6, yet the two likeliest labelsets have one of the labels each."""
+    """Both marginals are 0.6, but the two most probable labelsets contain only one label each."""
     leaf = toy_tree.apply([[1, 1]])[0, 0]
     labels, labelsets, proba = toy_tree.leaf_labelsets(leaf)
     assert labels.tolist() == [0, 1]
@@ -77,7 +77,7 @@ def test_leaf_of_section_3_1(toy_tree):
 
 
 def test_threshold_of_the_node_gives_another_tree(toy_data):
-    """As the text defines λ, no correlation of the five films is significant (λ_5 = 0.98)."""
+    """With λ as in the text, no correlation among the five films is significant (λ_5 = 0.98)."""
     tree = LaCovaCClassifier(min_samples_split=3, min_samples_leaf=2, n_jobs=1).fit(*toy_data)
     leaves = tree.apply([[1, 1]])[0]
     assert len(set(leaves)) == 3

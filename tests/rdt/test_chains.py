@@ -1,6 +1,6 @@
-"""Posteriors and chains of hand-made trees, against numbers computed by hand.
+"""Posteriors and chains of small trees, against numbers computed by hand.
 
-A tree: label 0 known to be 0 leads to leaf 0, 1 to a test of feature 0, whose leaves are 1 and 2.
+The root of the tree tests label 0: 0 leads to leaf 0, 1 to a test of feature 0 with leaves 1 and 2.
 
     leaf  N  positives of label 0, 1, 2
     0     4  0 1 3
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from xdcc.rdt.chains import ChainRule, decide_at_once, run_chain
-from xdcc.rdt.forest import Forest, Weighting, read_forest
+from xdcc.rdt.forest import Forest, Weighting, forest_posteriors
 
 EQUAL = Weighting(False, 0.0)
 
@@ -39,10 +39,10 @@ def tiny_forest():
     )
 
 
-def read(x, known=None, *, sigma=1.0, weighting=EQUAL, labelsets=False):
+def posteriors(x, known=None, *, sigma=1.0, weighting=EQUAL, labelsets=False):
     X = np.array([[x]], np.float32)
     marks = None if known is None else np.array([known], np.int8)
-    proba, number = read_forest(
+    proba, number = forest_posteriors(
         tiny_forest(), X, weighting, sigma=sigma, known=marks, labelsets=labelsets, n_threads=1
     )
     return proba[0], number[0]
@@ -58,22 +58,22 @@ def read(x, known=None, *, sigma=1.0, weighting=EQUAL, labelsets=False):
         (1, [1, -1, -1], 1, [1, 1, 0]),
         (1.5, [1, -1, -1], 1, [1, 1, 0]),  # a value at the threshold goes to the first branch
         (np.nan, [1, -1, -1], 1, [1, 3 / 4, 0]),
-        (1, [1, -1, -1], 0.5, [2 / 6, 3 / 6, 3 / 6]),  # the test's own draw is .5: not active
+        (1, [1, -1, -1], 0.5, [2 / 6, 3 / 6, 3 / 6]),  # the threshold of the test is .5: not active
         (1, [1, -1, -1], 0.6, [1, 1, 0]),
     ],
 )
 def test_posteriors(x, known, sigma, proba):
-    found, number = read(x, known, sigma=sigma)
+    found, number = posteriors(x, known, sigma=sigma)
     assert found == pytest.approx(proba)
     assert number == pytest.approx(sum(proba))
 
 
 def test_labelset_posteriors():
-    assert read(2, labelsets=True)[0] == pytest.approx([3 / 6, 1 / 6, 1 / 6, 1 / 6])
+    assert posteriors(2, labelsets=True)[0] == pytest.approx([3 / 6, 1 / 6, 1 / 6, 1 / 6])
 
 
 def two_trees():
-    """The tree above and a leaf of four rows, in which label 0 is always positive."""
+    """The tree above, and a leaf of four rows in which label 0 is always positive."""
     one = tiny_forest()
     return Forest(
         **vars(one)
@@ -104,7 +104,7 @@ def two_trees():
     ],
 )
 def test_tree_weights(weighting, weights):
-    proba, number = read_forest(
+    proba, number = forest_posteriors(
         two_trees(), np.ones((1, 1), np.float32), weighting, sigma=1.0, n_threads=1
     )
     mean = np.average([[1 / 3, 1 / 2, 1 / 2], [1, 0, 0]], axis=0, weights=weights)
@@ -125,7 +125,7 @@ def run(x, *, order=None, threshold="label", candidates="open", early_stop=False
         # (2/6, 3/6, 3/6): label 0 is 0; then (0, 1/4, 3/4): a tie, label 1 is 0; R = 1: label 2
         ({}, [0, 1, 2], [0, 0, 1], [2 / 6, 1 / 4, 3 / 4]),
         ({"threshold": "probability"}, [0, 1, 2], [0, 0, 1], [2 / 6, 1 / 4, 3 / 4]),
-        # R = 4/3 = 1: label 2 has .5 and is positive, then nothing more may be
+        # R = 4/3 = 1: label 2 has .5 and is positive, so the others are not
         ({"order": [2, 1, 0]}, [2, 1, 0], [0, 0, 1], [3 / 6, 3 / 6, 2 / 6]),
         ({"order": [2, 1, 0], "threshold": "probability"}, [2, 1, 0], [0, 1, 1],
          [3 / 6, 3 / 6, 2 / 6]),
@@ -137,7 +137,7 @@ def run(x, *, order=None, threshold="label", candidates="open", early_stop=False
         ({"candidates": "positive", "threshold": "probability"}, [1, 2, -1], [0, 1, 1],
          [3 / 6, 3 / 6, np.nan]),
         ({"early_stop": True, "order": [2, 1, 0]}, [2, -1, -1], [0, 0, 1], [3 / 6, np.nan, np.nan]),
-        # labels 0 and 1 are 0, R = 1: label 2 has to be positive, and is without an iteration
+        # labels 0 and 1 are 0, R = 1: label 2 must be positive and needs no step
         ({"early_stop": True}, [0, 1, -1], [0, 0, 1], [2 / 6, 1 / 4, np.nan]),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The estimator: what it predicts, by which parameters, and what it refuses."""
+"""`RandomDecisionTreeClassifier`: predictions, parameters, and invalid input."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from xdcc.rdt import RandomDecisionTreeClassifier, _forest_growing
 
 
 def labelled_rows(seed=0, n_rows=120, n_labels=4):
-    """Labels that follow the features, and each other."""
+    """Labels that depend on the features and on each other."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 5)).astype(np.float32)
     Y = (X[:, :n_labels] + 0.3 * rng.normal(size=(n_rows, n_labels)) > 0.4).astype(np.int8)
@@ -32,7 +32,7 @@ def fitted():
 
 
 def set_up(model, **params):
-    """A copy that predicts otherwise, with the same trees."""
+    """A copy with the same trees and other parameters."""
     other = clone(model).set_params(**params)
     other.__dict__ |= {k: v for k, v in vars(model).items() if k.endswith("_")}
     return other
@@ -53,7 +53,7 @@ def test_powerset_predicts_known_labelsets(fitted):
     assert (predicted == Y).mean() > 0.8
     known = {tuple(row) for row in labelled_rows()[1].tolist()}
     assert {tuple(row) for row in predicted.tolist()} <= known
-    # The marginals of labelsets are not those of labels: trees are weighed by other indices.
+    # Marginals of labelsets differ from those of labels, as the weights of the trees differ.
     assert np.abs(model.predict_proba(X) - set_up(fitted, chain=None).predict_proba(X)).max() < 0.2
 
 
@@ -91,7 +91,7 @@ def test_sigma_activates_a_share_of_the_tests(fitted):
 
 
 @pytest.mark.parametrize("chain", ["dynamic", "static", None])
-def test_without_label_tests_nothing_depends_on_the_order(chain):
+def test_without_label_tests_the_order_has_no_effect(chain):
     X, Y = labelled_rows()
     model = small(label_test_fraction=0, chain=chain, threshold="probability").fit(X, Y)
     other = set_up(model, chain=None)
@@ -103,7 +103,7 @@ def test_only_label_tests():
     X, Y = labelled_rows()
     model = small(label_test_fraction=1).fit(X, Y)
     assert set(model.forest_.kind.tolist()) == {0, 3}
-    # No feature is looked at.
+    # No feature is used.
     assert len(np.unique(model.predict(X), axis=0)) == 1
 
 
@@ -165,13 +165,13 @@ def test_binary_relevance_cuts_the_ranking(fitted):
 
 
 @pytest.mark.parametrize("params", [{"size_exponent": 1.0}, {"tree_weight": "equal"}])
-def test_weights_matter(fitted, params):
+def test_weights_change_probabilities(fitted, params):
     X, _ = labelled_rows(seed=1)
     assert (fitted.predict_proba(X) != set_up(fitted, **params).predict_proba(X)).any()
 
 
 @pytest.mark.parametrize("params", [{}, {"redraw": True}, {"disjunction_size": 3}])
-def test_threads_change_nothing(params):
+def test_results_do_not_depend_on_threads(params):
     X, Y = labelled_rows()
     X[np.random.default_rng(0).random(X.shape) < 0.6] = 0
     one, three = (small(n_jobs=n, **params).fit(X, Y) for n in (1, 3))
@@ -180,7 +180,7 @@ def test_threads_change_nothing(params):
     np.testing.assert_array_equal(one.predict_proba(X), three.predict_proba(X))
 
 
-def test_seed_decides():
+def test_forest_depends_on_the_seed():
     X, Y = labelled_rows()
     first, second, other = (
         small(random_state=seed).fit(X, Y).predict_proba(X) for seed in (0, 0, 1)
@@ -210,7 +210,7 @@ def test_sparse_equals_dense(disjunction_size, redraw, categorical):
 def test_missing_values_follow_every_branch():
     X, Y = labelled_rows()
     model = small(chain=None, label_test_fraction=0, tree_weight="equal").fit(X, Y)
-    # Nothing is known: all leaves are reached, and their counts add up to all rows.
+    # All values are missing, so all leaves are reached, and their counts sum to all rows.
     assert model.predict_proba(np.full((1, 5), np.nan)) == pytest.approx(Y.mean(axis=0)[None])
 
 
@@ -247,7 +247,7 @@ def test_unseen_number_of_a_discrete_feature_is_missing():
 
 
 @pytest.mark.parametrize("redraw", [False, True])
-def test_constant_features_make_leaves(redraw):
+def test_constant_features_give_leaves(redraw):
     _, Y = labelled_rows()
     X = np.ones((len(Y), 2))
     model = small(label_test_fraction=0, redraw=redraw, categorical_features=[1]).fit(X, Y)
@@ -290,8 +290,8 @@ def test_one_label():
     assert (model.predict(X)[:, 0] == Y[:, 0]).mean() > 0.9
 
 
-def test_labels_that_are_as_unsure_as_can_be():
-    # Every tree has p = .5: its weight is 0, and equal weights stand in.
+def test_equal_weights_if_all_trees_are_uncertain():
+    # Each tree has p = .5, so its weight is 0.
     model = small(max_depth=0).fit([[0.0], [1.0]], [[0], [1]])
     assert model.predict_proba([[0.0]]).tolist() == [[0.5]]
 
@@ -319,16 +319,16 @@ def test_labels_that_are_as_unsure_as_can_be():
         ({"redraw": 1}, "redraw=1: it has to be True or False"),
         ({"early_stop": "yes"}, "early_stop='yes': it has to be True or False"),
         ({"n_jobs": 0}, "n_jobs=0"),
-        ({"order": [0, 1]}, r"order=\[0, 1\]: it has to be a permutation .* 0 to 3"),
-        ({"order": [0, 1, 1, 3]}, "has to be a permutation"),
-        ({"order": [0, 1, 2, 4]}, "has to be a permutation"),
+        ({"order": [0, 1]}, r"order=\[0, 1\]: it must be a permutation .* 0 to 3"),
+        ({"order": [0, 1, 1, 3]}, "must be a permutation"),
+        ({"order": [0, 1, 2, 4]}, "must be a permutation"),
         ({"categorical_features": [5]}, r"categorical_features=\[5\]: .* positions from 0 to 4"),
         ({"categorical_features": [-1]}, "categorical_features"),
         ({"categorical_features": [True, False]}, r"a mask of shape \(5,\)"),
         ({"categorical_features": [0.5]}, "categorical_features"),
     ],
 )
-def test_refused_parameters(params, message):
+def test_invalid_parameters(params, message):
     X, Y = labelled_rows()
     with pytest.raises(ValueError, match=message):
         small(**params).fit(X, Y)
@@ -342,7 +342,7 @@ def test_parameters_are_checked_again_when_predicting(fitted):
         set_up(fitted, chain="static", order=[0, 0, 1, 2]).predict(X)
 
 
-def test_refused_data(fitted):
+def test_invalid_data(fitted):
     X, Y = labelled_rows()
     unknown = Y.astype(float)
     unknown[3, 1] = np.nan
@@ -357,7 +357,9 @@ def test_refused_data(fitted):
 def test_more_labels_than_in_training(fitted):
     X, Y = labelled_rows()
     more = np.hstack((Y, Y[:, :1]))
-    with pytest.raises(ValueError, match=r"shape \(120, 5\), but the predictions have \(120, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"shape \(120, 5\), but the predictions have the shape \(120, 4\)"
+    ):
         fitted.trace(X).correct(more)
     with pytest.raises(ValueError, match="Y has 5 labels, but in fit there were 4"):
         fitted.score(X, more)
@@ -370,10 +372,10 @@ def test_no_order_without_a_chain(fitted, params):
         set_up(fitted, **params).predict_order(X)
 
 
-def test_more_nodes_than_can_be_numbered(monkeypatch):
+def test_too_many_nodes(monkeypatch):
     monkeypatch.setattr(_forest_growing, "MAX_NODES", 20)
     X, Y = np.arange(40).reshape(20, 2), np.arange(20)[:, np.newaxis] % 3 == [0, 1]
     RandomDecisionTreeClassifier(n_estimators=10, max_depth=0, random_state=0).fit(X, Y)
     model = RandomDecisionTreeClassifier(n_estimators=10, random_state=0)
-    with pytest.raises(ValueError, match="nodes together; no more than 20 can be numbered"):
+    with pytest.raises(ValueError, match="nodes in total; a forest can have at most 20"):
         model.fit(X, Y)

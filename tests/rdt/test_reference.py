@@ -1,4 +1,4 @@
-"""The kernels and their slow twins grow and read the same forest, to the last bit."""
+"""The kernels and their reference implementations agree bit for bit."""
 
 from dataclasses import fields
 
@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.reference import rdt as reference
 from xdcc.decision.labelsets import number_labelsets
-from xdcc.rdt import RandomDecisionTreeClassifier, reference
+from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.chains import ChainRule, run_chain
-from xdcc.rdt.forest import TreeShape, Weighting, grow_forest, read_forest
+from xdcc.rdt.forest import TreeShape, Weighting, forest_posteriors, grow_forest
 
 SHAPE = {
     "max_depth": 30, "min_samples_split": 4, "label_test_fraction": 0.2, "disjunction_size": 1,
@@ -49,7 +50,7 @@ def assert_equal_forests(X, Y, *, n_threads=1, **shape):
 @pytest.mark.parametrize("retry", [False, True])
 @pytest.mark.parametrize("fraction", [0, 0.2, 1])
 @pytest.mark.parametrize("missing", [0, 0.2])
-def test_twin_and_kernel_agree(n_threads, retry, fraction, missing):
+def test_forests_equal_the_reference(n_threads, retry, fraction, missing):
     X, Y = rows_to_grow(seed=0)
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
     kinds = assert_equal_forests(
@@ -73,8 +74,7 @@ def test_limits_of_trees(shape):
     assert_equal_forests(*rows_to_grow(seed=3), **shape)
 
 
-def test_label_tests_alone_use_up_the_labels():
-    """A path ends where every label has been tested."""
+def test_path_ends_after_testing_all_labels():
     X, Y = rows_to_grow(seed=4)
     Y[:] = np.arange(70)[:, np.newaxis] >> np.arange(4) & 1
     assert_equal_forests(X, Y, label_test_fraction=1, min_samples_split=2)
@@ -122,15 +122,17 @@ def drawn_model(seed, **params):
     sigma=st.sampled_from([0.0, 0.5, 1.0]),
 )
 @settings(max_examples=8, deadline=None)
-def test_chain_agrees(static, threshold, candidates, early_stop, seed, gini, exponent, sigma):
+def test_chains_equal_the_reference(
+    static, threshold, candidates, early_stop, seed, gini, exponent, sigma
+):
     model, X = drawn_model(seed)
     order = np.random.default_rng(seed).permutation(4) if static else None
     rule = ChainRule(order, threshold, candidates, early_stop)
     weighting = Weighting(gini, exponent)
     kernel = run_chain(model.forest_, X, rule, weighting, sigma=sigma, n_threads=1)
-    twin = reference.run_chain(model.forest_, X, rule, weighting, sigma=sigma)
+    expected = reference.run_chain(model.forest_, X, rule, weighting, sigma=sigma)
     for field in ("Y_pred", "Y_proba", "labels", "numbers"):
-        np.testing.assert_array_equal(getattr(kernel, field), getattr(twin, field), field)
+        np.testing.assert_array_equal(getattr(kernel, field), getattr(expected, field), field)
 
 
 @given(
@@ -140,11 +142,11 @@ def test_chain_agrees(static, threshold, candidates, early_stop, seed, gini, exp
     fraction=st.sampled_from([0.0, 0.4, 1.0]),
 )
 @settings(max_examples=30, deadline=None)
-def test_posteriors_agree(seed, labelsets, redraw, fraction):
+def test_posteriors_equal_the_reference(seed, labelsets, redraw, fraction):
     model, X = drawn_model(seed, redraw=redraw, label_test_fraction=fraction)
     known = np.random.default_rng(seed).integers(-1, 2, (len(X), 4)).astype(np.int8)
     weighting = Weighting(True, 0.0)
-    proba, number = read_forest(
+    proba, number = forest_posteriors(
         model.forest_, X, weighting, sigma=0.7, known=known, labelsets=labelsets, n_threads=1
     )
     for row, x in enumerate(X):

@@ -1,4 +1,4 @@
-"""Trained models that the serving tests share: small data with missing values, all variants."""
+"""Trained models for the serving tests: small data with missing values, all variants."""
 
 import copy
 from typing import Any
@@ -28,7 +28,7 @@ CHAINS: dict[str, dict[str, Any]] = {
         "split_method": 3,
     },
 }
-"""Arguments of chains, by what is special about them."""
+"""Arguments of different kinds of chains."""
 
 
 class Rows:
@@ -51,7 +51,7 @@ def rows():
 
 @pytest.fixture(scope="session")
 def on_sparse():
-    """Return a function that makes of a model what it is on a sparse X without missing values."""
+    """Return a function that makes a model look as if it was fitted on a sparse X."""
 
     def as_if_fitted_on_sparse(model):
         model = copy.copy(model)  # the trees are the same
@@ -89,7 +89,7 @@ def chain(request, fitted_chain):
 
 @pytest.fixture(scope="session")
 def classifier(rows):
-    """Return a booster that stopped early: its last trees have no part in predictions."""
+    """Return a booster that stopped early: predictions leave out its last trees."""
     model = MultiLabelXGBClassifier(n_estimators=60, learning_rate=1.0, early_stopping_rounds=2)
     model.fit(rows.X[:80], rows.Y[:80], eval_set=[(rows.X[80:], rows.Y[80:])])
     assert model.best_iteration_ + 1 < model.booster_.num_boosted_rounds()

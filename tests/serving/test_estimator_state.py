@@ -1,4 +1,4 @@
-"""`take_apart` and `put_together`: values come back with their kinds, through real JSON.
+"""`take_apart` and `put_together`: values keep their types through JSON.
 
 `KnownClass`: objects are taken apart and made again, and what does not fit is refused.
 """
@@ -22,7 +22,7 @@ from xdcc.serving.known_classes import KNOWN_CLASSES, MODELS, NAMES, KnownClass
 
 
 def _holding(value):
-    """Put a value where anything may stand: an argument of an estimator."""
+    """Put a value where anything is allowed: an argument of an estimator."""
     return ThresholdClassifier(None, threshold=value)
 
 
@@ -101,13 +101,13 @@ def test_numbers_that_json_lacks(number):
     ],
     ids=["float32", "int8", "bool", "RandomState"],
 )
-def test_what_becomes_plain(value, plain):
+def test_values_that_become_plain(value, plain):
     back = _through_json(value)
     assert type(back) is type(plain)
     assert back == plain
 
 
-def test_what_occurs_twice_is_one_thing_again():
+def test_identity_is_kept():
     array, booster, inner = np.arange(3), xgb.Booster(), MultiLabelXGBClassifier()
     state = take_apart(_holding([array, booster, inner, [inner, booster, array]]))
     assert (len(state.arrays), len(state.boosters), len(state.objects)) == (1, 1, 2)
@@ -116,23 +116,23 @@ def test_what_occurs_twice_is_one_thing_again():
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"a", np.array([1j]), [{"a": lambda: 1}]])
-def test_what_has_no_form(value):
-    with pytest.raises(TypeError, match=r"threshold holds .*, which a model file has no form for"):
+def test_values_that_cannot_be_stored(value):
+    with pytest.raises(TypeError, match=r"threshold holds .*, which a model file cannot store"):
         take_apart(_holding(value))
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), DecisionTreeClassifier()])
-def test_estimators_of_scikit_learn_have_no_form(estimator):
+def test_estimators_of_scikit_learn_cannot_be_stored(estimator):
     name = type(estimator).__name__
     message = f"ThresholdClassifier.estimator is a {name} of sklearn.*pickle.*joblib"
     with pytest.raises(TypeError, match=message):
         take_apart(ThresholdClassifier(estimator))
 
 
-def test_an_attribute_of_the_users_own_has_no_place():
+def test_unknown_attributes_are_refused():
     model = MultiLabelXGBClassifier()
     model.note_ = "mine"
-    with pytest.raises(TypeError, match="'note_' that is not its own"):
+    with pytest.raises(TypeError, match="'note_' that the class does not define"):
         take_apart(model)
 
 
@@ -168,7 +168,7 @@ def test_an_attribute_of_the_users_own_has_no_place():
     ],
     ids=repr,
 )
-def test_forms_that_are_refused(value):
+def test_invalid_values_are_refused(value):
     with pytest.raises((TypeError, ValueError)):
         _put_together(value)
 
@@ -179,11 +179,11 @@ def test_forms_that_are_refused(value):
         ([], "no objects"),
         ({}, "no objects"),
         (None, "no objects"),
-        ([[]], "no class and attributes"),
-        ([{"class": "Forest"}], "no class and attributes"),
-        ([{"class": "os.system", "attributes": {}}], "no class is called 'os.system'"),
-        ([{"class": ["Forest"], "attributes": {}}], "no class is called"),
-        ([{"class": "Forest", "attributes": []}], "no mapping"),
+        ([[]], "class and attributes were expected"),
+        ([{"class": "Forest"}], "class and attributes were expected"),
+        ([{"class": "os.system", "attributes": {}}], "'os.system' is not a known class"),
+        ([{"class": ["Forest"], "attributes": {}}], "is not a known class"),
+        ([{"class": "Forest", "attributes": []}], "not a mapping"),
         ([{"class": "Forest", "attributes": {}}], "a Forest lacks its start"),
         ([{"class": "Penalty", "attributes": {"l2": "1"}}], "l2 of a Penalty is a str"),
         ([{"class": "Penalty", "attributes": {"of": 1}}], "a Penalty has no attribute 'of'"),
@@ -220,6 +220,17 @@ def test_every_class_has_one_name():
     assert len(NAMES) == len(KNOWN_CLASSES)
     assert all(KNOWN_CLASSES[name].cls is cls for cls, name in NAMES.items())
     assert set(MODELS) < set(NAMES)
+
+
+def test_declarations_of_classes_and_their_bases():
+    chain = KNOWN_CLASSES["DynamicChainClassifier"]
+    assert chain.fitted["boosters_"] == list[list[xgb.Booster]]
+    assert chain.fitted["n_labels_"] is int
+    assert chain.optional["stop_scores_"] == list[float]
+    assert "n_estimators" in chain.attributes
+    assert KNOWN_CLASSES["Forest"].attributes["n_labels"] is int
+    assert set(KNOWN_CLASSES["KnownLabelsets"].attributes) == {"labelsets", "counts"}
+    assert "name" not in KNOWN_CLASSES["LabelWise"].attributes
 
 
 def test_what_is_made_by_calling_the_class(monkeypatch):

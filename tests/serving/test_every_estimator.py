@@ -1,8 +1,7 @@
 """Every estimator of the package is saved, loaded, and predicts the same bit for bit.
 
-What is saved here is all that `save_model` can save: a class that is missing fails a test.
-
-Each predicts the same in many threads at once, too.
+Every class that `save_model` accepts is here; a test fails if one is missing. Each also predicts
+the same in many threads at once.
 """
 
 import threading
@@ -106,7 +105,7 @@ WITH_CATEGORIES = {
         ThresholdClassifier(_booster(), method="fixed", threshold=0.3), cv=2, random_state=0
     ),
 }
-"""Estimators by what is special about them, of those that take categories."""
+"""Estimators that take categories."""
 
 NUMBERS_ONLY = {
     "ctbn": CTBNClassifier(C=1.0, n_jobs=1),
@@ -135,7 +134,7 @@ NUMBERS_ONLY = {
         BinaryRelevance(estimator=_learner()), cv=2, random_state=0
     ),
 }
-"""The others."""
+"""Other estimators."""
 
 ESTIMATORS = {**WITH_CATEGORIES, **NUMBERS_ONLY}
 
@@ -252,8 +251,8 @@ def test_rules_and_trees_are_read_as_before(rows, through_file):
         np.testing.assert_array_equal(one, other)
 
 
-def test_learning_goes_on(rows, through_file):
-    """`warm_start` adds to what was loaded just as to what was saved."""
+def test_training_continues_after_loading(rows, through_file):
+    """`warm_start` continues from a loaded model as from the model that was saved."""
     model = BoomerClassifier(n_rules=5, warm_start=True, random_state=0, n_jobs=1)
     loaded = through_file(model.fit(rows.X, rows.Y))
     for one in (model, loaded):
@@ -305,9 +304,9 @@ FOR_THREADS = {
 
 
 def _same_for_all(reference, predict, inputs):
-    """Compare what threads get that begin together with what one thread gets of another model.
+    """Compare predictions of threads that start together with those of another model in one thread.
 
-    So what an estimator does when it predicts for the first time, it does for many at once.
+    So the first prediction of an estimator is made for many threads at once.
     """
     expected = [reference(X) for X in inputs]
     barrier = threading.Barrier(N_THREADS)

@@ -1,4 +1,4 @@
-"""A save that is cut short, by a full disk or a kill at any moment, leaves what was there.
+"""A save that a full disk or a kill interrupts leaves the older file.
 
 Each save runs in a child process: the disk is "full" by the child's own limit on the size of files,
 and a kill comes before a system call that is counted.

@@ -55,7 +55,7 @@ def test_every_chain_predicts_the_same(chain, rows, on_sparse, tmp_path):
 
 @pytest.mark.parametrize("prediction", ["cumulated", "standard"])
 @pytest.mark.parametrize("cumulation", ["equation9", "authors"])
-def test_readings(fitted_chain, rows, tmp_path, prediction, cumulation):
+def test_predictions_and_cumulations(fitted_chain, rows, tmp_path, prediction, cumulation):
     chain = fitted_chain("short standard")
     before = chain.get_params()
     try:
@@ -186,7 +186,7 @@ def test_categories_are_recoded_by_value(rows, tmp_path):
         stock.predict(sparse.csr_matrix(np.nan_to_num(codes)))
 
 
-def test_the_directory_stands_alone(fitted_chain, rows, tmp_path):
+def test_the_exported_directory_needs_no_xdcc(fitted_chain, rows, tmp_path):
     """Its stock_chain.py runs where xdcc cannot be imported."""
     to_stock(fitted_chain("end label"), tmp_path / "stock")
     np.save(tmp_path / "X.npy", rows.X_new)
@@ -248,11 +248,11 @@ def test_what_cannot_be_exported(fitted_chain, rows, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_places_that_are_refused(fitted_chain, tmp_path):
+def test_invalid_directories_are_refused(fitted_chain, tmp_path):
     chain = fitted_chain("paper")
     (tmp_path / "file").write_text("mine")
     for name in (".", "file"):
-        with pytest.raises(FileExistsError, match="exists already"):
+        with pytest.raises(FileExistsError, match="already exists"):
             to_stock(chain, tmp_path / name)
     with pytest.raises(FileNotFoundError):
         to_stock(chain, tmp_path / "missing" / "stock")
@@ -345,11 +345,11 @@ def test_malformed_settings_are_refused(exported, change):
         ("{}", "has no format_version"),
         ("[]", "holds a list"),
         ("7", "holds a int"),
-        ("", "is no JSON"),
-        ("{", "is no JSON"),
-        ("[" * 200_000, "is no JSON"),
-        ("\udcff", "is no JSON"),
-        ("1" * 5000, "is no JSON"),
+        ("", "is not valid JSON"),
+        ("{", "is not valid JSON"),
+        ("[" * 200_000, "is not valid JSON"),
+        ("\udcff", "is not valid JSON"),
+        ("1" * 5000, "is not valid JSON"),
         ('{"format_version": NaN}', "has no format_version"),
         (f'{{"format_version": {stock_chain.FORMAT_VERSION}}}', "has no xgboost"),
         (" " * (2**25 + 1), "bytes"),
@@ -390,7 +390,7 @@ def test_other_boosters_are_refused(exported, replace_first, classifier):
     with pytest.raises(ExportError, match=r"takes 5 features; chain\.json says 9"):
         StockChain(exported)
     replace_first(lambda path: path.write_bytes(b"no booster"))
-    with pytest.raises(ExportError, match=r"round_000_0\.ubj is no booster"):
+    with pytest.raises(ExportError, match=r"round_000_0\.ubj cannot be read"):
         StockChain(exported)
 
 
@@ -417,7 +417,7 @@ def test_damaged_boosters_are_refused(exported, change):
     else:
         data = (exported / "round_001_0.ubj").read_bytes()
     path.write_bytes(data)
-    with pytest.raises(ExportError, match=r"round_000_0\.ubj is not the booster that chain\.json"):
+    with pytest.raises(ExportError, match=r"round_000_0\.ubj is not the booster whose SHA-256"):
         StockChain(exported)
 
 
@@ -432,7 +432,7 @@ def test_rounds_without_files_are_refused(exported):
     settings = json.loads(path.read_text("utf-8"))
     settings["rounds"] *= 10_000
     path.write_text(json.dumps(settings), "utf-8")
-    with pytest.raises(ExportError, match=r"has no round_.*, which chain\.json asks for"):
+    with pytest.raises(ExportError, match=r"has no round_.*, which chain\.json lists"):
         StockChain(exported)
 
 
@@ -576,7 +576,7 @@ def test_the_booster_is_not_changed(rows):
     assert booster.save_raw("ubj") == before
 
 
-def test_a_stock_objective_stays(rows):
+def test_a_stock_objective_is_kept(rows):
     booster = xgb.train({"objective": "reg:squarederror"}, xgb.DMatrix(rows.X, rows.Y[:, 0]), 2)
     assert stock_booster(booster).save_raw("ubj") == booster.save_raw("ubj")
 

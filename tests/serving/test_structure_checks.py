@@ -1,4 +1,4 @@
-"""Trees and rules that would lead a kernel astray: each index is altered, and refused.
+"""Invalid trees and rules, which kernels cannot walk through: each index is altered and refused.
 
 `check_type`: every form of annotation, what fits it and what does not.
 """
@@ -75,7 +75,7 @@ def _first(structure, kinds, *names):
 NODE_ARRAYS = ("kind", "index", "threshold", "value", "child", "branches")
 
 
-def test_what_is_whole_passes(forest, trees, rules):
+def test_valid_structures_pass(forest, trees, rules):
     check_forest(forest, 6)
     check_label_trees(trees)
     check_rules(rules, 6, 3)
@@ -187,7 +187,7 @@ def test_lists_of_label_trees(trees, name, where, value):
         check_label_trees(replace(trees, **{name: _altered(getattr(trees, name), where, value)}))
 
 
-def test_a_label_that_two_leaves_decide(trees):
+def test_a_label_predicted_by_two_leaves_is_refused(trees):
     node = _first(trees, LABEL_TREE_KINDS, "vertical")
     child = trees.children(node)[0]
     altered = _altered(trees.label_list, child, trees.label_list[node])
@@ -239,7 +239,7 @@ def mixture():
 
 
 @pytest.mark.parametrize("parents", [[1, 0, -1], [0, -1, -1], [-1, 3, -1], [-2, -1, -1], [-1, -1]])
-def test_parents_that_are_no_tree(mixture, parents):
+def test_parents_that_are_not_a_tree(mixture, parents):
     [component, *_] = mixture.mixture_.components
     other = Component(np.array(parents), component.models)
     with pytest.raises(ValueError, match="parents does not fit"):
@@ -281,7 +281,7 @@ def test_categories_and_permutations():
     ids=lambda model: type(model).__name__,
 )
 def test_altered_arrays_are_refused_or_predicted_with(model):
-    """A few of the edits that a campaign makes by the thousand."""
+    """A small part of the fuzz campaign."""
     X, Y = _rows()
     state = take_apart(model.fit(X, Y))
     rng = np.random.default_rng(1)

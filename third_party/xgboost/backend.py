@@ -1,20 +1,19 @@
-"""In-tree PEP 517 backend: XGBoost with the multi-label plugin, built by upstream's own backend.
+"""In-tree PEP 517 backend: builds XGBoost with the multi-label plugin by upstream's own backend.
 
-Each hook stages the source tree in a temporary folder (`staging.py`) and hands over to
-scikit-build-core there, config settings and all. Only `build_wheel` compiles, and only if the cache
-(`cache.py`) has no library for exactly these sources, settings and compilers; if it has, upstream's
-own CMake option for a prebuilt library bundles it. While it compiles, a line every 20 seconds says
-how far it is: pip shows the lines if it is told to be verbose; else it hides them, but takes each
-for a sign of life, and its own line then goes on.
+Each hook stages the source tree in a temporary folder (`staging.py`) and calls scikit-build-core
+there with the user's config settings. Only `build_wheel` compiles, and only if the cache
+(`cache.py`) has no library for exactly these sources, settings and compilers. Otherwise, upstream's
+CMake option for a prebuilt library bundles the cached one. During compilation, a line every 20
+seconds reports the progress. pip shows these lines with ``--verbose``; without it, they keep its
+spinner moving.
 
-Left alone, scikit-build-core takes the compiler that Python itself was built with, which need not
-be on this machine. Here the rule is CMake's own: ``CXX`` (and ``CC``) if set, else the first usual
-name on the PATH. Knowing the compiler before anything slow begins gives a clear message when there
-is none, or none that can compile the plugin, and lets the cache tell the libraries of two compilers
-apart.
+By default, scikit-build-core uses the compiler that Python was built with, which may not exist on
+this machine. This backend follows CMake's rule instead: ``CXX`` (and ``CC``) if set, else the first
+usual name on the PATH. Determining the compiler first gives a clear message if it is missing or
+cannot compile the plugin, and makes the compiler part of the cache key.
 
-A frontend runs every hook in a process of its own, which is why a hook may set environment
-variables. A failure ends the process with one line on stderr that begins with ``xdcc:``.
+A frontend runs every hook in its own process, so a hook may set environment variables. A failure
+ends the process with one line on stderr that begins with ``xdcc:``.
 """
 
 import contextlib
@@ -31,7 +30,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-if sys.version_info < (3, 12):  # noqa: UP036 (no frontend has checked it when this file is loaded)
+if sys.version_info < (3, 12):  # noqa: UP036 (frontends load this file before they check it)
     raise SystemExit(
         f"xdcc: this version of XGBoost needs Python 3.12 or newer, not {sys.version.split()[0]}"
     )
@@ -48,24 +47,22 @@ Settings = Mapping[str, str | list[str]]
 PREBUILT = "XGBOOST_PREBUILT_LIB_DIR"
 SYSTEM = "XGBOOST_USE_SYSTEM_LIBXGBOOST"
 NO_OPENMP = (
-    "the C++ compiler has no OpenMP, without which XGBoost runs on one thread: install it (gcc "
-    "brings it; for clang on Debian, Ubuntu: apt install libomp-dev; on Fedora: dnf install "
-    "libomp-devel; macOS: brew install libomp), or choose one thread with "
-    "-Ccmake.define.USE_OPENMP=OFF"
+    "the C++ compiler has no OpenMP; install it (gcc includes it; for clang on Debian, Ubuntu: apt "
+    "install libomp-dev; on Fedora: dnf install libomp-devel; macOS: brew install libomp), or "
+    "build for a single thread with -Ccmake.define.USE_OPENMP=OFF"
 )
 
 NO_WINDOWS = (
-    "Windows is not supported: the plugin needs GCC or clang, and Visual Studio's compiler (MSVC) "
-    "is neither. Build in WSL, the Windows Subsystem for Linux (wsl --install; there, apt install "
-    "g++)"
+    "Windows is not supported: the plugin needs GCC or clang, not Visual Studio's compiler (MSVC). "
+    "Build in WSL, the Windows Subsystem for Linux (wsl --install; there, apt install g++)"
 )
-OLDEST = {"GCC": 10, "clang": 14}  # clang's versions and Apple's differ; both have all from 14 on
+OLDEST = {"GCC": 10, "clang": 14}  # clang and Apple clang are numbered differently; 14 suits both
 OPENMP_PROGRAM = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
 
 CANDIDATES = {"CXX": ("c++", "g++", "clang++"), "CC": ("cc", "gcc", "clang")}
 ADVICE = (
-    "install GCC 10 or clang 14, or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install "
-    "gcc-c++; macOS: xcode-select --install; conda: conda install cxx-compiler) or name it in CXX"
+    "install GCC 10 or clang 14 or newer (Debian, Ubuntu: apt install g++; Fedora: dnf install "
+    "gcc-c++; macOS: xcode-select --install; conda: conda install cxx-compiler), or set CXX"
 )
 INTERVAL = 20.0  # seconds
 
@@ -83,7 +80,7 @@ def _one_message() -> Iterator[None]:
 
 
 def get_requires_for_build_wheel(config_settings: Settings | None = None) -> list[str]:
-    """Return nothing: pyproject.toml names all that is needed."""
+    """Return no requirements: pyproject.toml lists all of them."""
     return []
 
 
@@ -91,7 +88,7 @@ def get_requires_for_build_wheel(config_settings: Settings | None = None) -> lis
 def prepare_metadata_for_build_wheel(
     metadata_directory: str, config_settings: Settings | None = None
 ) -> str:
-    """Write the wheel's metadata, without compiling, and return the name of their folder."""
+    """Write the wheel's metadata without compiling, and return the name of their folder."""
     folder = os.path.abspath(metadata_directory)
     with _staged() as source:
         settings = dict(config_settings or {})
@@ -122,10 +119,10 @@ def build_wheel(
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings | None = None) -> str:
-    """Refuse: the sources are upstream's, and this folder alone is not enough to build from."""
+    """Raise an error: a source distribution would lack the plugin and upstream's sources."""
     raise UnsupportedOperation(
         "xdcc: there is no source distribution of the patched XGBoost; build a wheel from a clone "
-        "of the xdcc repository (pip wheel ./third_party/xgboost)"
+        "of the xdcc repository: pip wheel ./third_party/xgboost"
     )
 
 
@@ -141,7 +138,7 @@ def _delegate(hook: Callable[..., str], source: Path, *args: object) -> str:
             return hook(*args)
     except ScikitBuildError as error:  # no CMake or no Ninja, for example
         raise BuildError(f"scikit-build-core: {error}") from error
-    except SystemExit as stop:  # scikit-build-core printed what CMake or the compiler said
+    except SystemExit as stop:  # scikit-build-core has printed the output of CMake or the compiler
         raise BuildError(_why_it_failed(source)) from stop
 
 
@@ -150,18 +147,15 @@ def _why_it_failed(source: Path) -> str:
         missing = re.search(
             r"^OpenMP_C(XX)?_FLAGS:STRING=NOTFOUND$", configured.read_text(), re.MULTILINE
         )
-        # On macOS upstream looks twice, so NOTFOUND alone says little; but where CMake went on to
-        # write the build file, it was content.
+        # On macOS, upstream searches twice, so NOTFOUND alone is not an error. If CMake wrote the
+        # build file, the second search succeeded.
         if missing and not configured.with_name("build.ninja").exists():
             return NO_OPENMP
-    return "the build failed; the first error in the output above says why"
+    return "the build failed; see the first error in the output above"
 
 
 def _choose_library(settings: dict[str, str | list[str]], identities: list[str]) -> Path | None:
-    """Point `settings` to the cached library if there is one, else prepare for compiling.
-
-    Returns the folder where the library should be kept once it is compiled, if any.
-    """
+    """Point `settings` to the cached library, or return the cache folder for a new one."""
     folder = cache.libraries(_key(settings, identities), os.environ) if identities else None
     if folder and (library := cache.whole_library(folder)):
         print(f"xdcc: reusing the compiled library {library}", file=sys.stderr)
@@ -176,10 +170,10 @@ def _choose_library(settings: dict[str, str | list[str]], identities: list[str])
 
 
 def _fix_toolchain(settings: Settings) -> list[str]:
-    """Settle generator and compilers through the environment, and return the compilers' identities.
+    """Set generator and compilers in the environment, and return the identities of the compilers.
 
-    The list is empty, which leaves the cache out, where CMake is told of a compiler in ways that
-    only CMake understands in full.
+    If the user selects the compiler by CMake variables, which only CMake can interpret, the list is
+    empty and the cache is not used.
     """
     if sys.platform == "win32":
         raise BuildError(NO_WINDOWS)
@@ -188,7 +182,7 @@ def _fix_toolchain(settings: Settings) -> list[str]:
         return []
     cxx = find_compiler(os.environ)
     check_version(cxx)
-    # On a Mac, CMake looks for OpenMP in places that the compiler does not know.
+    # On macOS, CMake finds OpenMP in places where the compiler does not search.
     if sys.platform != "darwin" and not _mentioned(("USE_OPENMP",), settings):
         check_openmp(cxx, os.environ)
     commands = [cxx]
@@ -215,7 +209,7 @@ def _key(settings: Settings, identities: list[str]) -> str:
 
 
 def _mentioned(names: tuple[str, ...], settings: Settings) -> bool:
-    """Return whether the user speaks of a CMake variable, in whichever of the ways there are."""
+    """Return whether a config setting or environment variable mentions one of these variables."""
     texts = [*settings, *(str(value) for value in settings.values())]
     texts += [
         f"{variable}={value}"
@@ -231,11 +225,11 @@ def find_compiler(environ: Mapping[str, str]) -> str:
     Raises
     ------
     BuildError
-        If there is no C++ compiler.
+        If no C++ compiler is found.
     """
     if given := environ.get("CXX"):
         if shutil.which(shlex.split(given)[0], path=environ.get("PATH")) is None:
-            raise BuildError(f"no C++ compiler: CXX={given} is not a program on this machine")
+            raise BuildError(f"no C++ compiler: CXX={given} is not an executable on the PATH")
         return given
     if found := first_on_path("CXX", environ):
         return found
@@ -249,37 +243,38 @@ def first_on_path(variable: str, environ: Mapping[str, str]) -> str | None:
 
 
 def identify(command: str) -> str:
-    """Return a text that tells this compiler from others: its path and what it says of itself.
+    """Return a text that identifies the compiler: its path and the output of ``--version``.
 
     Raises
     ------
     BuildError
-        If the compiler does not run, as macOS's stand-in without the developer tools.
+        If the compiler does not run, such as the macOS stub without the developer tools.
     """
     words = shlex.split(command)
     return f"{shutil.which(words[0])} {' '.join(words[1:])}\n{_answer(command, '--version')}"
 
 
 def check_version(command: str) -> None:
-    """Refuse a compiler that cannot compile the plugin.
+    """Check that the compiler can compile the plugin.
 
     Raises
     ------
     BuildError
-        If it is neither GCC nor clang, or too old, or does not run.
+        If the compiler is neither GCC nor clang, is too old, or does not run.
     """
     defined = _answer(command, "-dM", "-E", "-x", "c++", os.devnull)
     macros = dict(re.findall(r"^#define (\w+) (\d+)$", defined, re.MULTILINE))
-    name = "clang" if "__clang_major__" in macros else "GCC"  # clang says __GNUC__, too
+    name = "clang" if "__clang_major__" in macros else "GCC"  # clang defines __GNUC__ too
     version = macros.get("__clang_major__" if name == "clang" else "__GNUC__")
     if version is None:
         raise BuildError(f"the C++ compiler {command} is neither GCC nor clang: {ADVICE}")
     if int(version) < OLDEST[name]:
-        raise BuildError(f"the C++ compiler {command} is {name} {version}, too old: {ADVICE}")
+        found = f"{name} {version}"
+        raise BuildError(f"the C++ compiler {command} is {found}, which is too old: {ADVICE}")
 
 
 def check_openmp(command: str, environ: Mapping[str, str]) -> None:
-    """Compile and link a small program.
+    """Compile and link a small OpenMP program.
 
     Raises
     ------
@@ -298,7 +293,7 @@ def check_openmp(command: str, environ: Mapping[str, str]) -> None:
             check=False,
         )
     if done.returncode != 0:
-        first = next((line for line in done.stderr.splitlines() if "error" in line), "it failed")
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
         raise BuildError(f"{NO_OPENMP} ({first.strip()})")
 
 
@@ -318,7 +313,7 @@ def _answer(command: str, *arguments: str) -> str:
 
 @contextlib.contextmanager
 def progress_shown(source: Path) -> Iterator[None]:
-    """Print lines on stderr while scikit-build-core builds the tree `source`."""
+    """Print the progress to stderr while scikit-build-core builds the tree `source`."""
     ended = threading.Event()
 
     def tell() -> None:
@@ -337,10 +332,10 @@ def progress_shown(source: Path) -> Iterator[None]:
 
 
 def compiled_so_far(source: Path) -> str:
-    """Say how many files are compiled, where Ninja's plan and its log tell."""
+    """Return the progress in words, from Ninja's build file and its log if they exist."""
     for plan in source.glob("build/*/build.ninja"):
         files = re.findall(r"^build (\S+): C\w*_COMPILER__", plan.read_text(), re.MULTILINE)
         log = plan.with_name(".ninja_log")
         done = log.read_text().split("\t") if log.is_file() else []
         return f"compiled {len({*files} & {*done})} of {len(files)} files"
-    return "at work"
+    return "building"

@@ -1,9 +1,9 @@
-"""Says what the unity build saves: ``python third_party/xgboost/build_cost.py [folder]``.
+"""Measures what the unity build saves: ``python third_party/xgboost/build_cost.py [folder]``.
 
-Builds the library twice from nothing, as `develop.py` does: as it is built, and file by file. Takes
-the CPU seconds of all compilers, which other work on the machine changes little, and the wall
-seconds, which it does. The builds stay in the folder (``build/cost`` unless named), and the second
-stays installed.
+Builds the library twice from scratch with `develop.py`: as a unity build and file by file. Reports
+CPU seconds of all compilers, which other load on the machine hardly affects, and wall-clock
+seconds. The builds remain in the folder (default: ``build/cost``), and the second one remains
+installed.
 """
 
 import os
@@ -20,7 +20,7 @@ from staging import HERE
 
 
 def cost(folder: Path, unity: str, environ: Mapping[str, str]) -> tuple[float, float]:
-    """Return CPU and wall seconds of a build from nothing."""
+    """Return the CPU and wall-clock seconds of a build from scratch."""
     shutil.rmtree(folder, ignore_errors=True)
     begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
@@ -40,6 +40,6 @@ if __name__ == "__main__":
     (unity, wall), (ordinary, ordinary_wall) = (
         cost(root / name, switch, plain) for name, switch in [("unity", "ON"), ("ordinary", "OFF")]
     )
-    print(f"unity build:    {unity:.0f} CPU seconds, {wall:.0f} seconds of wall time")
-    print(f"ordinary build: {ordinary:.0f} CPU seconds, {ordinary_wall:.0f} seconds of wall time")
-    print(f"CPU time of the unity build: {unity / ordinary:.0%} of the ordinary one's")
+    print(f"unity build:   {unity:.0f} CPU seconds, {wall:.0f} wall-clock seconds")
+    print(f"regular build: {ordinary:.0f} CPU seconds, {ordinary_wall:.0f} wall-clock seconds")
+    print(f"the unity build takes {unity / ordinary:.0%} of the regular build's CPU time")

@@ -1,14 +1,14 @@
-"""Keeps downloads and compiled libraries in the user's cache directory.
+"""Caches downloads and compiled libraries in the user's cache directory.
 
     <user cache>/xdcc/downloads/<sdist>
     <user cache>/xdcc/libraries/<key>/<SHA-256 of the library>/libxgboost.so
 
-The key is a hash of everything that the library depends on, so an entry never goes stale, and the
-directory may be deleted at any time. What was built is known by its digest, and is used only if it
-still has it: a disk that forgot a bit, or a hand that edited the file, costs a build and a line.
-(Who can write here can write a digest, too: the folder is the user's own.) Entries are written to a
-temporary file and renamed: two builds at once, or one that is interrupted, cannot leave half an
-entry. ``XDCC_BUILD_CACHE=0`` turns reading and writing off.
+The key is a hash of all inputs of the library, so an entry never goes stale. You can delete the
+directory at any time. A library is used only if its digest still matches; otherwise it is rebuilt,
+with a message. The digest detects accidental corruption, not malicious changes: anyone who can
+write here can also change the digest. Entries are written to a temporary file and renamed, so
+concurrent or interrupted builds cannot leave incomplete entries. ``XDCC_BUILD_CACHE=0`` disables
+the cache.
 """
 
 import hashlib
@@ -53,21 +53,21 @@ PREFIXES = ("CMAKE_", "SKBUILD_")
 
 
 def download(name: str, environ: Mapping[str, str]) -> Path | None:
-    """Return where the download `name` is kept, or None if the cache is off."""
+    """Return the path of the cached download `name`, or None if the cache is off."""
     folder = _folder(environ)
     return folder and folder / "downloads" / name
 
 
 def libraries(key: str, environ: Mapping[str, str]) -> Path | None:
-    """Return the folder where libraries with this key are kept, or None if the cache is off."""
+    """Return the folder of the cached libraries with this key, or None if the cache is off."""
     folder = _folder(environ)
     return folder and folder / "libraries" / key
 
 
 def whole_library(folder: Path) -> Path | None:
-    """Return the library in a folder of :func:`libraries`, or None if there is none.
+    """Return the intact library in a folder of :func:`libraries`, or None if there is none.
 
-    One that is not what was built is removed, and this prints that it was.
+    Damaged libraries are removed with a message.
     """
     for entry in sorted(folder.glob(f"*/{LIBRARY}")):
         try:
@@ -75,23 +75,19 @@ def whole_library(folder: Path) -> Path | None:
                 return entry
             entry.unlink()
         except OSError as error:
-            print(f"xdcc: {entry} is left out ({error})", file=sys.stderr)
+            print(f"xdcc: {entry} is ignored ({error})", file=sys.stderr)
         else:
-            print(f"xdcc: {entry} was damaged; it is built anew", file=sys.stderr)
+            print(f"xdcc: {entry} was damaged and will be rebuilt", file=sys.stderr)
     return None
 
 
 def keep_library(source: Path, folder: Path) -> None:
-    """Copy a library into a folder of :func:`libraries`, as :func:`keep` does."""
+    """Copy a library into a folder of :func:`libraries` with :func:`keep`."""
     keep(source, folder / _digest(source) / LIBRARY)
 
 
 def keep(source: Path, entry: Path) -> None:
-    """Copy a file into the cache.
-
-    A cache that cannot be written costs time at the next build, no more: this prints why and
-    leaves the present build alone.
-    """
+    """Copy a file into the cache; if this fails, print the reason and continue."""
     temporary = None
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +98,7 @@ def keep(source: Path, entry: Path) -> None:
     except OSError as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        print(f"xdcc: not cached ({error}); {SWITCH}=0 turns the cache off", file=sys.stderr)
+        print(f"xdcc: not cached ({error}); {SWITCH}=0 disables the cache", file=sys.stderr)
 
 
 def library_key(
@@ -114,22 +110,22 @@ def library_key(
     compilers: Iterable[str],
     environ: Mapping[str, str],
 ) -> str:
-    """Return the hash of everything that the compiled library depends on.
+    """Return a hash of all inputs of the compiled library.
 
     Parameters
     ----------
     pin : Pin
-        The upstream release (its SHA-256 counts; the local version does not reach the library).
+        The upstream release. Only its SHA-256 counts; the local version is not in the library.
     patches : iterable of Path
-        The patches in their order.
+        The patches in order.
     plugin : Path
-        The folder of the plugin; every file below it counts, with its path.
+        The folder of the plugin. Every file in it counts, with its path.
     settings : mapping
-        The config settings, the backend's own defaults among them.
+        The config settings, including the backend's defaults.
     compilers : iterable of str
-        What `backend.identify` says of each compiler.
+        The identity of each compiler, from `backend.identify`.
     environ : mapping
-        The environment variables, of which those that a compiler or CMake reads count.
+        The environment variables. Only those that a compiler or CMake reads count.
     """
     ingredients = {
         "sdist": pin.sha256,
@@ -141,7 +137,7 @@ def library_key(
         },
         "settings": dict(settings),
         "compilers": list(compilers),
-        # A library linked against a newer C library does not load beside an older one.
+        # A library linked against a newer C library does not load with an older one.
         "platform": (sysconfig.get_platform(), platform.machine(), platform.libc_ver()),
         "environment": {
             name: value

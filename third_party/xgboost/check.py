@@ -1,9 +1,9 @@
-"""Checks the patch series: ``python third_party/xgboost/check.py``, which CI runs.
+"""Checks the patch series: ``python third_party/xgboost/check.py``. CI runs it.
 
-Makes the source tree as a build would, compiling nothing, and prints a line per patch. Fails if a
-patch does not apply exactly, does not state its reason, is not in the series, or if the series
-outgrows its budget: it is to stay a handful of hooks, with the code itself in the plugin. Needs the
-packages that pyproject.toml lists (not CMake and Ninja).
+Stages the source tree like a build, without compiling, and prints a line per patch. Fails if a
+patch does not apply exactly, does not state its reason or is not in the series, or if the series
+exceeds its budget: patches must remain small hooks, with the code in the plugin. Needs the packages
+listed in pyproject.toml, except CMake and Ninja.
 """
 
 import os
@@ -21,18 +21,18 @@ HEADINGS = ("Reason", "Upstream", "Drop when")
 
 
 def check_series(environ: Mapping[str, str]) -> None:
-    """Print what each patch changes.
+    """Print the size of each patch.
 
     Raises
     ------
     BuildError
-        If the series is not as it should be.
+        If the series is invalid.
     """
     with tempfile.TemporaryDirectory(prefix="xdcc-") as work:
         stage(Path(work), environ)
     patches = read_series(PATCHES)
     if stray := sorted({path.name for path in PATCHES.glob("*.patch")} - {p.name for p in patches}):
-        raise BuildError(f"{PATCHES / 'series'} does not name {', '.join(stray)}")
+        raise BuildError(f"{PATCHES / 'series'} does not list {', '.join(stray)}")
     total = 0
     for patch in patches:
         text = patch.read_text(encoding="utf-8")
@@ -43,11 +43,11 @@ def check_series(environ: Mapping[str, str]) -> None:
         total += count
         print(f"{patch.name}: {count} changed lines")
     print(
-        f"in all {len(patches)} of {MAX_PATCHES} patches, {total} of {MAX_CHANGED_LINES} changed "
+        f"total: {len(patches)} of {MAX_PATCHES} patches, {total} of {MAX_CHANGED_LINES} changed "
         "lines; the series applies exactly"
     )
     if len(patches) > MAX_PATCHES or total > MAX_CHANGED_LINES:
-        raise BuildError("the patch series is over its budget; move code into plugins/multilabel")
+        raise BuildError("the patch series exceeds its budget; move code to plugins/multilabel")
 
 
 if __name__ == "__main__":

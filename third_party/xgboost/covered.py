@@ -1,7 +1,7 @@
-"""Tells which lines of the plugin have run: ``python third_party/xgboost/covered.py [folder]``.
+"""Reports the line coverage of the plugin: ``python third_party/xgboost/covered.py [folder]``.
 
-After ``develop.py --coverage``, and tests of what it built. Prints a line for each file, with the
-numbers of the lines that have not run, and the share of all.
+Run it after ``develop.py --coverage`` and the tests. It prints the lines not covered in each file,
+and the total coverage.
 """
 
 import json
@@ -15,9 +15,9 @@ from staging import PLUGIN
 
 
 def counts(objects: Path) -> dict[str, dict[int, int]]:
-    """Return for each of the plugin's files how often its lines have run, by their numbers.
+    """Return the execution counts of each file of the plugin, by line number.
 
-    A line of a header counts as often as it ran in all files that include it.
+    The counts of a header are summed over all files that include it.
     """
     inside = f"plugin/{PLUGIN.name}/"
     found: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
@@ -37,7 +37,7 @@ def counts(objects: Path) -> dict[str, dict[int, int]]:
 
 
 def report(found: dict[str, dict[int, int]]) -> list[str]:
-    """Return the lines of the report, that of all files last."""
+    """Return the lines of the report, with the total last."""
     lines = []
     for name, of_file in sorted(found.items()):
         missed = [str(number) for number, count in sorted(of_file.items()) if count == 0]
@@ -45,7 +45,7 @@ def report(found: dict[str, dict[int, int]]) -> list[str]:
         lines.append(f"{ran:5} of {len(of_file):4}  {name}  {', '.join(missed)}".rstrip())
     of_all = [count for of_file in found.values() for count in of_file.values()]
     ran = sum(count > 0 for count in of_all)
-    return [*lines, f"{ran} of {len(of_all)} lines have run: {100 * ran / len(of_all):.1f} %"]
+    return [*lines, f"{ran} of {len(of_all)} lines covered: {100 * ran / len(of_all):.1f} %"]
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Builds the wheel again and again: ``python third_party/xgboost/develop.py [folder]``.
+"""Builds the wheel incrementally: ``python third_party/xgboost/develop.py [folder]``.
 
-For who changes the plugin. The source tree stays in the folder (``build/xgboost`` unless named),
-and so do its object files: of the plugin only files that changed are copied, so that CMake compiles
-only these and what includes them. A changed patch or pin makes the tree anew. Then pip installs the
-result into the environment of this Python, which needs the packages that pyproject.toml lists.
+Run it after changing the plugin. The folder (default: ``build/xgboost``) keeps the source tree and
+its object files. Only changed files of the plugin are copied, so CMake recompiles only these and
+the files that include them. If a patch or the pin changes, the tree is staged again. pip then
+installs the result into the environment of this Python, which needs the packages listed in
+pyproject.toml.
 
 ``--test`` also builds and runs the plugin's C++ tests, ``tests/plugins/cpp``.
 
-``--sanitize address,undefined`` compiles the checks of these sanitizers into the plugin and into
-xdcc's kernels, in a folder of its own, and installs both; ``sanitized.py`` runs them.
-``--coverage`` compiles counters into the plugin, in a folder of its own, too; ``covered.py`` reads
-what they have counted.
+``--sanitize address,undefined`` builds the plugin and xdcc's kernels with these sanitizers, in a
+separate folder, and installs both; run them with ``sanitized.py``. ``--coverage`` builds the plugin
+with coverage counters, also in a separate folder; ``covered.py`` reports them.
 """
 
 import argparse
@@ -31,9 +31,9 @@ TESTS = ROOT / "tests" / "plugins" / "cpp"
 
 
 def update(folder: Path, environ: Mapping[str, str]) -> Path:
-    """Make the source tree in `folder` what a build would stage, and return its root.
+    """Make the source tree in `folder` equal to a staged one, and return its root.
 
-    Files that are right already are left alone, times of change included.
+    Unchanged files keep their modification times.
     """
     made_from = "".join(
         path.read_text(encoding="utf-8") for path in [PIN, *sorted(PATCHES.iterdir())]
@@ -51,7 +51,7 @@ def update(folder: Path, environ: Mapping[str, str]) -> Path:
 
 
 def mirror(original: Path, copy: Path) -> None:
-    """Make the folder `copy` equal to `original`, touching only what differs."""
+    """Make the folder `copy` equal to `original`, writing only files that differ."""
     wanted = {path.relative_to(original) for path in original.rglob("*") if path.is_file()}
     for path in [path for path in copy.rglob("*") if path.is_file()]:
         if path.relative_to(copy) not in wanted:
@@ -70,11 +70,11 @@ def install(
     *settings: str,
     verbose: bool = False,
 ) -> None:
-    """Let pip build a project in a folder and install it, or end with pip's exit status."""
+    """Build a project in a folder with pip and install it; exit with pip's status if it fails."""
     command = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--force-reinstall"]
     chosen = [f"build-dir={folder}", *settings]
     options = [part for setting in chosen for part in ("-C", setting)]
-    if verbose or not folder.exists():  # from nothing it takes minutes: pip shows how far it is
+    if verbose or not folder.exists():  # a full build takes minutes, so show pip's progress
         command.append("--verbose")
     result = subprocess.run([sys.executable, *command, *options, project], env=environ, check=False)
     if result.returncode:
@@ -82,12 +82,12 @@ def install(
 
 
 def main(arguments: list[str]) -> None:
-    """Update the source tree, compile what changed, and install."""
+    """Update the source tree, compile the changes, and install the result."""
     parser = argparse.ArgumentParser(prog="develop.py", description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", help="where sources and object files stay")
-    parser.add_argument("--test", action="store_true", help="run the plugin's C++ tests, too")
-    parser.add_argument("--sanitize", metavar="NAMES", help="build with these sanitizers, and xdcc")
-    parser.add_argument("--coverage", action="store_true", help="count the plugin's lines that run")
+    parser.add_argument("folder", nargs="?", help="folder of the sources and object files")
+    parser.add_argument("--test", action="store_true", help="also run the plugin's C++ tests")
+    parser.add_argument("--sanitize", metavar="NAMES", help="build with sanitizers, xdcc too")
+    parser.add_argument("--coverage", action="store_true", help="count executed plugin lines")
     chosen = parser.parse_args(arguments)
     name = "sanitized" if chosen.sanitize else "covered" if chosen.coverage else FOLDER.name
     folder = Path(chosen.folder or FOLDER.with_name(name)).resolve()

@@ -1,4 +1,4 @@
-"""The pinned upstream release, read from `upstream.toml`, and the one error of this backend."""
+"""The pinned upstream release, read from `upstream.toml`, and the error class of this backend."""
 
 import tomllib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Pin:
-    """An upstream release and the local version that is built from it."""
+    """An upstream release and the local version built from it."""
 
     name: str
     version: str
@@ -16,7 +16,7 @@ class Pin:
 
     @property
     def folder(self) -> str:
-        """Name of the folder that the source distribution unpacks to."""
+        """Name of the root folder of the source distribution."""
         return f"{self.name}-{self.version}"
 
     @property
@@ -31,13 +31,13 @@ class Pin:
 
 
 def read_pin(file: Path) -> Pin:
-    """Read the pin from a TOML file with exactly the fields of `Pin`."""
+    """Read the pin from a TOML file that has exactly the fields of `Pin`."""
     return Pin(**tomllib.loads(file.read_text(encoding="utf-8")))
 
 
 class BuildError(Exception):
-    """Raised when the build cannot go on.
+    """Raised when the build cannot continue.
 
-    The text is one sentence or two on one line: what is wrong, where, and what would be right.
-    `backend.py` and `check.py` print it after the prefix ``xdcc:`` in place of a traceback.
+    The message is one line: what is wrong, where, and how to fix it. `backend.py` and `check.py`
+    print it after the prefix ``xdcc:`` instead of a traceback.
     """

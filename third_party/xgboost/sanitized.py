@@ -1,7 +1,7 @@
-"""Runs Python with what ``develop.py --sanitize`` built: ``python sanitized.py address -m …``.
+"""Runs Python with the build of ``develop.py --sanitize``: ``python sanitized.py address -m …``.
 
-The sanitizers' libraries have to be loaded before Python, which is built without them. What they
-find ends the process with a report.
+Python itself is built without sanitizers, so their libraries must be preloaded. The first error
+ends the process with a report.
 """
 
 import os
@@ -15,7 +15,7 @@ LIBRARIES = {
 }
 
 OPTIONS = {
-    # Python and the libraries keep memory to the end; what is asked for in vain is None as without.
+    # Python and the libraries never free some memory. A failed allocation returns NULL, as usual.
     "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:ignore_noninstrumented_modules=1",
@@ -24,14 +24,14 @@ OPTIONS = {
 
 
 def sanitized(kind: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which Python can import what was built with sanitizers.
+    """Return an environment in which Python can import libraries built with sanitizers.
 
     Parameters
     ----------
     kind : {"address", "thread"}
-        ``address`` also for ``undefined``, which the two are built with.
+        ``address`` includes ``undefined``.
     environ : mapping
-        The environment as it is; its own options go before ours.
+        The current environment. Its sanitizer options take precedence over ours.
     """
     compiler = environ.get("CXX", "g++")
     found = [

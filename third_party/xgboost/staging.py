@@ -1,17 +1,17 @@
-"""Makes the source tree that is built: pinned sdist + patches + plugin + local version + NOTICE.
+"""Stages the source tree: pinned sdist + patches + plugin + local version + NOTICE.
 
-The sdist comes from the first of: the environment variable ``XDCC_XGBOOST_SDIST`` (a file; no
-network), the cache, the package index. Its SHA-256 is compared with the pin wherever it comes from.
-The index is asked through its simple API, because ``pip download`` would build the whole package
-only to learn its metadata.
+The sdist comes from the first available source: the environment variable ``XDCC_XGBOOST_SDIST`` (a
+file; no network), the cache, or the package index. Its SHA-256 must match the pin in every case.
+The index is queried through its simple API, because ``pip download`` would build the whole package
+just to read its metadata.
 
-The patch series is applied strictly: exact lines at exact line numbers, or not at all.
-`patches/series` names the patches, one per line, in the order of application; ``#`` begins a
-comment. A patch is a unified diff, as ``git diff`` or ``diff -u`` writes it, with text before the
-first file (the reason for the patch). It may change text files and add new ones; renames,
-deletions, modes and binary files are refused. `unidiff` reads the patch, and refuses hunks that are
-shorter or longer than their headers say. There is no fuzz and no offset: a hunk that fits only
-somewhere else means that upstream changed, and a person has to look.
+The patch series is applied strictly: exact lines at exact line numbers. `patches/series` lists the
+patches, one per line, in the order of application; ``#`` begins a comment. A patch is a unified
+diff, as written by ``git diff`` or ``diff -u``, with text (the reason for the patch) before the
+first file. It may change text files and add new ones; renames, deletions, mode changes and binary
+files are rejected. `unidiff` parses the patch and rejects hunks whose length does not match their
+header. There is no fuzz and no offset: if a hunk fits only elsewhere, upstream has changed and the
+patch needs review.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ PATCHES = HERE / "patches"
 NOTICE = HERE / "NOTICE"
 PLUGIN = HERE.parent.parent / "plugins" / "multilabel"
 
-# CMake definitions that differ from upstream's CMake defaults. They are written into the staged
-# pyproject.toml, so a config setting or CMAKE_ARGS of the user's still overrides them. Hidden
-# symbols keep the C++ of this library apart from that of other libraries in the same process; the
-# official wheels are built so. The unity build compiles many files at once, since much of the time
-# goes into reading the same headers (build_cost.py measures what it saves). Files whose speed
-# counts are left out of it (plugins/multilabel/CMakeLists.txt).
+# CMake definitions that differ from upstream's defaults. They are written to the staged
+# pyproject.toml, so config settings and CMAKE_ARGS override them. Hidden symbols, which the
+# official wheels use too, avoid clashes with other C++ libraries in the process. The unity build
+# compiles many files at once, because parsing the same headers takes much of the time
+# (build_cost.py measures this). Performance-critical files are excluded from it
+# (plugins/multilabel/CMakeLists.txt).
 CMAKE_DEFAULTS = {
     "HIDE_CXX_SYMBOLS": "ON",
     "CMAKE_UNITY_BUILD": "ON",
@@ -48,7 +48,7 @@ CMAKE_DEFAULTS = {
 
 
 def stage(work: Path, environ: Mapping[str, str]) -> Path:
-    """Make the source tree in the folder `work` and return its root.
+    """Stage the source tree in the folder `work` and return its root.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def stage(work: Path, environ: Mapping[str, str]) -> Path:
     for patch in read_series(PATCHES):
         apply_patch(patch, source)
     if not PLUGIN.is_dir():
-        raise BuildError(f"there is no folder {PLUGIN}: build from a complete clone of xdcc")
+        raise BuildError(f"the folder {PLUGIN} is missing: build from a complete clone of xdcc")
     shutil.copytree(PLUGIN, source / "cpp_src" / "plugin" / PLUGIN.name)
     shutil.copyfile(NOTICE, source / NOTICE.name)
     _edit_project(source / "pyproject.toml", pin)
@@ -83,7 +83,7 @@ def _edit_project(file: Path, pin: Pin) -> None:
 
 
 def _replace(text: str, old: str, new: str) -> str:
-    """Replace the one line `old`; a local change of upstream's files must not go astray."""
+    """Replace the line `old`, which must occur exactly once."""
     text, count = re.subn(rf"^{re.escape(old)}$", lambda _: new, text, flags=re.MULTILINE)
     if count != 1:
         raise BuildError(f"upstream's pyproject.toml has {count} lines {old!r} instead of one")
@@ -103,32 +103,32 @@ def obtain_sdist(pin: Pin, folder: Path, environ: Mapping[str, str]) -> Path:
     pin : Pin
         The release.
     folder : Path
-        Where a download is put if it is not in the cache.
+        Folder for a download that is not in the cache.
     environ : mapping
         The environment variables.
 
     Raises
     ------
     BuildError
-        If the given file does not exist, if the sdist cannot be fetched, or if its hash is wrong.
+        If the given file does not exist, the sdist cannot be downloaded, or its hash is wrong.
     """
     if given := environ.get(GIVEN):
         path = Path(given).expanduser()
-        if not path.is_file() or not path.is_absolute():  # the frontend chose the current directory
+        if not path.is_file() or not path.is_absolute():  # frontends change the directory
             raise BuildError(
-                f"{GIVEN}={given} is not the absolute path of a file; it must name {pin.sdist}"
+                f"{GIVEN}={given} is not the absolute path of a file; it must point to {pin.sdist}"
             )
-        _check_hash(path, pin, f"{GIVEN} must name an unchanged {pin.sdist}")
+        _check_hash(path, pin, f"{GIVEN} must point to an unmodified {pin.sdist}")
         return path
 
     cached = cache.download(pin.sdist, environ)
     if cached and cached.is_file():
-        _check_hash(cached, pin, "delete that file to fetch it again")
+        _check_hash(cached, pin, "delete that file to download it again")
         return cached
 
     path = folder / pin.sdist
     _fetch(pin, path, environ)
-    _check_hash(path, pin, "the package index serves another file than the pinned one")
+    _check_hash(path, pin, "the package index does not have the pinned file")
     if cached:
         cache.keep(path, cached)
     return path
@@ -140,7 +140,7 @@ def extract_sdist(pin: Pin, file: Path, folder: Path) -> Path:
     Raises
     ------
     BuildError
-        If the archive is damaged, has an entry that points out of the folder, or lacks the root.
+        If the archive is damaged, has an entry outside the folder, or lacks the root.
     """
     try:
         with tarfile.open(file) as archive:
@@ -149,7 +149,7 @@ def extract_sdist(pin: Pin, file: Path, folder: Path) -> Path:
         raise BuildError(f"cannot unpack {file}: {error}") from error
     root = folder / pin.folder
     if not root.is_dir():
-        raise BuildError(f"{file} holds no folder {pin.folder}")
+        raise BuildError(f"{file} does not contain the folder {pin.folder}")
     return root
 
 
@@ -163,10 +163,10 @@ def _fetch(pin: Pin, path: Path, environ: Mapping[str, str]) -> None:
             wanted = next((file for file in files if file.filename == pin.sdist), None)
             if wanted is None:
                 raise _unfetched(pin, endpoint, "the index has the project but not this file")
-            # The digest that counts is the pin's, not the index's own.
+            # _check_hash compares the digest with the pin, not with the index.
             index.download_package(wanted, path, verify=False, timeout=TIMEOUT)
     except (
-        OSError,  # includes every error of requests
+        OSError,  # includes all errors of requests
         ValueError,
         pypi_simple.NoSuchProjectError,
         pypi_simple.UnsupportedRepoVersionError,
@@ -176,11 +176,11 @@ def _fetch(pin: Pin, path: Path, environ: Mapping[str, str]) -> None:
 
 def _unfetched(pin: Pin, endpoint: str, reason: str) -> BuildError:
     message = (
-        f"cannot fetch {pin.sdist} (version {pin.version} of {pin.name}) from {endpoint}: "
-        f"{reason}. {GIVEN}=<file> builds from a copy of that file without a network; "
-        f"{INDEX}=<address> names another package index"
+        f"cannot download {pin.sdist} (version {pin.version} of {pin.name}) from {endpoint}: "
+        f"{reason}. Set {GIVEN}=<file> to build from a local copy of that file, or "
+        f"{INDEX}=<address> to use another package index"
     )
-    # An index address may carry a user name and a password.
+    # The address may contain a user name and a password.
     return BuildError(re.sub(r"//[^/@\s]+@", "//", message))
 
 
@@ -195,16 +195,16 @@ NOTHING = "/dev/null"
 
 
 def read_series(folder: Path) -> list[Path]:
-    """Return the patches that `folder`/series lists, in order.
+    """Return the patches listed in `folder`/series, in order.
 
     Raises
     ------
     BuildError
-        If there is no series file, or if it names a file that does not exist.
+        If the series file or a listed patch does not exist.
     """
     series = folder / "series"
     if not series.is_file():
-        raise BuildError(f"{series} is missing: it must name the patches, one per line")
+        raise BuildError(f"{series} is missing: it must list the patches, one per line")
     patches = []
     for number, line in enumerate(series.read_text(encoding="utf-8").splitlines(), 1):
         name = line.partition("#")[0].strip()
@@ -212,31 +212,31 @@ def read_series(folder: Path) -> list[Path]:
             continue
         if not (folder / name).is_file():
             raise BuildError(
-                f"{series}, line {number}, names {name}, but {folder} has no such file"
+                f"{series}, line {number}, lists {name}, but {folder} has no such file"
             )
         patches.append(folder / name)
     return patches
 
 
 def changed_lines(patch: Path) -> int:
-    """Return how many lines a patch adds and removes, file headers not counted."""
+    """Return the number of lines that a patch adds and removes, without file headers."""
     parsed = _parse(patch)
     return parsed.added + parsed.removed
 
 
 def apply_patch(patch: Path, root: Path) -> None:
-    """Apply one patch to the source tree under `root`, with paths as ``patch -p1`` reads them.
+    """Apply one patch to the source tree under `root`, like ``patch -p1``.
 
     Raises
     ------
     BuildError
-        If the patch is malformed, does something unsupported, or does not fit exactly.
+        If the patch is malformed, uses an unsupported feature, or does not apply exactly.
     """
     for change in _parse(patch):
         name = change.target_file.partition("/")[2]
         target = (root / name).resolve()
         if not target.is_relative_to(root.resolve()):
-            raise BuildError(f"{patch.name} does not apply: {name} is outside of the source tree")
+            raise BuildError(f"{patch.name} does not apply: {name} is outside the source tree")
         if change.source_file == NOTHING:
             if target.exists():
                 raise BuildError(f"{patch.name} does not apply: it adds {name}, which exists")
@@ -244,14 +244,14 @@ def apply_patch(patch: Path, root: Path) -> None:
         elif target.is_file():
             lines = _lines(target)
         else:
-            raise BuildError(f"{patch.name} does not apply: there is no file {name}")
+            raise BuildError(f"{patch.name} does not apply: the file {name} does not exist")
         lines = _changed(lines, change, f"{patch.name} does not apply to {name}")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes("".join(lines).encode())
 
 
 def _lines(file: Path) -> list[str]:
-    # Only "\n" ends a line, as for diff; str.splitlines would also cut at form feeds.
+    # Only "\n" ends a line, as in diff; str.splitlines would also split at form feeds.
     return list(io.StringIO(file.read_bytes().decode()))
 
 
@@ -272,7 +272,7 @@ def _parse(patch: Path) -> PatchSet:
 
 def _unsupported(change: PatchedFile) -> str | None:
     if change.is_binary_file:
-        return f"has a binary change of {change.path}"
+        return f"changes the binary file {change.path}"
     if change.is_rename:
         return f"renames {change.path}"
     if change.target_file == NOTHING:
@@ -286,8 +286,8 @@ def _unsupported(change: PatchedFile) -> str | None:
 
 
 def _check_hunks_hold_all(patch: Path, parsed: PatchSet, lines: Iterable[str]) -> None:
-    # The parser takes what follows a complete hunk for a comment. A line there that looks like a
-    # part of a hunk was lost from it by a hand edit that left the header's counts alone.
+    # The parser treats lines after a complete hunk as comments. If such a line looks like part of a
+    # hunk, the patch was edited by hand without updating the counts in the header.
     lines_of_hunks = (line for change in parsed for hunk in change for line in hunk)
     held = {line.diff_line_no for line in lines_of_hunks if line.diff_line_no is not None}
     first = min(held)
@@ -297,7 +297,7 @@ def _check_hunks_hold_all(patch: Path, parsed: PatchSet, lines: Iterable[str]) -
         if line[0] in "+- ":
             raise BuildError(
                 f"{patch.name} is not a well-formed patch: line {number}, {line.rstrip()!r}, is "
-                "outside of its hunk, whose header counts fewer lines"
+                "outside its hunk, whose header counts fewer lines"
             )
 
 
@@ -310,22 +310,22 @@ def _changed(lines: list[str], change: PatchedFile, refusal: str) -> list[str]:
             f"{refusal}: hunk @@ -{hunk.source_start},{hunk.source_length} "
             f"+{hunk.target_start},{hunk.target_length} @@"
         )
-        # With no old lines (pure insertion), the header names the line before the hunk.
+        # Without old lines (pure insertion), the header gives the line before the hunk.
         start = hunk.source_start - 1 if old else hunk.source_start
         if start < done:
-            raise BuildError(f"{where} begins before the end of the hunk before it")
+            raise BuildError(f"{where} overlaps the previous hunk")
         result += lines[done:start]
         for number, expected in enumerate(old, start):
             if number >= len(lines):
                 raise BuildError(f"{where} expects {expected!r} after the end of the file")
             if lines[number] != expected:
                 raise BuildError(
-                    f"{where} expects {expected!r} in line {number + 1} of the file, which is "
+                    f"{where} expects {expected!r} in line {number + 1} of the file, but found "
                     f"{lines[number]!r}"
                 )
         if hunk.target_start != len(result) + (1 if new else 0):
             raise BuildError(
-                f"{where} says that its result begins in line {hunk.target_start}, but it begins "
+                f"{where} states that its result begins in line {hunk.target_start}, but it begins "
                 f"in line {len(result) + (1 if new else 0)}"
             )
         result += new
@@ -344,7 +344,7 @@ def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
             last = sides_of[line.line_type]
             for side in last:
                 side.append(line.value)
-        elif line.line_type == "\\":  # "\ No newline at end of file" speaks of the line before it
+        elif line.line_type == "\\":  # "\ No newline at end of file" refers to the previous line
             for side in last:
                 side[-1] = side[-1].removesuffix("\n")
     return old, new

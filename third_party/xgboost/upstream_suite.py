@@ -1,20 +1,20 @@
 """Runs XGBoost's own tests with the installed wheel: ``python upstream_suite.py CHECKOUT``.
 
 CHECKOUT is a Git checkout of the pinned release, a bare Git directory that has its tag, or an
-archive of it (``.tar.gz``, ``.zip``). The tests are run in place in a checkout, otherwise in a
-temporary folder; none of them is kept here. ``tests/python`` and the Dask tests run, without those
-that need a GPU. The outcome is compared with ``upstream_failures.toml``. The exit status is 1 if a
-test fails that is not listed there, or if a listed failure passes.
+archive of it (``.tar.gz``, ``.zip``). A checkout is tested in place, everything else in a temporary
+folder. The suite is ``tests/python`` and the Dask tests, without GPU tests. Its outcome is compared
+with ``upstream_failures.toml``. The exit status is 1 if a test fails that is not listed there, or
+if a listed one passes.
 
-``--stock`` expects the official wheel and what fails with it. Options after ``--`` go to pytest::
+``--stock`` expects the official wheel and its failures. Options after ``--`` are passed to pytest::
 
     python upstream_suite.py xgboost-3.4.1.tar.gz -- -n 2 --dist loadfile
 
-The tests need these packages besides XGBoost: pytest, hypothesis, scikit-learn, pandas, pyarrow,
-polars, dask[dataframe], distributed, matplotlib, graphviz, loky and shap. pytest-xdist is for
-``-n``. Tests that need cupy, modin, dask_ml or PySpark are skipped without them. The time limits in
-the tests, 30 or 60 seconds, are not in force: on a busy machine the official wheel exceeds them. A
-test that takes 20 minutes prints where it is.
+In addition to XGBoost, the tests need pytest, hypothesis, scikit-learn, pandas, pyarrow, polars,
+dask[dataframe], distributed, matplotlib, graphviz, loky and shap; ``-n`` needs pytest-xdist. Tests
+that need cupy, modin, dask_ml or PySpark are skipped without them. The time limits in the tests, 30
+or 60 seconds, are disabled, because the official wheel exceeds them on a busy machine. A test that
+takes 20 minutes prints a traceback.
 """
 
 import argparse
@@ -38,7 +38,7 @@ FAILURES = HERE / "upstream_failures.toml"
 TESTS = ("tests/python", "tests/test_distributed/test_with_dask")
 VERSION = Path("python-package", "xgboost", "VERSION")
 
-# What is installed, as a test sees it.
+# Prints the installed XGBoost as a test would import it.
 INSTALLED = """
 import importlib.metadata, json, xgboost
 print(json.dumps({
@@ -51,33 +51,33 @@ print(json.dumps({
 
 
 def checkout(source: Path, folder: Path, pin: Pin) -> Path:
-    """Return the root of the sources that `source` is or holds.
+    """Return the root of the sources, unpacking them if necessary.
 
     Parameters
     ----------
     source : Path
         A checkout, a bare Git directory, or an archive.
     folder : Path
-        What is not a checkout is unpacked here.
+        Folder to unpack to.
     pin : Pin
-        The release that it has to be of.
+        The required release.
 
     Raises
     ------
     BuildError
-        If there are no such sources, or if they are of another version.
+        If the sources do not exist or have another version.
     """
     if not source.exists():
-        raise BuildError(f"{source} does not exist; it must be a checkout or an archive of XGBoost")
+        raise BuildError(f"{source} does not exist; give a checkout or an archive of XGBoost")
     if source.is_dir() and not (source / "tests").is_dir():
         source = _archive(source, folder / "archive.tar", f"v{pin.version}")
     if source.is_file():
         source = _unpack(source, folder / "checkout")
     version = source / VERSION
     if not version.is_file():
-        raise BuildError(f"{source} is not a checkout of XGBoost: it has no file {VERSION}")
+        raise BuildError(f"{source} is not a checkout of XGBoost: the file {VERSION} is missing")
     if (found := version.read_text(encoding="utf-8").strip()) != pin.version:
-        raise BuildError(f"{source} is XGBoost {found}; upstream.toml pins {pin.version}")
+        raise BuildError(f"{source} is XGBoost {found}, but upstream.toml pins {pin.version}")
     return source.resolve()
 
 
@@ -93,7 +93,7 @@ def _archive(repository: Path, file: Path, tag: str) -> Path:
 
 
 def _unpack(file: Path, folder: Path) -> Path:
-    """Unpack an archive, no entry outside of `folder`, and return the root of what it holds."""
+    """Unpack an archive into `folder`, rejecting entries outside it, and return its root."""
     try:
         if zipfile.is_zipfile(file):
             with zipfile.ZipFile(file) as zipped:
@@ -104,16 +104,16 @@ def _unpack(file: Path, folder: Path) -> Path:
     except (tarfile.TarError, zipfile.BadZipFile, OSError) as error:
         raise BuildError(f"cannot unpack {file}: {error}") from error
     entries = list(folder.iterdir())
-    return entries[0] if len(entries) == 1 else folder  # archives of GitHub hold one folder
+    return entries[0] if len(entries) == 1 else folder  # GitHub's archives have one root folder
 
 
 def check_installed(root: Path, pin: Pin, *, stock: bool, environ: dict[str, str]) -> str:
-    """Return which XGBoost the tests will import, in words.
+    """Return a description of the XGBoost that the tests will import.
 
     Raises
     ------
     BuildError
-        If it is not the wheel that is meant.
+        If it is not the expected wheel.
     """
     command = [sys.executable, "-P", "-c", INSTALLED]
     result = subprocess.run(
@@ -128,17 +128,17 @@ def check_installed(root: Path, pin: Pin, *, stock: bool, environ: dict[str, str
             "checkout from PYTHONPATH and uninstall it"
         )
     if found["version"] != pin.version:
-        raise BuildError(f"XGBoost {found['version']} is installed; {pin.version} is pinned")
+        raise BuildError(f"XGBoost {found['version']} is installed, but {pin.version} is pinned")
     if found["plugin"] and stock:
         raise BuildError("--stock expects the official wheel, but the installed one has the plugin")
     if not found["plugin"] and not stock:
-        raise BuildError("the installed XGBoost does not have the plugin; use --stock if intended")
+        raise BuildError("the installed XGBoost does not have the plugin; pass --stock to test it")
     return f"xgboost {found['wheel']} from {Path(found['file']).parent}"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a test: ``passed``, ``failed`` or ``skipped``, and why."""
+    """The outcome of a test: ``passed``, ``failed`` or ``skipped``, and why."""
 
     state: str
     message: str = ""
@@ -147,19 +147,19 @@ class Outcome:
 def run_tests(
     root: Path, results: Path, options: list[str], environ: dict[str, str]
 ) -> dict[str, Outcome]:
-    """Run the tests in the folder `root` and return the outcome of each, by its ID.
+    """Run the tests in the folder `root` and return the outcome of each test ID.
 
     Raises
     ------
     BuildError
-        If pytest did not run any test, or did not come to an end.
+        If pytest did not run any test or did not finish.
     """
     tests = [path for path in TESTS if (root / path).is_dir()]
-    # -P: no folder comes before the installed packages.
+    # -P: no folder precedes the installed packages.
     command = [sys.executable, "-P", "-m", "pytest", *tests, f"--rootdir={root}"]
     command += ["--continue-on-collection-errors", "-p", "no:cacheprovider"]
     command += ["-p", "no:timeout", "-o", "faulthandler_timeout=1200"]
-    command += [f"--junit-xml={results}", "-o", "junit_family=xunit1", *options]  # xunit1 has files
+    command += [f"--junit-xml={results}", "-o", "junit_family=xunit1", *options]  # with file names
     status = subprocess.run(command, cwd=root, env=environ, check=False).returncode
     outcomes = read_results(results) if results.is_file() else {}
     if not outcomes:
@@ -170,7 +170,7 @@ def run_tests(
 
 
 def read_results(file: Path) -> dict[str, Outcome]:
-    """Read a JUnit file; a test whose setup or teardown fails has failed."""
+    """Read a JUnit file; a test fails if its setup or teardown fails."""
     outcomes: dict[str, Outcome] = {}
     for case in ElementTree.parse(file).iter("testcase"):
         outcome = Outcome("passed")
@@ -196,40 +196,40 @@ def _test_id(case: ElementTree.Element) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """The tests that fail and those that may, each with its reason, by their IDs."""
+    """The tests that must fail and those that may: ID → reason."""
 
     fail: dict[str, str]
     may_fail: dict[str, str]
 
 
 def read_failures(file: Path, *, stock: bool) -> Expected:
-    """Read the list of failures, for the official wheel or for ours."""
+    """Read the expected failures of the official wheel or of ours."""
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     ours = {} if stock else tables["ours"]
     return Expected(fail=tables["both"] | ours, may_fail=tables["environment"])
 
 
 def compare(outcomes: dict[str, Outcome], expected: Expected) -> tuple[list[str], bool]:
-    """Return the lines of the report, and whether the outcomes are as expected."""
+    """Return the lines of the report and whether all outcomes are as expected."""
     failed = [name for name, outcome in outcomes.items() if outcome.state == "failed"]
     reasons = expected.may_fail | expected.fail
     unexpected = [name for name in failed if name not in reasons]
-    mended = [
+    fixed = [
         name for name in expected.fail if name in outcomes and outcomes[name].state == "passed"
     ]
     absent = [name for name in expected.fail if name not in outcomes]
     lines: list[str] = []
     sections = (
         ("expected failures", [(name, reasons[name]) for name in failed if name in reasons]),
-        ("did not run, but are listed", [(name, reasons[name]) for name in absent]),
-        ("pass: remove them from the list", [(name, reasons[name]) for name in mended]),
-        ("fail, but are not listed", [(name, _first_line(outcomes[name])) for name in unexpected]),
+        ("listed, but did not run", [(name, reasons[name]) for name in absent]),
+        ("listed, but passed: remove from the list", [(name, reasons[name]) for name in fixed]),
+        ("unexpected failures", [(name, _first_line(outcomes[name])) for name in unexpected]),
     )
     for title, entries in sections:
         if entries:
             lines.append(f"{title}:")
             lines += [f"  {name}\n      {text}" for name, text in sorted(entries)]
-    return lines, not unexpected and not mended
+    return lines, not unexpected and not fixed
 
 
 def _first_line(outcome: Outcome) -> str:
@@ -237,18 +237,18 @@ def _first_line(outcome: Outcome) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the tests, print one summary and return the exit status."""
+    """Run the tests, print a summary and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="upstream_suite.py",
         description=__doc__.splitlines()[0],
-        epilog="Options after -- go to pytest.",
+        epilog="Options after -- are passed to pytest.",
     )
     parser.add_argument("checkout", type=Path, help="checkout, bare Git directory or archive")
     parser.add_argument("--stock", action="store_true", help="expect the official wheel")
     split = arguments.index("--") if "--" in arguments else len(arguments)
     chosen, options = parser.parse_args(arguments[:split]), arguments[split + 1 :]
     folders = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    environ = os.environ | {"PATH": os.pathsep.join(folders)}  # tests of demos run `python`
+    environ = os.environ | {"PATH": os.pathsep.join(folders)}  # demo tests run `python`
     pin = read_pin(PIN)
     with tempfile.TemporaryDirectory(prefix="xdcc-") as work:
         root = checkout(chosen.checkout, Path(work), pin)

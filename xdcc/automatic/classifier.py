@@ -1,7 +1,7 @@
 """``MultiLabelClassifier``: the best prediction for a measure, with nothing else to be set."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,17 +11,18 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.candidates import candidates_for
-from xdcc.automatic.members import mixed_margins
-from xdcc.automatic.search import TrainingData, search
+from xdcc.automatic.members import JointLabelset, Member, mixed_margins
+from xdcc.automatic.search import search
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
-from xdcc.base.pyplot import require_pyplot
+from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
 from xdcc.decision.measures import Measure
+from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
@@ -103,6 +104,13 @@ class MultiLabelClassifier(DecidingEnsemble):
     (['candidate', 'rounds', 'log_loss', 'rule'], 1)
     """
 
+    _stored = MappingProxyType(
+        {
+            "members_": list[Member],
+            "summary_": dict[str, Any],
+            "rule_": AnyRule | JointLabelset,
+        }
+    )
     _domains = MappingProxyType(
         {
             "measure": Anything(),
@@ -153,13 +161,15 @@ class MultiLabelClassifier(DecidingEnsemble):
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
-        labels, weight = self._begin_decision(X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state) or 0
-        folds = stratified_folds(labels, int(self.cv), seed)
-        n_entries = X.nnz if sparse.issparse(X) else len(labels) * self.n_features_in_
+        folds = stratified_folds(data.Y, int(self.cv), seed)
+        n_rows = len(data.Y)
+        n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * self.n_features_in_
         found = search(
-            candidates_for(len(labels), n_entries, self.n_labels_, int(self.cv)),
-            TrainingData(X, Y, labels, weight, folds),
+            candidates_for(n_rows, n_entries, self.n_labels_, int(self.cv)),
+            data,
+            folds,
             measure=self.measure,
             seed=seed,
             n_jobs=self.n_jobs,
@@ -170,7 +180,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         self.folds_ = folds
         self.members_ = found.members
         self.calibration_ = found.calibration
-        self.oof_proba_ = found.proba
+        self.oof_proba_ = found.calibration.proba(found.margins)
         self.summary_ = found.summary
         self.best_score_ = found.score
         self.rule_ = found.rule
@@ -203,21 +213,17 @@ class MultiLabelClassifier(DecidingEnsemble):
             Before `fit`.
         """
         check_is_fitted(self, self._fitted_attribute)
-        if ax is None:
-            _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
         names = [
             f"{name}\n{rule}" for name, rule in zip(table["candidate"], table["rule"], strict=True)
         ]
-        ax.barh(
-            names,
-            table["corrected_score"],
-            xerr=table["standard_error"],
-            color=["C1" if chosen else "C0" for chosen in table["chosen"]],
-        )
-        ax.invert_yaxis()
-        ax.set_xlabel(self._measure_in_words())
-        return ax
+        return self._plot_scores(ax, "plot_summary", names, table)
 
-    def _margins(self, X: Any) -> Floats:
+    def _wrapped(self) -> Any:
+        return MultiLabelXGBClassifier()
+
+    def _predictors(self) -> Sequence[Any]:
+        return self.estimators_
+
+    def _joint_margins(self, X: Any) -> Floats:
         return mixed_margins(self.members_, X, self.n_labels_)

@@ -23,31 +23,31 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xgboost as xgb
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from xdcc.automatic.candidates import MASKS_OF_CHAIN
+from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.labels import Labels
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
-    Candidates,
+    LabelsetScore,
     LabelStates,
     held_out_candidates,
     walk_to,
-    whole_rows,
 )
 from xdcc.chain.order_free_training import (
     folds_to_leave_out,
     order_free_params,
     train_order_free,
 )
-from xdcc.decision.calibration import ConstantLabels, LabelCalibration, margins_of
-from xdcc.decision.cuts import Floats, check_proba
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.decision.out_of_fold import mean_margins
 from xdcc.decision.rule_choice import RuleTrial, trial_of
-from xdcc.decision.rules import MeasureLike
+from xdcc.decision.rules import MeasureLike, Rule
 
 _STEPS = 6
 _LEAST_GAIN = 1e-4
@@ -72,7 +72,7 @@ class Member:
 
     name: str
     share: float
-    estimators: list[Any]
+    estimators: list[BaseEstimator]
     calibration: LabelCalibration
 
     def margins(self, X: Any, n_labels: int) -> Floats:
@@ -87,8 +87,8 @@ def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
     ----------
     members : sequence of Member
         At least one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What their boosters take.
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Checked features.
     n_labels : int
         Number of labels.
 
@@ -102,38 +102,34 @@ def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
     return total
 
 
-def log_loss(margins: Floats, Y: Labels, weight: NDArray[np.float32] | None) -> float:
+def log_loss(margins: Floats, data: FitData) -> float:
     """Average the log-loss over known labels.
 
     Parameters
     ----------
     margins : float64 array of shape (n_samples, n_labels)
         Log-odds.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown; some is known.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        Labels and weights.
 
     Returns
     -------
     float
     """
-    n_known = (~np.isnan(Y)).sum(axis=1)
-    counted = n_known.sum() if weight is None else weight @ n_known
-    return LogLoss(Y, weight)(margins) / float(counted)
+    n_known = data.known.sum(axis=1)
+    counted = n_known.sum() if data.sample_weight is None else data.sample_weight @ n_known
+    return LogLoss(data.Y, data.sample_weight)(margins) / float(counted)
 
 
-def mixture_shares(
-    margins: Sequence[Floats], Y: Labels, weight: NDArray[np.float32] | None
-) -> Floats:
+def mixture_shares(margins: Sequence[Floats], data: FitData) -> Floats:
     """Find what each candidate counts in the mixture of the least log-loss.
 
     Parameters
     ----------
     margins : sequence of float64 arrays of shape (n_samples, n_labels)
         Calibrated log-odds of each candidate, out of fold.
-    Y, weight
-        As in :func:`log_loss`.
+    data : FitData
+        Labels and weights.
 
     Returns
     -------
@@ -144,7 +140,7 @@ def mixture_shares(
     total = np.zeros(margins[0].shape)
     least, shares = np.inf, times
     for step in range(1, _STEPS + 1):
-        losses = [log_loss((total + each) / step, Y, weight) for each in margins]
+        losses = [log_loss((total + each) / step, data) for each in margins]
         chosen = int(np.argmin(losses))
         total += margins[chosen]
         times[chosen] += 1
@@ -162,7 +158,7 @@ _MOST_ROUNDS = 500
 
 
 @dataclass(frozen=True, eq=False)
-class JointLabelset:
+class JointLabelset(Rule):
     """The labelset of the highest mean log-probability, by a chain and by independent labels.
 
     Attributes
@@ -188,17 +184,15 @@ class JointLabelset:
         """What the prior counts."""
         return {"prior": self.prior}
 
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        proba = check_proba(Y_proba)
+    def decide(self, margins: Floats) -> NDArray[np.int8]:
+        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         varied = self.constant.varied
-        margins = margins_of(proba[:, varied]).astype(np.float32)
-        labels = np.zeros(proba.shape, dtype=np.int64)
-        for rows in row_blocks((len(margins), margins.shape[1] * _N_BEAMS), BLOCK_ENTRIES):
-            here = margins[rows]
-            states = LabelStates(self.booster, here, np.full_like(here, np.nan))
-            found = Candidates.find(states.take, here, self.known, _N_BEAMS)
-            labels[rows, varied] = found.best(_JOINT, self.prior)
+        own = margins[:, varied].astype(np.float32)
+        score = LabelsetScore(_JOINT, self.prior, self.known)
+        labels = np.zeros(margins.shape, dtype=np.int8)
+        for rows in row_blocks((len(own), own.shape[1] * _N_BEAMS), BLOCK_ENTRIES):
+            states = LabelStates.begin(self.booster, own[rows])
+            labels[rows, varied] = score.best(states, _N_BEAMS)
         return self.constant.in_labels(labels)
 
 
@@ -221,25 +215,19 @@ class JointTrial(NamedTuple):
 
 
 def try_joint(
-    proba: Floats,
-    Y: Labels,
-    weight: NDArray[np.float32] | None,
+    data: FitData,
     folds: NDArray[np.intp],
     *,
     measure: MeasureLike,
     seed: int,
     n_jobs: int | None,
 ) -> JointTrial | None:
-    """Train a chain on out-of-fold probabilities, and judge its rules on folds it has not seen.
+    """Train a chain on out-of-fold margins, and judge its rules on folds it has not seen.
 
     Parameters
     ----------
-    proba : float64 array of shape (n_samples, n_labels)
-        Calibrated, out of fold.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        X are margins, calibrated and out of fold.
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
@@ -255,18 +243,14 @@ def try_joint(
         None if labels do not depend on each other, no two folds have rows of which every label is
         known, or so many rows are there that not all folds are left out in training.
     """
-    constant = ConstantLabels.of(Y, weight)
+    constant = ConstantLabels.of(data)
     varied = constant.varied
-    own = np.ascontiguousarray(Y[:, varied])
-    is_whole = whole_rows(own, weight)
+    own = data.of_labels(varied)
     all_left_out = folds_to_leave_out(folds) > folds.max()
-    if varied.sum() < 2 or len(np.unique(folds[is_whole])) < 2 or not all_left_out:
+    if varied.sum() < 2 or len(np.unique(folds[own.whole])) < 2 or not all_left_out:
         return None
-    margins = margins_of(proba[:, varied]).astype(np.float32)
     trained = train_order_free(
-        margins,
         own,
-        weight,
         folds,
         order_free_params(learning_rate=_LEARNING_RATE, seed=seed, n_jobs=n_jobs),
         n_estimators=_MOST_ROUNDS,
@@ -275,22 +259,22 @@ def try_joint(
     if trained.booster is None:
         return None
 
+    Y = data.Y
     predicted = [np.zeros(Y.shape, dtype=np.int64) for _ in _PRIORS]
-    every, total = np.ones(len(own), dtype=bool), np.zeros(len(own))
+    every, total = np.ones(len(Y), dtype=bool), np.zeros(len(Y))
     for rows, booster, found in held_out_candidates(
-        trained.of_folds, margins, own, weight, folds, n_beams=_N_BEAMS, wanted=every
+        trained.of_folds, own, folds, n_beams=_N_BEAMS, wanted=every
     ):
         for labels, prior in zip(predicted, _PRIORS, strict=True):
             labels[np.ix_(rows, varied)] = found.best(_JOINT, prior)
-        states = LabelStates(booster, margins[rows], np.full_like(own[rows], np.nan))
-        for step in walk_to(states, own[rows]):
+        states = LabelStates.begin(booster, own.X[rows])
+        for step in walk_to(states, own.Y[rows]):
             total[rows] -= step.log_prob
     # Of labels that vary, the probability of a constant one is NaN.
     total -= np.nansum(np.log(np.abs(1 - Y - constant.proba)), axis=1)
-    row_weight = np.ones(len(own)) if weight is None else weight.astype(np.float64)
-    log_loss = float(row_weight @ total / (row_weight @ (~np.isnan(Y)).sum(axis=1)))
-    known = KnownLabelsets.of(own, weight)
+    log_loss = float(data.weight @ total / (data.weight @ data.known.sum(axis=1)))
+    known = KnownLabelsets.of_data(own)
     rules = [JointLabelset(trained.booster, constant, known, prior) for prior in _PRIORS]
     decided = [constant.in_labels(each).astype(np.int8) for each in predicted]
-    trial = trial_of(rules, decided, Y, proba, measure=measure, sample_weight=weight)
+    trial = trial_of(rules, decided, data, measure)
     return JointTrial(trial, trained.booster.num_boosted_rounds(), log_loss)

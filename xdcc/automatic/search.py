@@ -1,8 +1,8 @@
 """Trains candidates on the same folds, mixes them, and chooses model and rule for the measure.
 
-Each candidate gives probabilities out of fold. They are calibrated, all decision rules are tried on
+Each candidate gives margins out of fold. They are calibrated, all decision rules are tried on
 them, and so it is with the mixture of the least log-loss. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.members`) learns from the best of these probabilities how labels depend; it
+(:mod:`xdcc.automatic.members`) learns from the best of these margins how labels depend; it
 has a log-loss, too, that of whole labelsets. What is best by the measure is kept; but
 measures are noisy where the log-loss is not, so the model of the least log-loss is only passed over
 for a better score by more than the standard error of the difference. The score of the choice is
@@ -22,8 +22,9 @@ from tqdm import tqdm
 
 from xdcc.automatic.candidates import Candidate, chain_pays
 from xdcc.automatic.members import Member, log_loss, mixture_shares, try_joint
-from xdcc.base.fit_data import PACKAGE
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
+from xdcc.base.checks import PACKAGE
+from xdcc.base.fit_data import FitData
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.rule_choice import RuleTrial, Standing, compare, try_rules
 from xdcc.decision.rules import MeasureLike, Rule
@@ -38,30 +39,7 @@ _DECISIONS_TO_COME = 3
 """A candidate's own, the mixture's, and the comparison of all: kept free in a time budget."""
 
 
-@dataclass(frozen=True)
-class TrainingData:
-    """What the search learns from.
-
-    Attributes
-    ----------
-    X, Y : array-like, sparse matrix, DataFrame or Series
-        As the boosters take them.
-    labels : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
-    """
-
-    X: Any
-    Y: Any
-    labels: NDArray[np.float32]
-    weight: NDArray[np.float32] | None
-    folds: NDArray[np.intp]
-
-
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What the search found.
 
     Attributes
@@ -70,8 +48,8 @@ class Found(NamedTuple):
         The chosen model: a candidate, or several that are mixed.
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
-    proba : float64 array of shape (n_samples, n_labels)
-        Its probabilities out of fold.
+    margins : float64 array of shape (n_samples, n_labels)
+        Its log-odds out of fold.
     rule : Rule
         The chosen rule.
     score : float
@@ -82,7 +60,7 @@ class Found(NamedTuple):
 
     members: list[Member]
     calibration: LabelCalibration
-    proba: Floats
+    margins: Floats
     rule: Rule
     score: float
     summary: dict[str, list[Any]]
@@ -95,7 +73,7 @@ class _Model:
     name: str
     members: list[Member]
     n_rounds: int | None
-    proba: Floats
+    margins: Floats
     log_loss: float
     trial: RuleTrial
     seconds: float
@@ -124,7 +102,8 @@ class _Clock:
 
 def search(
     candidates: Sequence[Candidate],
-    data: TrainingData,
+    data: FitData,
+    folds: NDArray[np.intp],
     *,
     measure: MeasureLike,
     seed: int,
@@ -132,15 +111,17 @@ def search(
     started: float,
     time_budget: float | None,
     verbose: bool,
-) -> Found:
+) -> SearchResult:
     """Train the candidates and choose.
 
     Parameters
     ----------
     candidates : sequence of Candidate
         In the order in which they are trained.
-    data : TrainingData
-        Checked data.
+    data : FitData
+        Training data.
+    folds : int array of shape (n_samples,)
+        Fold of each row.
     measure : str, Measure or callable
         What is made as high as possible.
     seed : int
@@ -156,7 +137,7 @@ def search(
 
     Returns
     -------
-    Found
+    SearchResult
 
     Warns
     -----
@@ -178,14 +159,12 @@ def search(
 
             begun = time.perf_counter()
             estimator = candidate.estimator((seed + number) % 2**31, n_jobs)
-            found = estimator.out_of_fold(
-                data.X, data.Y, data.folds, data.weight, should_end=is_over
-            )
+            found = estimator._out_of_fold(data, folds, should_end=is_over)
             trained = time.perf_counter()
             if not models and clock.is_up():
                 _warn_of_short_budget(time_budget, found.unfitted.n_estimators)
-            calibration, proba = calibrate_labels(
-                margins_of(found.proba), data.labels, data.weight, data.folds
+            calibration, margins = calibrate_labels(
+                data._replace(X=found.margins.astype(np.float64)), folds
             )
             member = Member(candidate.name, 1.0, found.estimators, calibration)
             models.append(
@@ -193,22 +172,22 @@ def search(
                     candidate.name,
                     [member],
                     found.unfitted.n_estimators,
-                    proba,
-                    data,
+                    data._replace(X=margins),
+                    folds,
                     measure,
                     begun,
                 )
             )
             clock.keep_free(_DECISIONS_TO_COME * (time.perf_counter() - trained))
-    models = _with_mixture(models, data, measure)
+    models = _with_mixture(models, data, folds, measure)
     work = sum(candidate.work for candidate in candidates)
     # What the chain costs is less than what the candidates did, else it is not tried.
     if (
         measure == _FOR_LABELSETS
-        and chain_pays(len(data.labels), data.labels.shape[1], int(data.folds.max()) + 1, work)
+        and chain_pays(len(data.Y), data.Y.shape[1], int(folds.max()) + 1, work)
         and clock.has(clock.passed())
     ):
-        models = _with_chain(models, data, measure, seed, n_jobs)
+        models = _with_chain(models, data, folds, measure, seed, n_jobs)
     return _choose(models, data, measure, seed)
 
 
@@ -216,21 +195,24 @@ def _judged(
     name: str,
     members: list[Member],
     n_rounds: int | None,
-    proba: Floats,
-    data: TrainingData,
+    data: FitData,
+    folds: NDArray[np.intp],
     measure: MeasureLike,
     begun: float,
 ) -> _Model:
-    trial = try_rules(data.labels, proba, data.folds, measure=measure, sample_weight=data.weight)
-    loss = log_loss(margins_of(proba), data.labels, data.weight)
-    return _Model(name, members, n_rounds, proba, loss, trial, time.perf_counter() - begun)
+    """Judge a model by its calibrated margins, the X of `data`."""
+    trial = try_rules(data, folds, measure=measure)
+    loss = log_loss(data.X, data)
+    return _Model(name, members, n_rounds, data.X, loss, trial, time.perf_counter() - begun)
 
 
-def _with_mixture(models: list[_Model], data: TrainingData, measure: MeasureLike) -> list[_Model]:
+def _with_mixture(
+    models: list[_Model], data: FitData, folds: NDArray[np.intp], measure: MeasureLike
+) -> list[_Model]:
     """Add the mixture, if it is more than one of the models."""
     begun = time.perf_counter()
-    margins = [margins_of(model.proba) for model in models]
-    shares = mixture_shares(margins, data.labels, data.weight)
+    margins = [model.margins for model in models]
+    shares = mixture_shares(margins, data)
     if (shares > 0).sum() < 2:
         return models
     members = [
@@ -239,15 +221,16 @@ def _with_mixture(models: list[_Model], data: TrainingData, measure: MeasureLike
         for member in model.members
         if share > 0
     ]
-    constant = LabelCalibration.without_scaling(data.labels, data.weight)
     mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
-    mixture = _judged("mixture", members, None, constant.proba(mixed), data, measure, begun)
+    of_mixture = data._replace(X=mixed)
+    mixture = _judged("mixture", members, None, of_mixture, folds, measure, begun)
     return [*models, mixture]
 
 
 def _with_chain(
     models: list[_Model],
-    data: TrainingData,
+    data: FitData,
+    folds: NDArray[np.intp],
     measure: MeasureLike,
     seed: int,
     n_jobs: int | None,
@@ -255,26 +238,19 @@ def _with_chain(
     """Add an order-free chain on the model of the least log-loss, if labels depend."""
     begun = time.perf_counter()
     base = min(models, key=lambda model: model.log_loss)
-    found = try_joint(
-        base.proba,
-        data.labels,
-        data.weight,
-        data.folds,
-        measure=measure,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    of_base = data._replace(X=base.margins)
+    found = try_joint(of_base, folds, measure=measure, seed=seed, n_jobs=n_jobs)
     if found is None:
         return models
     seconds = time.perf_counter() - begun
     name = f"order-free chain on {base.name}"
     chain = _Model(
-        name, base.members, found.n_rounds, base.proba, found.log_loss, found.trial, seconds
+        name, base.members, found.n_rounds, base.margins, found.log_loss, found.trial, seconds
     )
     return [*models, chain]
 
 
-def _choose(models: list[_Model], data: TrainingData, measure: MeasureLike, seed: int) -> Found:
+def _choose(models: list[_Model], data: FitData, measure: MeasureLike, seed: int) -> SearchResult:
     """Choose the model and its rule."""
     standing = compare([model.trial for model in models], measure, seed)
     rules = [rule for model in models for rule in model.trial.rules]
@@ -301,10 +277,10 @@ def _choose(models: list[_Model], data: TrainingData, measure: MeasureLike, seed
                 "chosen": model is chosen,
             }
         )
-    return Found(
+    return SearchResult(
         chosen.members,
-        LabelCalibration.without_scaling(data.labels, data.weight),
-        chosen.proba,
+        LabelCalibration.without_scaling(data),
+        chosen.margins,
         rules[best],
         float(standing.draws.estimate(np.arange(len(rules)), handicap).mean()),
         {name: [row[name] for row in rows] for name in rows[0]},

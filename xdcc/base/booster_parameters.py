@@ -1,14 +1,12 @@
-"""The booster's parameters, declared once: names, ranges, meaning.
+"""The parameters of the booster, declared once: names, ranges, meaning.
 
-:data:`BOOSTER_PARAMS` is the list that everything else reads: the estimators check their
-values against it before any data are touched, their documentation quotes it, and a command
-line can do so too. A parameter has the name scikit-learn users know (``reg_lambda``) and may
-have others (``lambda``); :func:`to_native` turns a mixture of them into what
-``xgboost.train`` takes.
+Estimators check their values against :data:`BOOSTER_PARAMS` before they look at data, and quote it
+in their documentation; a command line can use it, too. A parameter has the name that scikit-learn
+users know (``reg_lambda``) and may have others (``lambda``). :func:`to_native` turns any mixture of
+them into what ``xgboost.train`` takes.
 
-What depends on the data is checked in a second step, when these are known:
-:func:`settle_on_data` compares the numbers for each label with the number of labels, and turns
-the features that constraints name into positions.
+:func:`settle_on_data` checks what depends on the data: it compares lists with the number of labels,
+and turns the features that constraints name into positions.
 """
 
 import difflib
@@ -33,7 +31,7 @@ from xdcc.base.domains import (
 from xdcc.base.threads import n_threads
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
-"""The split methods of the paper's Table 1, by the names used throughout."""
+"""The split methods of Table 1 in the paper."""
 
 SPLIT_METHOD_NUMBERS = MappingProxyType(
     {
@@ -45,7 +43,7 @@ SPLIT_METHOD_NUMBERS = MappingProxyType(
         6: "sumAbsG",
     }
 )
-"""The integers by which the paper's authors call the same split methods in their code."""
+"""The numbers that stand for the same split methods in the code of the paper's authors."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,9 @@ class BoosterParam:
     meaning : str
         A line of documentation.
     other_names : tuple of str
-        Further names for it. If there are any, the first is XGBoost's own.
+        Other names. The first is XGBoost's own.
     plugin_only : bool
-        Whether a stock XGBoost does not know it.
+        Whether stock XGBoost does not have it.
 
     Examples
     --------
@@ -78,7 +76,7 @@ class BoosterParam:
     plugin_only: bool = False
 
     def is_known(self, plugin: bool) -> bool:
-        """Whether an estimator on the multi-label plugin, or on a stock XGBoost, takes it."""
+        """Tell whether estimators on the multi-label plugin, or on stock XGBoost, have it."""
         return plugin or not self.plugin_only
 
     @property
@@ -93,7 +91,7 @@ _PROBABILITY = Number(low=0, high=1, low_open=True, high_open=True)
 
 
 def _whole(low: int) -> Number:
-    """Whole numbers from `low` that fit into an int of C++."""
+    """Return the domain of the whole numbers from `low` that fit into a C++ int."""
     return Number(low=low, high=2**31, high_open=True, whole=True)
 
 
@@ -102,8 +100,8 @@ _COUNT_OR_AUTO = Either(_COUNT, Choice(("auto",)))
 
 BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam("learning_rate", _AT_LEAST_0, "Factor that shrinks a tree's leaves.", ("eta",)),
-    BoosterParam("max_depth", _COUNT, "Largest depth of a tree; 0 is no limit."),
-    BoosterParam("max_leaves", _COUNT, "Largest number of leaves of a tree; 0 is no limit."),
+    BoosterParam("max_depth", _COUNT, "Largest depth of a tree; 0 means no limit."),
+    BoosterParam("max_leaves", _COUNT, "Largest number of leaves of a tree; 0 means no limit."),
     BoosterParam(
         "grow_policy",
         Choice(("depthwise", "lossguide")),
@@ -119,7 +117,10 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "reg_lambda", _AT_LEAST_0, "L2 regularisation: added to a leaf's Hessian.", ("lambda",)
     ),
     BoosterParam(
-        "reg_alpha", _AT_LEAST_0, "L1 regularisation: taken off a leaf's gradient.", ("alpha",)
+        "reg_alpha",
+        _AT_LEAST_0,
+        "L1 regularisation: subtracted from a leaf's gradient.",
+        ("alpha",),
     ),
     BoosterParam(
         "gamma", _AT_LEAST_0, "Gain that a split must exceed.", ("gamma", "min_split_loss")
@@ -127,7 +128,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam(
         "max_delta_step",
         _AT_LEAST_0,
-        "Largest absolute value of a leaf before shrinking; 0 is no limit.",
+        "Largest absolute value of a leaf before shrinking; 0 means no limit.",
     ),
     BoosterParam(
         "min_child_weight",
@@ -149,63 +150,63 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam(
         "max_cat_to_onehot",
         _whole(1),
-        "A categorical feature with fewer categories is split one category against the others.",
+        "Categorical features with fewer categories are split by one category against the others.",
     ),
     BoosterParam(
         "max_cat_threshold",
         _whole(1),
-        "Largest number of categories on one side of any other categorical split.",
+        "Largest number of categories on one side of other categorical splits.",
     ),
     BoosterParam(
         "max_list_rows",
         Number(low=-1, high=65536, whole=True),
-        "Nodes with more rows use histograms, others sorted row lists; the trees are the same. -1 "
-        "is chosen by the number of rows.",
+        "Nodes with more rows use histograms, others sorted row lists; the trees are the same. "
+        "With -1, the number of rows decides.",
         plugin_only=True,
     ),
     BoosterParam(
         "max_histogram_mib",
         _whole(1),
-        "Limit on the memory of histograms, in MiB.",
+        "Limit on the memory of histograms in MiB.",
         plugin_only=True,
     ),
     BoosterParam(
         "sketch_size",
         _COUNT_OR_AUTO,
-        "Number of random combinations of the labels that a tree's splits are searched on; leaf "
-        "values come from all labels. 0, or at least as many as labels: the labels themselves. "
+        "Number of sketch dimensions: random projections of the gradients on which a tree's splits "
+        "are searched. Leaf values use all labels. 0, or at least the number of labels: no sketch. "
         "'auto' is 1, and labels_per_tree is then 'auto', too, unless it is given.",
         plugin_only=True,
     ),
     BoosterParam(
         "sketch_method",
         Choice(("projection", "sampling", "top")),
-        "Combine all labels by random weights, draw some labels, or take those with the largest "
-        "gradients.",
+        "How to make the sketch: random projections of all gradients, randomly drawn labels, or "
+        "the labels with the largest gradients.",
         plugin_only=True,
     ),
     BoosterParam(
         "labels_per_tree",
         _COUNT_OR_AUTO,
-        "Largest number of labels that a tree is for; each round deals out the labels anew and "
-        "grows a tree for each group. 0 is all, 'auto' what held-out rows of the training data are "
-        "predicted best with.",
+        "Largest number of labels of a tree; each boosting round divides the labels into new "
+        "groups and grows a tree for each. 0 is all labels; 'auto' chooses what predicts held-out "
+        "rows of the training data best.",
         plugin_only=True,
     ),
     BoosterParam(
         "interaction_constraints",
         Anything(),
-        "Groups of features, each a sequence of names or positions: a path through a tree stays "
-        "within a group. A feature of no group is combined with no other.",
+        "Groups of features, each a sequence of names or positions. All features on a path through "
+        "a tree are from one group. A feature of no group is never combined with others.",
     ),
     BoosterParam(
         "monotone_constraints",
         Anything(),
-        "Whether every label's probability may only rise (1) or fall (-1) with a feature: a dict "
-        "from its name or position, or a sequence with 1, -1 or 0 for each feature. In a chain: as "
-        "long as the labels that are propagated stay the same.",
+        "Whether the probabilities of all labels may only rise (1) or fall (-1) with a feature: a "
+        "dict from names or positions, or a sequence with 1, -1 or 0 for each feature. In a chain "
+        "this holds as long as the propagated labels stay the same.",
     ),
-    BoosterParam("num_parallel_tree", _whole(1), "Trees grown in every iteration."),
+    BoosterParam("num_parallel_tree", _whole(1), "Number of trees grown in each boosting round."),
     BoosterParam(
         "scale_pos_weight",
         OneOrPerLabel(_AT_LEAST_0),
@@ -214,13 +215,13 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
     BoosterParam(
         "label_weight",
         OneOrPerLabel(_AT_LEAST_0),
-        "Weight of a label's loss: how much it counts in a split beside the others.",
+        "Weight of a label's loss: how much the label counts in a split.",
         plugin_only=True,
     ),
     BoosterParam(
         "base_score",
         OneOrPerLabel(_PROBABILITY),
-        "Probability from which boosting starts; estimated from the labels by default.",
+        "Probability that boosting starts from; by default estimated from the labels.",
     ),
     BoosterParam("random_state", Seed(), "Seed of the row and column samples.", ("seed",)),
     BoosterParam("n_jobs", Threads(), "Number of threads.", ("nthread",)),
@@ -230,7 +231,7 @@ BOOSTER_PARAMS: tuple[BoosterParam, ...] = (
         "What XGBoost prints: nothing, warnings, information or everything.",
     ),
 )
-"""Every parameter of the booster that an estimator takes, in the order of the documentation."""
+"""The parameters of the booster that estimators have, in the order of the documentation."""
 
 PARAM_BY_NAME: Mapping[str, BoosterParam] = {
     name: param for param in BOOSTER_PARAMS for name in (param.name, *param.other_names)
@@ -238,15 +239,15 @@ PARAM_BY_NAME: Mapping[str, BoosterParam] = {
 """The parameter behind each name."""
 
 _NO_PARAMETER: Mapping[str, str] = {
-    "device": "trees are grown on processors: there is no choice of a device",
-    "multi_strategy": "the estimator itself says whether a tree is for all labels or for one",
-    "tree_method": "trees are grown from histograms, the only method for vectors in leaves",
+    "device": "trees are grown on the CPU only",
+    "multi_strategy": "the estimator decides whether a tree is for all labels or for one",
+    "tree_method": "trees are grown from histograms, the only method with vectors in leaves",
 }
-"""Parameters of XGBoost that an estimator cannot have: why not."""
+"""Parameters of XGBoost that estimators do not have, and why."""
 
 
 def split_method_name(split_method: str | int) -> str:
-    """Translate a split method into its name.
+    """Return the name of a split method.
 
     Parameters
     ----------
@@ -273,7 +274,7 @@ def split_method_name(split_method: str | int) -> str:
 
 
 def seed_from(random_state: int | np.random.RandomState | None) -> int | None:
-    """Make the booster's seed.
+    """Return the seed of a booster.
 
     Parameters
     ----------
@@ -311,31 +312,31 @@ def to_native(
     defaults: Mapping[str, Any],
     plugin: bool,
 ) -> dict[str, Any]:
-    """Check values and give them XGBoost's own names, for `xgboost.train`.
+    """Check values and return them by XGBoost's own names, for `xgboost.train`.
 
     Parameters
     ----------
     arguments : mapping
-        The estimator's named arguments that are booster parameters, by their names here.
+        The estimator's arguments that are booster parameters, by their names here.
     booster_params : mapping
-        The further keyword arguments, by any of their names.
+        Further keyword arguments, by any of their names.
     defaults : mapping
-        The defaults of `arguments`. A keyword argument that is another name of one of them
-        (``eta`` for ``learning_rate``) replaces it if that still has its default.
+        The defaults of `arguments`. A keyword argument under another name (``eta`` for
+        ``learning_rate``) replaces an argument that still has its default.
     plugin : bool
-        Whether parameters that only the multi-label plugin knows are allowed.
+        Whether parameters of the multi-label plugin are allowed.
 
     Returns
     -------
     dict
-        Value by native name, without those that are None. `random_state` is the seed drawn
-        from it (:func:`seed_from`), `split_method` its name; without `n_jobs`, or where that is
-        -1, there is no `nthread`, which is all processors wherever the booster is.
+        Values by native name, without those that are None. `random_state` becomes the seed drawn
+        from it (:func:`seed_from`), `split_method` its name. Without `n_jobs`, and with -1, there
+        is no `nthread`: XGBoost then uses all processors of its machine.
 
     Raises
     ------
     ValueError
-        For a name that is not known, a parameter given twice, or a value out of its range.
+        If a name is unknown, a parameter is given twice, or a value is out of range.
 
     Examples
     --------
@@ -355,10 +356,11 @@ def to_native(
             raise ValueError(f"{name}={value!r} cannot be set: {_NO_PARAMETER[name]}.")
         if param is None or (param.plugin_only and not plugin):
             raise ValueError(_unknown_name_message(name, plugin))
-        if param.name in given:
-            raise ValueError(f"{given[param.name]} and {name} are the same parameter: give one.")
+        other = given.get(param.name)
         if param.name in arguments and not _same(arguments[param.name], defaults[param.name]):
-            raise ValueError(f"{param.name} and {name} are the same parameter: give one.")
+            other = param.name
+        if other is not None:
+            raise ValueError(f"{other} and {name} are the same parameter: pass one of them.")
         given[param.name] = name
         values[param.name] = value
 
@@ -383,8 +385,8 @@ def to_native(
 def _unknown_name_message(name: str, plugin: bool) -> str:
     known = [other for other, param in PARAM_BY_NAME.items() if param.is_known(plugin)]
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f" Is {close[0]!r} meant?" if close else ""
-    return f"Unknown booster parameter {name!r}.{hint} The known ones are: {', '.join(known)}."
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"Unknown booster parameter {name!r}.{hint} Known parameters: {', '.join(known)}."
 
 
 def _same(value: object, default: object) -> bool:
@@ -392,7 +394,7 @@ def _same(value: object, default: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy values into Python's own: XGBoost is sent their text."""
+    """Turn NumPy values into Python's own: XGBoost gets them as text."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -407,29 +409,28 @@ _DIRECTIONS = (-1, 0, 1)
 def settle_on_data(
     native: Mapping[str, Any], estimator: Any, *, n_further: int = 0
 ) -> dict[str, Any]:
-    """Check and translate what could not be without the data.
+    """Check and translate the parameters that depend on the data.
 
     Parameters
     ----------
     native : mapping
         What :func:`~xdcc.base.booster_parameters.to_native` returned.
     estimator : MultiLabelEstimator
-        One that has seen X and Y: it has `n_features_in_`, `n_labels_` and maybe
-        `feature_names_in_`.
+        Has seen X and Y: it has `n_features_in_`, `n_labels_` and maybe `feature_names_in_`.
     n_further : int, default=0
         Number of columns that boosters see after those of X: the label features of a chain. They
-        are in every group of interacting features, for a label may depend on any.
+        belong to every group of interacting features, since a label may depend on any label.
 
     Returns
     -------
     dict
-        Value by native name, for `xgboost.train`.
+        Values by native name, for `xgboost.train`.
 
     Raises
     ------
     ValueError
-        If a list has another length than there are labels, a feature is not known, or constraints
-        have another form.
+        If a list does not have one entry per label, a feature is unknown, or constraints have
+        another form.
 
     Examples
     --------
@@ -439,7 +440,7 @@ def settle_on_data(
     {'interaction_constraints': '[[0, 2], [1]]'}
     >>> settle_on_data({"base_score": [0.5, 0.5, 0.5]}, seen)
     Traceback (most recent call last):
-    ValueError: base_score has 3 entries for 2 labels; give one number, or one per label.
+    ValueError: base_score has 3 entries for 2 labels; pass one number, or one per label.
     """
     settled = dict(native)
     for name in _PER_LABEL:
@@ -472,8 +473,8 @@ class _Features:
         if isinstance(feature, str):
             if feature in self._position:
                 return self._position[feature]
-            known = "no column has a name" if not self._position else "no column is called so"
-            raise ValueError(f"{parameter} names the feature {feature!r}, but {known} in X.")
+            known = "has no column of that name" if self._position else "has no column names"
+            raise ValueError(f"{parameter} names the feature {feature!r}, but X {known}.")
         is_number = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
         if is_number and 0 <= feature < self.count:
             return int(feature)
@@ -486,7 +487,7 @@ class _Features:
 def _check_length(name: str, value: Any, n_labels: int) -> None:
     if isinstance(value, list) and len(value) != n_labels:
         raise ValueError(
-            f"{name} has {len(value)} entries for {n_labels} labels; give one number, or one per "
+            f"{name} has {len(value)} entries for {n_labels} labels; pass one number, or one per "
             "label."
         )
 

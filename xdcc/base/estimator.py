@@ -6,6 +6,10 @@ them) and their domains in `_domains`, and writes three methods: ``fit``, which 
 a label is predicted where its probability is at least 0.5). Everything else happens here: checks,
 the form of predictions, ``score``, tags, documentation of what fit sets.
 
+Estimators that use other estimators check the data once and use the internal form of these:
+:meth:`~MultiLabelEstimator._fit_checked` and :meth:`~MultiLabelEstimator._margins`. Margins
+(log-odds) are what passes between models; probabilities appear in public methods.
+
 Predictions have the form of the Y in ``fit`` (``labels.py``). For a matrix they are
 `(n_samples, n_labels)`. For one dimension they follow scikit-learn's binary classifiers to the
 letter: ``predict`` returns `(n_samples,)` classes, ``predict_proba`` `(n_samples, 2)`. So the
@@ -13,10 +17,10 @@ estimators work inside scikit-learn's meta-estimators, which bring one target at
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, NotRequired, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +28,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from xdcc.base.documentation import ENTRIES, fill_in_class
-from xdcc.base.domains import Domain, check_parameters
-from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import (
+from xdcc.base.checks import (
     LEARNED_FROM_DATA,
-    FitData,
     check_data_as_in_fit,
     check_fit_data,
     check_labels_as_in_fit,
 )
+from xdcc.base.documentation import ENTRIES, fill_in_class
+from xdcc.base.domains import Domain, check_parameters
+from xdcc.base.features import Features, check_features
+from xdcc.base.fit_data import FitData, in_form_of_y
+from xdcc.base.folds import OutOfFold
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels
+from xdcc.base.margins import margins_of
 from xdcc.base.process import whole_or_nothing
 
 
@@ -98,6 +104,20 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     array(['yes'], dtype='<U3')
     """
 
+    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {
+            "n_features_in_": int,
+            "n_labels_": int,
+            "label_names_": NDArray[np.object_],
+            "classes_": Classes,
+            "_labels_are_named": bool,
+            "feature_names_in_": NotRequired[NDArray[np.object_]],
+            "categories_": NotRequired[dict[int, NDArray[Any]]],
+            "sparse_X_": NotRequired[bool],
+        }
+    )
+    """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
+
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
     """What each parameter can be; parameters of boosters are declared in `booster_parameters`."""
 
@@ -107,6 +127,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     _entries: ClassVar[Mapping[str, str]] = ENTRIES
     """What lines in braces of a subclass's docstrings stand for; a family may add to it."""
 
+    fit: Callable[..., Any]
     n_labels_: int
     label_names_: NDArray[np.object_]
     classes_: Classes
@@ -193,6 +214,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def _proba(self, X: Features) -> NDArray[np.floating]:
         """Predict probabilities for checked features, `(n_samples, n_labels)`."""
 
+    def _margins(self, X: Features) -> NDArray[np.floating]:
+        """Predict log-odds for checked features, `(n_samples, n_labels)`."""
+        return margins_of(self._proba(X))
+
     def _labels(self, X: Features) -> NDArray[np.int64]:
         """Predict labels for checked features, `(n_samples, n_labels)`."""
         return (self._proba(X) >= 0.5).astype(np.int64)
@@ -206,19 +231,36 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         check_parameters(self, self._domains)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters and data, and set what the data say."""
+        """Check parameters and data, and set what the data say; keep data that are checked."""
         self._check_params()
-        return check_fit_data(self, X, Y, sample_weight)
+        if not isinstance(X, FitData):
+            return check_fit_data(self, X, Y, sample_weight)
+        self._learn_from(X)
+        return X
+
+    def _fit_checked(self, data: FitData) -> Self:
+        """Fit on checked data."""
+        if data.sample_weight is None:
+            self.fit(data, data.Y)
+        else:
+            self.fit(data, data.Y, sample_weight=data.sample_weight)
+        return self
+
+    def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold | None:
+        """Train the models of all folds together, on checked data; None if it has no way to."""
+        return None
+
+    def _learn_from(self, data: FitData) -> None:
+        """Set what the data say, and nothing that earlier data said."""
+        for name in LEARNED_FROM_DATA:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(data.learned)
 
     def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters, and data as those of an earlier fit, of which all is kept."""
         self._check_params()
         data = check_data_as_in_fit(earlier, X, Y, sample_weight)
-        for name in LEARNED_FROM_DATA:
-            if hasattr(earlier, name):
-                setattr(self, name, getattr(earlier, name))
-            elif hasattr(self, name):
-                delattr(self, name)
+        self._learn_from(data)
         return data
 
     def _check_X(self, X: Any) -> Features:
@@ -245,12 +287,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return np.concatenate((1 - proba, proba), axis=1)
 
     def _labels_in_form_of_y(self, labels: NDArray[np.int64]) -> NDArray[Any]:
-        if self.classes_.ndim == 2:
-            return labels
-        # A target of one class has a label that is 0 throughout.
-        return self.classes_[
-            labels[:, 0] if len(self.classes_) == 2 else np.zeros_like(labels[:, 0])
-        ]
+        return in_form_of_y(labels, self.classes_)
 
 
 def checked_pairs(eval_set: EvalSet | None) -> EvalSet:

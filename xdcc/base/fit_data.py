@@ -1,101 +1,40 @@
-"""The checked input of ``fit``: X, Y and weights, each alone and together."""
+"""``FitData``: checked rows with labels and weights, the one form in which they are handed on.
 
-import os
-import warnings
+XGBoost stores labels and gradients as dense float32 arrays, so Y is one here, whatever form it came
+in (``labels.py``).
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.categories import feature_types
-from xdcc.base.documentation import documented
-from xdcc.base.features import Features, check_features
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.labels import Labels, check_labels, check_labels_again
 
 
-def check_weight(
-    sample_weight: Any, n_samples: int, *, some_positive: bool = True
-) -> NDArray[np.float32] | None:
-    """Check the weights of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights.
-    n_samples : int
-        Number of rows.
-    some_positive : bool, default=True
-        Whether all weights must not be zero; they may be where the rows are not all there are.
-
-    Returns
-    -------
-    float32 array of shape (n_samples,) or None
-        The weights, None if there are none.
-
-    Raises
-    ------
-    ValueError
-        If they have another shape, are negative, infinite or NaN, or all zero.
-
-    Examples
-    --------
-    >>> check_weight([1, 0.5], 2)
-    array([1. , 0.5], dtype=float32)
-    """
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float32)
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; it has to be ({n_samples},), one per row."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"sample_weight is {weight[row]} in row {row}; weights are finite and not negative."
-        )
-    if some_positive and not weight.any():
-        raise ValueError("sample_weight is zero in every row: no row would count.")
-    return weight
-
-
-PACKAGE = os.path.dirname(os.path.dirname(__file__))
-"""Warnings about a user's data point to the first line outside this folder."""
-
-
-_NOTHING_KNOWN = "Y has no known label: every entry that counts is NaN."
-
-LEARNED_FROM_DATA = (
-    "n_features_in_",
-    "feature_names_in_",
-    "categories_",
-    "sparse_X_",
-    "n_labels_",
-    "label_names_",
-    "classes_",
-    "_labels_are_named",
-)
-"""Attributes that `check_fit_data` sets, some of them for some data only."""
-
-
-@documented
 class FitData(NamedTuple):
-    """Checked input of ``fit``.
+    """Checked rows with labels and weights.
 
     Attributes
     ----------
-    {features}
+    X : float32 array, CSR matrix, or else, of shape (n_samples, n_columns)
+        What labels are learned from: checked features, NaN where a value is missing; margins or
+        probabilities, where decisions are learned; features that another classifier checks; or
+        None.
     Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown. A label that is unknown in every row that counts
-        is 0.
-    sample_weight : float32 array of shape (n_samples,) or None
+        0, 1, or NaN where a label is unknown. In ``fit`` a label that is unknown in every row that
+        counts is 0.
+    sample_weight : float array of shape (n_samples,) or None
         Finite, not negative, not all zero.
     feature_types : list of str of length n_features or None
         ``"c"`` where X holds codes of categories, ``"q"`` where numbers; None if only numbers.
+    learned : mapping of str to object
+        Attributes that an estimator has after fitting on these data, by name: those of
+        :data:`~xdcc.base.checks.LEARNED_FROM_DATA`.
 
     Examples
     --------
@@ -104,18 +43,56 @@ class FitData(NamedTuple):
            [0., 1.]], dtype=float32)
     """
 
-    X: Features
-    Y: Labels
-    sample_weight: NDArray[np.float32] | None
+    X: Any
+    Y: NDArray[np.float32]
+    sample_weight: NDArray[np.floating] | None
     feature_types: list[str] | None = None
+    learned: Mapping[str, Any] = MappingProxyType({})
 
-    def take(self, rows: NDArray[np.intp]) -> "FitData":
-        """Take rows by their positions.
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weights of the rows, 1 if there are none; float64, `(n_samples,)`."""
+        if self.sample_weight is None:
+            return np.ones(len(self.Y))
+        return self.sample_weight.astype(np.float64)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which labels are known, `(n_samples, n_labels)`."""
+        return ~np.isnan(self.Y)
+
+    @property
+    def truth(self) -> NDArray[np.bool_]:
+        """Which labels are known and 1, `(n_samples, n_labels)`."""
+        return np.asarray(self.Y == 1)
+
+    @property
+    def counts(self) -> NDArray[np.bool_]:
+        """Which rows have a known label and a positive weight, `(n_samples,)`."""
+        return self._of_positive_weight(self.known.any(axis=1))
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which rows count as labelsets: all labels known, weight positive, `(n_samples,)`.
+
+        Examples
+        --------
+        >>> Y = np.array([[1, 0], [1, np.nan], [0, 0]], dtype=np.float32)
+        >>> FitData(None, Y, np.array([1.0, 1.0, 0.0])).whole
+        array([ True, False, False])
+        """
+        return self._of_positive_weight(self.known.all(axis=1))
+
+    def _of_positive_weight(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return rows if self.sample_weight is None else rows & (self.sample_weight > 0)
+
+    def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "FitData":
+        """Take rows.
 
         Parameters
         ----------
-        rows : int array
-            Which rows.
+        rows : int array or bool array
+            Positions, or whether to take each row.
 
         Returns
         -------
@@ -129,21 +106,78 @@ class FitData(NamedTuple):
         """
         weight = self.sample_weight
         return self._replace(
-            X=take_rows(self.X, rows),
+            X=None if self.X is None else take_rows(self.X, rows),
             Y=self.Y[rows],
             sample_weight=None if weight is None else weight[rows],
         )
 
+    def of_labels(self, labels: NDArray[np.bool_]) -> "FitData":
+        """Take some labels, in memory of their own, and their margins, which are X, as float32."""
+        return self._replace(
+            X=self.X[:, labels].astype(np.float32), Y=np.ascontiguousarray(self.Y[:, labels])
+        )
 
-def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
+    def part(self, rows: NDArray[np.intp]) -> "FitData":
+        """Take rows to fit on; a label that is unknown in all of them is absent.
+
+        Parameters
+        ----------
+        rows : int array
+            Which rows.
+
+        Returns
+        -------
+        FitData
+
+        Raises
+        ------
+        ValueError
+            If no label of these rows is known.
+
+        Examples
+        --------
+        >>> Y = np.array([[1, np.nan], [0, 1]], dtype=np.float32)
+        >>> FitData(np.eye(2, dtype=np.float32), Y, None).part(np.array([0])).Y
+        array([[1., 0.]], dtype=float32)
+        """
+        taken = self.take(rows)
+        unknown = unknown_labels(taken.Y, taken.sample_weight)
+        require_known(unknown)
+        taken.Y[:, unknown] = 0
+        return taken
+
+    def target(self) -> NDArray[Any]:
+        """Make the Y of a classifier of another package, in the form of the Y in ``fit``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_labels) or (n_samples,)
+            Whole numbers, or floats if a label is unknown; classes, if Y had one dimension.
+        """
+        if np.isnan(self.Y).any():
+            return self.Y
+        return in_form_of_y(self.Y.astype(np.int64), self.learned["classes_"])
+
+    def matrix(self, n_threads: int | None) -> xgb.DMatrix:
+        """Make the matrix that boosters are trained on, without names of features."""
+        return xgb.DMatrix(
+            self.X,
+            label=self.Y,
+            weight=self.sample_weight,
+            feature_types=self.feature_types,
+            nthread=n_threads,
+        )
+
+
+def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
     """Take rows of an array-like, a sparse matrix, a DataFrame or a Series.
 
     Parameters
     ----------
     data : array-like, sparse matrix, DataFrame or Series
         Of any number of columns.
-    rows : int array
-        Which rows.
+    rows : int array or bool array
+        Positions, or whether to take each row.
 
     Returns
     -------
@@ -161,190 +195,56 @@ def take_rows(data: Any, rows: NDArray[np.intp]) -> Any:
     return (data.tocsr() if sparse.issparse(data) else np.asarray(data))[rows]
 
 
-@documented
-def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check the input of ``fit`` and set on the estimator what it says about the data.
+def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[Any]:
+    """Give labels the form of the Y in ``fit``.
 
     Parameters
     ----------
-    estimator : MultiLabelEstimator
-        Gets `n_features_in_`, `feature_names_in_` (for a DataFrame whose columns are strings),
-        `n_labels_`, `label_names_` and `classes_`; `categories_` if X has categorical columns.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        As :func:`~xdcc.base.features.check_features` takes it.
-    Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
-(n_samples,)
-        As :func:`~xdcc.base.labels.check_labels` takes it.
-    {sample_weight}
+    labels : int array of shape (n_samples, n_labels)
+        Zeros and ones.
+    classes : array of shape (n_classes,) or (n_labels, 2)
+        As an estimator has them in `classes_`.
 
     Returns
     -------
-    FitData
-        The checked input.
-
-    Raises
-    ------
-    ValueError
-        If X or Y is empty, their lengths differ, X holds infinity or text, Y another value than
-        0, 1 and NaN or no known label at all, or the weights do not fit.
-
-    Warns
-    -----
-    UserWarning
-        If a label is unknown in all rows of positive weight. It is taken as absent.
+    array of shape (n_samples, n_labels) or (n_samples,)
+        The labels, or classes if Y had one dimension.
 
     Examples
     --------
-    >>> from xdcc.base.estimator import MultiLabelEstimator
-    >>> estimator = MultiLabelEstimator()
-    >>> data = check_fit_data(estimator, [[1.5], [2.5]], pd.DataFrame({"red": [1, 0]}))
-    >>> data.Y
-    array([[1.],
-           [0.]], dtype=float32)
-    >>> estimator.label_names_
-    array(['red'], dtype=object)
+    >>> in_form_of_y(np.array([[1], [0]]), np.array(["no", "yes"]))
+    array(['yes', 'no'], dtype='<U3')
     """
-    checked_X = check_features(estimator, X, reset=True)
-    labels = check_labels(Y, type(estimator).__name__)
-    check_consistent_length(checked_X, labels.Y)
-    weight = check_weight(sample_weight, len(labels.Y))
-    _settle_unknown(labels.Y, labels.names, weight)
-    estimator.n_labels_ = len(labels.names)
-    estimator.label_names_ = labels.names
-    estimator.classes_ = labels.classes
-    estimator._labels_are_named = labels.named
-    return FitData(checked_X, labels.Y, weight, feature_types(estimator))
+    if classes.ndim == 2:
+        return labels
+    # A target of one class has a label that is 0 throughout.
+    column = labels[:, 0] if len(classes) == 2 else np.zeros_like(labels[:, 0])
+    return np.asarray(classes[column])
 
 
-def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check further data for training that belong to those that an estimator was fitted on.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        A fitted one. It is not changed.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        With the features of fit.
-    Y : array-like, sparse matrix, DataFrame or Series
-        With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
-    {sample_weight}
-
-    Returns
-    -------
-    FitData
-        The checked input. A label of which nothing is known stays unknown.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_fit_data`, and if features or labels are not those of fit.
+def require_known(unknown: NDArray[np.bool_]) -> None:
+    """Stop if all labels are unknown, `(n_labels,)`.
 
     Examples
     --------
-    >>> from xdcc import BinaryRelevance
-    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
-    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
-    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
-    array([[0., 1.]], dtype=float32)
-    """
-    checked_X = check_features(estimator, X)
-    labels = check_labels_as_in_fit(estimator, Y)
-    check_consistent_length(checked_X, labels)
-    weight = check_weight(sample_weight, len(labels))
-    if _unknown(labels, weight).all():
-        raise ValueError(_NOTHING_KNOWN)
-    return FitData(checked_X, labels, weight, feature_types(estimator))
-
-
-def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
-    """Check labels that belong to those that an estimator was fitted on.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        A fitted one.
-    Y : array-like, sparse matrix, DataFrame or Series
-        Labels in the form of those in fit. The columns of a DataFrame are found by their names,
-        if those in fit had names.
-    what : str, default="Y"
-        What a message calls Y.
-
-    Returns
-    -------
-    float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-
-    Raises
-    ------
-    ValueError
-        As :func:`~xdcc.base.labels.check_labels_again`.
-
-    Examples
-    --------
-    >>> from xdcc.base.estimator import MultiLabelEstimator
-    >>> estimator = MultiLabelEstimator()
-    >>> _ = check_fit_data(estimator, [[1.5]], pd.DataFrame({"red": [1], "blue": [0]}))
-    >>> check_labels_as_in_fit(estimator, pd.DataFrame({"blue": [0], "red": [1]}))
-    array([[1., 0.]], dtype=float32)
-    """
-    return check_labels_again(
-        Y, estimator.classes_, estimator.label_names_, named=estimator._labels_are_named, what=what
-    )
-
-
-def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
-    """Stop if a label is unknown, for methods that need every label of a row.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        After `check_fit_data`; its `label_names_` are used in the message.
-    Y : float32 array of shape (n_samples, n_labels)
-        Checked labels.
-    method : str
-        What the message calls the method.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN; the message says which.
-
-    Examples
-    --------
-    >>> from xdcc.base.estimator import MultiLabelEstimator
-    >>> estimator = MultiLabelEstimator()
-    >>> data = check_fit_data(estimator, [[1.5], [2.5]], [[1, 0], [1, np.nan]])
-    >>> check_all_known(estimator, data.Y, "random trees")  # doctest: +ELLIPSIS
+    >>> require_known(np.array([True, True]))
     Traceback (most recent call last):
-    ValueError: Y is NaN (unknown) in row 1 for label 'label_1', but random trees need ...
+    ValueError: Y has no known label: every entry that counts is NaN.
     """
-    if np.isnan(Y).any():
-        row, label = np.argwhere(np.isnan(Y))[0]
-        raise ValueError(
-            f"Y is NaN (unknown) in row {row} for label {str(estimator.label_names_[label])!r}, "
-            f"but {method} need every label; leave such rows out."
-        )
-
-
-def _settle_unknown(
-    Y: Labels, names: NDArray[np.object_], weight: NDArray[np.float32] | None
-) -> None:
-    """Make labels of which nothing is known absent."""
-    unknown = _unknown(Y, weight)
     if unknown.all():
-        raise ValueError(_NOTHING_KNOWN)
-    if unknown.any():
-        listed = ", ".join(repr(str(name)) for name in names[unknown])
-        warnings.warn(
-            f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
-            UserWarning,
-            skip_file_prefixes=(PACKAGE,),
-        )
-        Y[:, unknown] = 0
+        raise ValueError("Y has no known label: every entry that counts is NaN.")
 
 
-def _unknown(Y: Labels, weight: NDArray[np.float32] | None) -> NDArray[np.bool_]:
-    """Whether a label is unknown in every row that counts, (n_labels,)."""
+def unknown_labels(
+    Y: NDArray[np.float32], weight: NDArray[np.floating] | None
+) -> NDArray[np.bool_]:
+    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`.
+
+    Examples
+    --------
+    >>> unknown_labels(np.array([[1, np.nan], [np.nan, 0]], np.float32), np.array([1.0, 0.0]))
+    array([False,  True])
+    """
     unknown = np.ones(Y.shape[1], dtype=bool)
     for rows in row_blocks(Y.shape):
         is_nan = np.isnan(Y[rows])

@@ -6,8 +6,8 @@ stratification (Sechidis, Tsoumakas, Vlahavas: "On the Stratification of Multi-l
 by the library `iterative-stratification`.
 
 An estimator that can train the models of all folds together, and find out in the same training
-how long to train, offers a method ``out_of_fold`` with the signature of
-:class:`TrainsOutOfFold`. Whoever needs such probabilities asks for the method, not for a class.
+how long to train, has a method ``out_of_fold`` with the signature of :class:`TrainsOutOfFold`;
+estimators of this package also have ``_out_of_fold``, which takes checked data.
 """
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from numpy.typing import NDArray
+from scipy.special import expit
 
 
 def stratified_folds(
@@ -68,8 +69,8 @@ class OutOfFold(NamedTuple):
 
     Attributes
     ----------
-    proba : float array of shape (n_samples, n_labels)
-        Probability that a label is 1, by the model that was trained without the row's fold.
+    margins : float array of shape (n_samples, n_labels)
+        Log-odds that a label is 1, by the model that was trained without the row's fold.
     estimators : list of estimators, one for each fold
         Those models.
     unfitted : estimator
@@ -78,14 +79,19 @@ class OutOfFold(NamedTuple):
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
-    >>> found = OutOfFold(np.full((4, 1), 0.5), [DummyClassifier()] * 2, DummyClassifier())
-    >>> len(found.estimators)
-    2
+    >>> found = OutOfFold(np.zeros((4, 1)), [DummyClassifier()] * 2, DummyClassifier())
+    >>> found.proba.T
+    array([[0.5, 0.5, 0.5, 0.5]])
     """
 
-    proba: NDArray[np.floating]
+    margins: NDArray[np.floating]
     estimators: list[Any]
     unfitted: Any
+
+    @property
+    def proba(self) -> NDArray[np.floating]:
+        """Probability that a label is 1, `(n_samples, n_labels)`."""
+        return np.asarray(expit(self.margins))
 
 
 @runtime_checkable

@@ -8,8 +8,8 @@ and estimators answer in the form that they got:
 - *One dimension*: the target of a binary problem, as scikit-learn's classifiers take it. Its two
   values may be anything that can be sorted; nothing is unknown.
 
-XGBoost stores labels and gradients as dense float32 arrays, so Y is made one here, whatever it
-was, by blocks of rows (``label_rows.py``): besides that array no copy of the whole Y is made.
+Y becomes a dense float32 array by blocks of rows (``label_rows.py``): besides that array no copy of
+the whole Y is made.
 
 The other way round, :func:`label_scores` reads one score for each row and label from any
 classifier. scikit-learn's answer in several forms. Their probabilities come as one array
@@ -18,7 +18,7 @@ a single label as ``(n_samples, n_classes)``; some have a decision function only
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,42 +26,14 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from xgboost import collective
 
 from xdcc.base.features import check_sparse_structure
+from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import LabelRows, labels_in_order, row_blocks
 
 type Labels = NDArray[np.float32]
 type Classes = NDArray[Any]
 
 
-class CheckedLabels(NamedTuple):
-    """Y as every method reads it.
-
-    Attributes
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown. A copy.
-    names : array of str of shape (n_labels,)
-        Columns of a DataFrame, name of a Series, else `label_0`, `label_1` and so on.
-    classes : array of shape (n_classes,) or (n_labels, 2)
-        Sorted values of a one-dimensional target, one or two; for a matrix the values 0 and 1 for
-        each label. (scikit-learn's multi-output classifiers have a list of arrays there, as their
-        outputs may differ; its cross-validation wants something with a shape.)
-    named : bool
-        Whether the names are those of a DataFrame, which other data are matched by.
-
-    Examples
-    --------
-    >>> checked = check_labels(pd.DataFrame({"red": [1, 0]}))
-    >>> checked.names, checked.named
-    (array(['red'], dtype=object), True)
-    """
-
-    Y: Labels
-    names: NDArray[np.object_]
-    classes: Classes
-    named: bool
-
-
-def check_labels(Y: Any, estimator: str = "") -> CheckedLabels:
+def check_labels(Y: Any, estimator: str = "") -> FitData:
     """Check Y in ``fit``.
 
     Parameters
@@ -74,7 +46,13 @@ def check_labels(Y: Any, estimator: str = "") -> CheckedLabels:
 
     Returns
     -------
-    CheckedLabels
+    FitData
+        Y, a copy, and what an estimator learns of it: `label_names_`, the columns of a DataFrame,
+        the name of a Series, else `label_0`, `label_1` and so on; `classes_`, the sorted values of
+        a one-dimensional target, or 0 and 1 for each label of a matrix (an array, not a list as in
+        scikit-learn's multi-output classifiers: its cross-validation wants something with a shape);
+        `_labels_are_named`, whether the names are those of a DataFrame, by which other data are
+        matched.
 
     Raises
     ------
@@ -98,10 +76,26 @@ def check_labels(Y: Any, estimator: str = "") -> CheckedLabels:
     if len(labels.shape) == 1:
         target = _target(Y)
         classes = np.unique(target)
-        return CheckedLabels(encode_target(target, classes), _names(Y, 1), classes, named=False)
+        return _labels_alone(encode_target(target, classes), _names(Y, 1), classes, named=False)
     names = _names(Y, labels.shape[1])
-    matrix = _zeros_and_ones(labels, names)
-    return CheckedLabels(matrix, names, np.tile([0, 1], (len(names), 1)), hasattr(Y, "columns"))
+    return _labels_alone(
+        _zeros_and_ones(labels, names),
+        names,
+        np.tile([0, 1], (len(names), 1)),
+        named=hasattr(Y, "columns"),
+    )
+
+
+def _labels_alone(
+    Y: Labels, names: NDArray[np.object_], classes: Classes, *, named: bool
+) -> FitData:
+    learned = {
+        "n_labels_": len(names),
+        "label_names_": names,
+        "classes_": classes,
+        "_labels_are_named": named,
+    }
+    return FitData(None, Y, None, learned=learned)
 
 
 def check_labels_again(
@@ -114,7 +108,7 @@ def check_labels_again(
     Y : array-like, sparse matrix, DataFrame or Series
         Labels in the form of those in ``fit``.
     classes, names, named
-        As in :class:`CheckedLabels`, of those in ``fit``.
+        `classes_`, `label_names_` and `_labels_are_named` of the estimator.
     what : str, default="Y"
         What the message calls Y.
 
@@ -131,8 +125,7 @@ def check_labels_again(
 
     Examples
     --------
-    >>> checked = check_labels(["no", "yes", "no"])
-    >>> check_labels_again(["yes"], checked.classes, checked.names, named=checked.named)
+    >>> check_labels_again(["yes"], np.array(["no", "yes"]), np.array(["label_0"]), named=False)
     array([[1.]], dtype=float32)
     """
     labels = _label_rows(Y)

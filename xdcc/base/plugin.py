@@ -1,9 +1,8 @@
-"""Whether the installed XGBoost has the multi-label plugin, and what to do if not.
+"""The check that the installed XGBoost has the multi-label plugin.
 
-The estimators that grow trees for all labels at once need XGBoost built from
-``third_party/xgboost`` of this project. That build names its plugin's version in
-``xgboost.build_info()``; a stock XGBoost does not. Nothing here runs when the package is
-imported, so ``import xdcc`` works with either.
+Estimators that grow trees for all labels at once need XGBoost built from ``third_party/xgboost``
+of this project. That build reports the version of its plugin in ``xgboost.build_info()``; stock
+XGBoost does not. Nothing here runs on import, so ``import xdcc`` works with either.
 """
 
 from importlib.metadata import packages_distributions
@@ -19,7 +18,7 @@ class PluginMissingError(ImportError):
 
 
 def plugin_version() -> str | None:
-    """Version of the multi-label plugin in the installed XGBoost.
+    """Return the version of the multi-label plugin in the installed XGBoost.
 
     Returns
     -------
@@ -36,12 +35,12 @@ def plugin_version() -> str | None:
 
 
 def require_plugin(user: str) -> None:
-    """Stop with an instruction if the plugin is missing or too old.
+    """Raise an error with an instruction if the plugin is missing or too old.
 
     Parameters
     ----------
     user : str
-        Who needs the plugin; the message begins with it.
+        What needs the plugin; the message begins with it.
 
     Raises
     ------
@@ -50,7 +49,7 @@ def require_plugin(user: str) -> None:
 
     Examples
     --------
-    >>> require_plugin("MultiLabelXGBClassifier")  # says nothing: the plugin is there
+    >>> require_plugin("MultiLabelXGBClassifier")  # raises no error: the plugin is there
     """
     version = plugin_version()
     if version is None or _parts(version) < _parts(_OLDEST_PLUGIN):
@@ -66,7 +65,7 @@ def require_plugin(user: str) -> None:
 
 
 def _remedy() -> str:
-    """Return a command. Other packages (xgboost-cpu) bring files of the same names."""
+    """Return a command; it removes packages such as xgboost-cpu, which install the same files."""
     others = sorted({*packages_distributions().get("xgboost", [])} - {"xgboost"})
     removal = f"pip uninstall --yes {' '.join(others)} && " if others else ""
     return f"{removal}pip install --force-reinstall --no-deps ./third_party/xgboost"

@@ -1,12 +1,11 @@
 """Handling interrupts and failed fits.
 
-*An interrupt from the keyboard* waits where it would be lost, or do harm. XGBoost reads the rows of
-a ``QuantileDMatrix`` through functions of Python that C++ calls. ctypes drops an exception there,
-``KeyboardInterrupt`` among them, and XGBoost then works on rows that it has not read.
+:func:`late_interrupt` delays Ctrl-C. XGBoost reads the rows of a ``QuantileDMatrix`` through Python
+callbacks, which C++ calls through ctypes. ctypes drops an exception in a callback, including
+``KeyboardInterrupt``, and XGBoost then works on rows that it has not read.
 
-*A ``fit`` that does not come to its end* leaves the estimator as it was. An exception, an interrupt
-or a callback that raises would else leave what the data said beside models of earlier data, or an
-estimator that looks fitted and has no model.
+:func:`whole_or_nothing` restores an estimator whose ``fit`` raises. Otherwise it would mix what it
+learned from the new data with models of the old data, or look fitted without having a model.
 """
 
 import contextlib
@@ -19,10 +18,10 @@ from typing import Any
 
 @contextlib.contextmanager
 def late_interrupt() -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended.
+    """Delay Ctrl-C until the block has ended.
 
-    Only the main thread is interrupted, and elsewhere this does nothing; nor does it where a
-    handler that is not of Python takes the signal.
+    This does nothing outside the main thread, which is the only one that Ctrl-C interrupts, and
+    nothing if the signal has a handler outside Python.
 
     Examples
     --------
@@ -30,10 +29,10 @@ def late_interrupt() -> Iterator[None]:
     >>> try:
     ...     with late_interrupt():
     ...         signal.raise_signal(signal.SIGINT)
-    ...         print("the block comes to its end")
+    ...         print("the block ends")
     ... except KeyboardInterrupt:
     ...     print("interrupted")
-    the block comes to its end
+    the block ends
     interrupted
     """
     handler = signal.getsignal(signal.SIGINT)
@@ -51,16 +50,17 @@ def late_interrupt() -> Iterator[None]:
 
 
 def whole_or_nothing[T: Callable[..., Any]](method: T) -> T:
-    """Make a method take back the attributes that it has set if it raises, as a decorator.
+    """Decorate a method so that it restores the object's attributes if it raises.
 
     Parameters
     ----------
     method : function
-        A method that sets attributes, and does not change the objects that were there.
+        A method that sets attributes and does not modify the objects they held before.
 
     Returns
     -------
     function
+        The method, decorated.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""Matplotlib, which is needed for plots only and imported when the first one is drawn."""
+"""Matplotlib: needed for plots only, and imported when the first one is drawn."""
 
 from types import ModuleType
 
 
 def require_pyplot(user: str) -> ModuleType:
-    """Import `matplotlib.pyplot`, or stop with an instruction.
+    """Import `matplotlib.pyplot`, or raise an error with an instruction.
 
     Parameters
     ----------
     user : str
-        Who needs it; the message begins with it.
+        What needs it; the message begins with it.
 
     Returns
     -------

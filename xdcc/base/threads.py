@@ -1,8 +1,7 @@
-"""How many threads estimators use: what affinity, quotas of containers and the environment allow.
+"""The number of threads of estimators, limited by affinity, container quotas and the environment.
 
-Everything here that has to decide on a number of threads asks :func:`n_threads`. XGBoost decides
-for itself; its loops, too, use no more workers than the quota allows
-(`plugins/multilabel/threads`).
+All estimators call :func:`n_threads`. XGBoost decides for itself; its loops, too, use no more
+workers than the quota allows (`plugins/multilabel/threads`).
 """
 
 import math
@@ -18,17 +17,18 @@ from xdcc.kernels.threads import cpu_quota
 def available_cpus() -> int:
     """Count the CPUs that this process may use.
 
-    The least of the scheduler's affinity, the CPU quotas of the process's control groups, and
-    ``LOKY_MAX_CPU_COUNT``; at least 1. Parts of a CPU are rounded up. What the system says is
-    looked up at most once a second.
+    This is the smallest of the scheduler's affinity, the CPU quotas of the process's control
+    groups, and ``LOKY_MAX_CPU_COUNT``, rounded up, and at least 1. It is read at most once a
+    second.
 
-    ``joblib.cpu_count`` knows all of these but one: of the quotas it reads only that of the topmost
-    group. That is the container's group. A group inside it, as systemd and batch systems make them,
-    or a container that shares the hierarchy of its host, is missed.
+    ``joblib.cpu_count`` reads only the quota of the topmost group, which is the container's. It
+    misses groups inside the container, as systemd and batch systems create them, and containers
+    that share the hierarchy of their host.
 
     Returns
     -------
     int
+        Number of CPUs.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def _look_up(second: int) -> int:
 
 
 def n_threads(n_jobs: int | None, available: int | None = None) -> int:
-    """Tell the number of threads for a parameter `n_jobs`.
+    """Return the number of threads for a parameter `n_jobs`.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
         As in scikit-learn: a number of threads; -1 for all CPUs, -2 for all but one, and so on.
         None is -1.
     available : int, optional
-        How many CPUs "all" are. By default :func:`available_cpus`, but no more than
-        ``OMP_NUM_THREADS`` and ``OMP_THREAD_LIMIT`` say if they are set.
+        How many CPUs "all" are. By default :func:`available_cpus`, limited by
+        ``OMP_NUM_THREADS`` and ``OMP_THREAD_LIMIT`` where they are set.
 
     Returns
     -------
@@ -74,6 +74,6 @@ def n_threads(n_jobs: int | None, available: int | None = None) -> int:
 
 
 def _from_environment(name: str) -> int | None:
-    """Read a number of threads; a list has one for each level of nested regions."""
+    """Read a number of threads; of a list, which is for nested regions, the first."""
     first = os.environ.get(name, "").partition(",")[0].strip()
     return int(first) if first.isdecimal() and int(first) > 0 else None

@@ -1,11 +1,10 @@
-"""Baselines: the methods that others are compared with, on any base learner.
+"""Baselines with any base learner, without the patched XGBoost.
 
-Binary relevance and classifier chains, on XGBoost or on scikit-learn classifiers; label powerset,
-HOMER and LPBR, by default on decision trees; probabilistic chains and ensembles of chains, by
-default on logistic regression. One method per file; :mod:`xdcc.baselines.learner` says what a base
-learner has to be, and none of them needs the patched XGBoost.
+Binary relevance and classifier chains use XGBoost or scikit-learn classifiers. Label powerset,
+HOMER and LPBR use decision trees by default; probabilistic chains and ensembles of chains use
+logistic regression. :mod:`xdcc.baselines.learner` describes base learners.
 
-MLkNN, IBLR and CHF are not here: scikit-multilearn-ng has them, and the experiments use those.
+For MLkNN, IBLR and CHF, the experiments use scikit-multilearn-ng.
 """
 
 from xdcc.baselines.binary_relevance import BinaryRelevance

@@ -1,5 +1,7 @@
 """Binary relevance (BR): scikit-learn's ``MultiOutputClassifier`` of label models."""
 
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context, multioutput
@@ -10,17 +12,17 @@ from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 
 _UNKNOWN = -1
-"""Stands for an unknown label on the way through scikit-learn's multi-output classifier."""
+"""Represents an unknown label inside scikit-learn's multi-output classifier."""
 
 
 class BinaryRelevance(PerLabelClassifier):
-    """A model for each label, each on its own: XGBoost, or any scikit-learn classifier.
+    """A separate model for each label: XGBoost, or any scikit-learn classifier.
 
     Parameters
     ----------
     {learner}
     random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples, or of `estimator`. None is XGBoost's default seed, 0.
+        Seed for row and column sampling, or for `estimator`. None is XGBoost's default seed, 0.
     {threads}
     {sparse_zeros}
     {further_params}
@@ -28,14 +30,14 @@ class BinaryRelevance(PerLabelClassifier):
     Attributes
     ----------
     model_ : sklearn.multioutput.MultiOutputClassifier
-        Holds the labels' models.
+        The models of the labels.
     {fitted}
     {categories}
     {sparse_X}
 
     {notes}
-    NaN in Y is a label that is not known; the row is left out for that label. A label without
-    both values among its rows is predicted constant.
+    NaN in Y is an unknown label, whose row is not used for that label. For a label with only one
+    value, the prediction is constant.
 
     Examples
     --------
@@ -51,12 +53,13 @@ class BinaryRelevance(PerLabelClassifier):
            [0.7, 0.5, 0.6]])
     """
 
+    _stored = MappingProxyType({"model_": multioutput.MultiOutputClassifier})
     _missing = np.nan
 
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
         data.Y[np.isnan(data.Y)] = _UNKNOWN
         self.model_ = multioutput.MultiOutputClassifier(model)
-        # With a setting of its own, which holds whatever the user's is.
+        # Independent of the user's configuration.
         with config_context(enable_metadata_routing=False):
             self.model_.fit(data.X, data.Y.astype(np.int8), sample_weight=data.sample_weight)
 

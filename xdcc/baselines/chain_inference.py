@@ -1,10 +1,10 @@
-"""The joint distribution of a probabilistic classifier chain, and searches in it.
+"""Inference in probabilistic classifier chains.
 
 P(y | x) is the product over the chain of P(y_k | x, y_1 ... y_{k-1}) (Dembczyński et al., 2010,
 equation 5). :func:`beam_search` extends labelsets label by label and keeps the most probable ones;
-with a beam of 2**n_labels nothing is dropped and it returns the whole distribution. Labelsets are
-always in the order of the columns of Y, not of the chain. `LabelsetSearch` is what the
-probabilistic chain and the ensemble of them share in inference.
+with a beam of 2**n_labels, it returns the whole distribution. The columns of labelsets are in the
+order of Y, not of the chain. `LabelsetSearch` is the base class of the probabilistic chain and of
+the ensemble of such chains.
 """
 
 from abc import abstractmethod
@@ -17,42 +17,28 @@ from scipy import sparse, special
 from sklearn.multioutput import ClassifierChain
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.documentation import documented
+from xdcc.base.checks import check_all_known, check_labels_as_in_fit
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import check_all_known, check_labels_as_in_fit
 from xdcc.base.label_rows import row_blocks
-from xdcc.baselines.fixed_chain import with_stand_in
+from xdcc.baselines.fixed_chain import replace_missing
 from xdcc.baselines.learner import LearnerClassifier
 
 Loss = Literal["subset", "hamming"]
 
 MAX_EXACT_LABELS = 15
-"""Most labels of which all 2**n_labels labelsets are gone through."""
+"""Maximum number of labels for an exhaustive search over 2**n_labels labelsets."""
 
 
-@documented
 def beam_search(
     chain: ClassifierChain, X: Features, beam_width: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Find probable labelsets.
+    """Find probable labelsets with a chain of :func:`xdcc.baselines.fixed_chain.fit_chain`.
 
-    Parameters
-    ----------
-    chain : sklearn.multioutput.ClassifierChain
-        From :func:`xdcc.baselines.fixed_chain.fit_chain`.
-    {features}
-    beam_width : int
-        How many labelsets are kept after each label; of equally probable ones those with absent
-        labels first.
-
-    Returns
-    -------
-    labelsets : int8 array of shape (n_samples, n_found, n_labels)
-        The most probable first; ``n_found = min(beam_width, 2**n_labels)``.
-    log_proba : float64 array of shape (n_samples, n_found)
-        Logarithm of P(y | x), exact.
+    The search keeps `beam_width` labelsets after each label. Returns labelsets (n_samples, n_found,
+    n_labels) by decreasing probability, where ``n_found = min(beam_width, 2**n_labels)``, and exact
+    values of log P(y | x) (n_samples, n_found).
 
     Examples
     --------
@@ -68,7 +54,7 @@ def beam_search(
     n_found = min(beam_width, 2**n_labels)
     labelsets = np.empty((X.shape[0], n_found, n_labels), dtype=np.int8)
     log_proba = np.empty((X.shape[0], n_found))
-    filled = with_stand_in(X)
+    filled = replace_missing(X)
     for rows in row_blocks((X.shape[0], n_found * (X.shape[1] + n_labels))):
         found, log_proba[rows] = _search(chain, filled[rows], beam_width)
         labelsets[rows][..., chain.order_] = found
@@ -78,7 +64,7 @@ def beam_search(
 def _search(
     chain: ClassifierChain, X: Any, beam_width: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
-    """Search in a block of rows; labels come in the order of the chain."""
+    """Search in a block of rows; labels are in the order of the chain."""
     n_rows = X.shape[0]
     begun = np.zeros((n_rows, 1, 0), dtype=np.int8)
     log_proba = np.zeros((n_rows, 1))
@@ -100,22 +86,10 @@ def _search(
     return begun, log_proba
 
 
-@documented
 def labelset_log_proba(
     chain: ClassifierChain, X: Features, Y: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    """Logarithm of P(y | x).
-
-    Parameters
-    ----------
-    chain, X
-        As in `beam_search`.
-    Y : int array of shape (n_samples, n_labels)
-        A labelset for each row.
-
-    Returns
-    -------
-    float64 array of shape (n_samples,)
+    """Compute log P(y | x) of a labelset for each row, (n_samples,).
 
     Examples
     --------
@@ -125,7 +99,7 @@ def labelset_log_proba(
     >>> np.exp(labelset_log_proba(chain, X, Y)).round(2)
     array([0.4 , 0.43, 0.53, 0.75])
     """
-    filled = with_stand_in(X)
+    filled = replace_missing(X)
     in_order = Y[:, chain.order_]
     log_proba = np.zeros(X.shape[0])
     for k, model in enumerate(chain.estimators_):
@@ -136,18 +110,9 @@ def labelset_log_proba(
 
 
 def marginals(labelsets: NDArray[np.int8], log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probability of each label, as far as the given labelsets tell.
+    """Compute label probabilities (n_samples, n_labels) from labelsets as in `beam_search`.
 
-    Parameters
-    ----------
-    labelsets : int8 array of shape (n_samples, n_found, n_labels)
-        Distinct labelsets of each row.
-    log_proba : float64 array of shape (n_samples, n_found)
-        Logarithm of their probabilities, which are scaled to sum to 1.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
+    The probabilities of the labelsets of a row are normalised to sum to 1.
 
     Examples
     --------
@@ -156,7 +121,7 @@ def marginals(labelsets: NDArray[np.int8], log_proba: NDArray[np.float64]) -> ND
     array([[1.  , 0.75]])
     """
     share = special.softmax(log_proba, axis=1)
-    # Sums of rounded shares may exceed 1 by a rounding error.
+    # Because of rounding, sums can exceed 1.
     return np.minimum(np.einsum("rf,rfl->rl", share, labelsets), 1)
 
 
@@ -168,7 +133,7 @@ def _join(X: Any, labels: NDArray[np.integer]) -> Any:
 
 @declares_parameters
 class LabelsetSearch(LearnerClassifier):
-    """Arguments `beam_width` and `loss`, and the probability of given labelsets."""
+    """Base class with the parameters `beam_width` and `loss`, and with `log_prob`."""
 
     _domains = MappingProxyType(
         {
@@ -182,18 +147,18 @@ class LabelsetSearch(LearnerClassifier):
     loss: Loss = "subset"
 
     def _width(self) -> int:
-        """Labelsets to keep; all, if there is no limit."""
+        """Return the width of the beam; without a limit, the number of all labelsets."""
         if self.beam_width is not None:
             return self.beam_width
         if self.n_labels_ > MAX_EXACT_LABELS:
             raise ValueError(
-                f"beam_width=None goes through all 2**{self.n_labels_} labelsets, which is "
-                f"possible for {MAX_EXACT_LABELS} labels at most; set a beam_width, 16 for example."
+                f"beam_width=None searches all 2**{self.n_labels_} labelsets, but supports at most "
+                f"{MAX_EXACT_LABELS} labels; set beam_width to a number, for example 16."
             )
         return 2**self.n_labels_
 
     def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Logarithm of P(y | x), exact whatever the beam.
+        """Compute log P(y | x), which is exact for any beam width.
 
         Parameters
         ----------
@@ -204,7 +169,7 @@ class LabelsetSearch(LearnerClassifier):
         Returns
         -------
         float array of shape (n_samples,)
-            Minus infinity where the labelset is impossible.
+            Minus infinity for impossible labelsets.
 
         Raises
         ------
@@ -221,11 +186,11 @@ class LabelsetSearch(LearnerClassifier):
 
     @abstractmethod
     def _labelset_log_proba(self, X: Features, Y: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Log-probability of a labelset for each row."""
+        """Compute the log-probability of a labelset for each row."""
 
     @abstractmethod
     def _mode(self, X: Features) -> NDArray[np.int64]:
-        """Predict the most probable labelset that is found."""
+        """Predict the most probable labelset that the search finds."""
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         return super()._labels(X) if self.loss == "hamming" else self._mode(X)

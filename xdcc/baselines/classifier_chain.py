@@ -1,10 +1,11 @@
-"""Classifier chain (CC): a label's model has the labels before it as features."""
+"""Classifier chain (CC): the model of a label has the previous labels as features."""
 
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import multioutput
 
 from xdcc.base.domains import Anything
 from xdcc.base.features import Features, SparseZeros
@@ -15,24 +16,24 @@ from xdcc.baselines.fixed_chain import (
     Order,
     check_order,
     fit_chain,
+    replace_missing,
     resolve_order,
-    with_stand_in,
 )
 from xdcc.baselines.label_model import LabelModel
 from xdcc.baselines.per_label import PerLabelClassifier
 
 
 class ClassifierChain(PerLabelClassifier):
-    """A model for each label, with the labels before it in a fixed order as features.
+    """A model for each label, with the previous labels in a fixed order as features.
 
-    Trained on the true labels; when predicting, the predicted ones (0 or 1) take their place.
+    Training uses the true labels, prediction the predicted ones (0 or 1).
 
     Parameters
     ----------
     {order}
     {learner}
     random_state : int, RandomState instance or None, default=None
-        Seed of the random order and of row and column samples, or of `estimator`. None is the
+        Seed for the random order and for row and column sampling, or for `estimator`. None is the
         seed 0.
     {threads}
     {sparse_zeros}
@@ -46,9 +47,8 @@ class ClassifierChain(PerLabelClassifier):
     {sparse_X}
 
     {notes}
-    NaN in Y is a label that is not known: its row is left out for that label, and it is a missing
-    value for the labels after it. A label without both values among its rows is predicted
-    constant.
+    NaN in Y is an unknown label: its row is not used for that label, and it is a missing value for
+    the following labels. For a label with only one value, the prediction is constant.
 
     Examples
     --------
@@ -62,6 +62,7 @@ class ClassifierChain(PerLabelClassifier):
            [1, 1, 1]])
     """
 
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**PerLabelClassifier._entries, **ORDER_ENTRIES})
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
@@ -103,4 +104,4 @@ class ClassifierChain(PerLabelClassifier):
         self.model_ = fit_chain(model, data.X, data.Y, self.order_, data.sample_weight)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        return self.model_.predict_proba(with_stand_in(X))
+        return self.model_.predict_proba(replace_missing(X))

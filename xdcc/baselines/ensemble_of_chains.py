@@ -1,7 +1,7 @@
 """Ensemble of classifier chains (ECC): random orders, bagging, votes.
 
-`ChainEnsemble` trains the chains, each with an order of its own and on a sample of the rows; the
-probabilistic ensemble (``probabilistic_ensemble.py``) reads the same chains as distributions.
+`ChainEnsemble` trains chains with random orders on samples of the rows. It is also the base class
+of the probabilistic ensemble (``probabilistic_ensemble.py``).
 """
 
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from xdcc.base.domains import Choice, Number, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.baselines.fixed_chain import MISSING, fit_chain, with_stand_in
+from xdcc.baselines.fixed_chain import MISSING, fit_chain, replace_missing
 from xdcc.baselines.label_model import EstimatorModel
 from xdcc.baselines.learner import LearnerClassifier, seeded
 
@@ -25,7 +25,9 @@ Vote = Literal["label", "probability"]
 
 @declares_parameters
 class ChainEnsemble(LearnerClassifier):
-    """Arguments `n_estimators`, `bootstrap` and `max_samples`, and the chains they make."""
+    """Base class that trains chains."""
+
+    _stored = MappingProxyType({"chains_": list[ClassifierChain]})
 
     n_estimators: int = 10
     bootstrap: bool = True
@@ -40,18 +42,18 @@ class ChainEnsemble(LearnerClassifier):
                 n_estimators : int, default=10
                     Number of chains.
                 bootstrap : bool, default=True
-                    Whether rows are drawn with replacement.
+                    Whether to draw rows with replacement.
                 max_samples : float, default=1.0
-                    How many rows are drawn for a chain, as a share of all, in (0, 1].
+                    Share of the rows to draw for each chain, in (0, 1].
                 """,
             "seed_and_chains": """
                 random_state : int, RandomState instance or None, default=None
-                    Seed of orders, samples and base learner.
+                    Seed for orders, samples and base learner.
 
                 Attributes
                 ----------
                 chains_ : list of sklearn.multioutput.ClassifierChain
-                    The chains; ``order_`` of each is its label order.
+                    The chains; ``order_`` of a chain is its label order.
                 """,
         }
     )
@@ -87,22 +89,23 @@ class ChainEnsemble(LearnerClassifier):
 class EnsembleOfChains(ChainEnsemble):
     """Ensemble of classifier chains (ECC).
 
-    Every chain has a random order of the labels and is trained on a sample of the rows; a label
-    is predicted where at least half of the votes are for it.
+    Each chain has a random order of the labels and is trained on a sample of the rows. A label is
+    predicted if at least half of the votes are for it.
 
     Parameters
     ----------
     {ensemble}
     vote : {"label", "probability"}, default="label"
-        What a chain gives for a label: its prediction, as in the paper, or its probability.
+        Whether a chain votes with its prediction, as in the paper, or with its probability.
     {seed_and_chains}
     {fitted}
 
     Notes
     -----
-    The paper chooses the threshold of the votes so that the predicted label density is that of
-    the training data; `xdcc.decision.ThresholdClassifier` with ``method="pcut"`` does so.
-    Missing values in X are the base learner's affair; in sparse X what is not stored is 0.
+    The paper chooses the threshold of the votes so that the predicted label density equals that of
+    the training data. Use `xdcc.decision.ThresholdClassifier` with ``method="pcut"`` for that.
+
+    {missing_values}
 
     References
     ----------
@@ -114,7 +117,7 @@ class EnsembleOfChains(ChainEnsemble):
     >>> import xdcc
     >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
     >>> model = xdcc.EnsembleOfChains(n_estimators=5, random_state=0).fit(data.X, data.Y)
-    >>> model.predict_proba(data.X[:2])  # shares of the chains' votes
+    >>> model.predict_proba(data.X[:2])  # shares of the votes
     array([[0. , 0. , 0.4],
            [1. , 0.8, 0.8]])
     """
@@ -127,7 +130,7 @@ class EnsembleOfChains(ChainEnsemble):
         self.chains_ = self._fit_chains(data, learner, random)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
-        filled = with_stand_in(X)
+        filled = replace_missing(X)
         votes = [
             chain.predict(filled) if self.vote == "label" else chain.predict_proba(filled)
             for chain in self.chains_

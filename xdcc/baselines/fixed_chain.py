@@ -1,8 +1,7 @@
-"""Chains with one label order for all rows: the orders, and scikit-learn's chain of label models.
+"""Chains with one label order for all rows: orders, and training of scikit-learn's chain.
 
-An order has a name, or is given, or is read from a dynamic chain. scikit-learn's chain takes
-neither missing values nor unknown labels, so both travel through it as a stand-in
-(:data:`MISSING`), which the label models are told to read as missing.
+scikit-learn's chain accepts neither missing values nor unknown labels, so a placeholder
+(:data:`MISSING`) represents both, and the label models treat it as missing.
 """
 
 from typing import Any, Literal, Protocol, get_args
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context, multioutput
 
-from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, check_domain
 from xdcc.base.features import Features
 from xdcc.base.labels import label_frequency
@@ -20,25 +18,25 @@ from xdcc.baselines.label_model import LabelModel
 Order = Literal["random", "frequent", "rare"]
 
 ORDERS: tuple[str, ...] = get_args(Order)
-"""The label orders of a classifier chain that have a name."""
+"""Names of label orders of a classifier chain."""
 
 ORDER_ENTRIES = {
     "order": """
         order : {"random", "frequent", "rare"} or array-like of shape (n_labels,), default="random"
-            Order of the labels: drawn with `random_state`, the most or the least frequent first
-            (ties by position), or the labels' indices, for example from :func:`chain_order_of`.
+            Order of the labels: random, the most or the least frequent first (ties by position),
+            or the indices of the labels, for example from :func:`chain_order_of`.
         """,
     "chain": """
         order_ : int array of shape (n_labels,)
-            Indices of the labels in the chain's order.
+            Indices of the labels in the order of the chain.
         model_ : sklearn.multioutput.ClassifierChain
-            Holds the labels' models.
+            The models of the labels.
         """,
 }
-"""What the documentation of chains with one order for all rows shares."""
+"""Docstring entries of chains with one order for all rows."""
 
 MISSING = float(np.finfo(np.float32).min)
-"""Stands for NaN on the way through scikit-learn's chain: the least float32."""
+"""Placeholder for NaN inside scikit-learn's chain: the smallest float32."""
 
 
 class _ChainOrder(Protocol):
@@ -52,25 +50,9 @@ class _DynamicChain(Protocol):
 
 
 def check_order(order: Order | ArrayLike, n_labels: int | None = None) -> None:
-    """Stop if an order is neither a known name nor a permutation of the labels.
+    """Raise ValueError if an order is neither a known name nor a permutation of the labels.
 
-    Parameters
-    ----------
-    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,)
-        A name or the labels' indices.
-    n_labels : int or None
-        Number of labels; None, before the data are known, checks a name only.
-
-    Raises
-    ------
-    ValueError
-        If it is something else.
-
-    Examples
-    --------
-    >>> check_order("rarest")
-    Traceback (most recent call last):
-    ValueError: order='rarest': it has to be one of 'random', 'frequent', 'rare'.
+    Without `n_labels`, check only names.
     """
     if isinstance(order, str):
         check_domain("order", order, Choice(ORDERS))
@@ -78,8 +60,8 @@ def check_order(order: Order | ArrayLike, n_labels: int | None = None) -> None:
         indices = np.asarray(order)
         if indices.ndim != 1 or not np.array_equal(np.sort(indices), np.arange(n_labels)):
             raise ValueError(
-                f"order={order!r}: it has to hold every label's index from 0 to "
-                f"{n_labels - 1} once, or be {Choice(ORDERS)}."
+                f"order={order!r}: it must be a permutation of the label indices 0 to "
+                f"{n_labels - 1}, or {Choice(ORDERS)}."
             )
 
 
@@ -89,28 +71,7 @@ def resolve_order(
     sample_weight: NDArray[np.floating] | None,
     random: np.random.RandomState,
 ) -> NDArray[np.intp]:
-    """Turn an order into indices.
-
-    Parameters
-    ----------
-    order : {"random", "frequent", "rare"} or array-like of shape (n_labels,)
-        Drawn, the most or the least frequent label first (ties by position), or the indices.
-    Y : float array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-    sample_weight : float array of shape (n_samples,) or None
-        Weights of the rows in the frequencies.
-    random : RandomState
-        Draws a random order.
-
-    Returns
-    -------
-    int array of shape (n_labels,)
-        Indices of the labels in the chain's order.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`check_order`.
+    """Check an order and convert it to label indices; NaN in Y is unknown.
 
     Examples
     --------
@@ -129,18 +90,17 @@ def resolve_order(
 
 
 def chain_order_of(dynamic_chain: _DynamicChain, X: Any) -> NDArray[np.intp]:
-    """Read a fixed label order from a trained dynamic chain.
+    """Derive a fixed label order from a fitted dynamic chain.
 
-    Labels are sorted by the mean, over the rows of X, of the round in which the chain propagates
-    them. Where it never does, one more than the number of rounds is counted. Ties go to the
-    lowest label.
+    Labels are sorted by the mean, over the rows of X, of the chain step that propagates them. For a
+    label that is not propagated, the number of steps plus one counts. Ties go to the lowest label.
 
     Parameters
     ----------
     dynamic_chain : DynamicChainClassifier
         A fitted chain.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        For a fair baseline, the rows it was trained on.
+        The rows; for a fair baseline, the training rows of the chain.
 
     Returns
     -------
@@ -152,7 +112,7 @@ def chain_order_of(dynamic_chain: _DynamicChain, X: Any) -> NDArray[np.intp]:
     NotFittedError
         If the chain is not fitted.
     ValueError
-        If X does not suit the chain.
+        If X is not valid input of the chain.
 
     Examples
     --------
@@ -175,50 +135,28 @@ def fit_chain(
     order: NDArray[np.intp],
     sample_weight: NDArray[np.float32] | None,
 ) -> multioutput.ClassifierChain:
-    """Train a chain on the true labels.
+    """Train a chain of copies of `model`, which treats :data:`MISSING` as missing.
 
-    Parameters
-    ----------
-    model : LabelModel
-        Is copied for every label; reads :data:`MISSING` as missing.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        As for :func:`with_stand_in`.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-    order : int array of shape (n_labels,)
-        Indices of the labels in the chain's order.
-    sample_weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    sklearn.multioutput.ClassifierChain
-        The fitted chain; it predicts from X as :func:`with_stand_in` returns it.
+    NaN is a missing value in X and an unknown label in Y. The chain predicts from the result of
+    :func:`replace_missing`.
     """
     chain = multioutput.ClassifierChain(model, order=order)
-    X_filled = with_stand_in(X)
+    X_filled = replace_missing(X)
     Y_filled = np.where(np.isnan(Y), np.float32(MISSING), Y)
     if sample_weight is None:
         return chain.fit(X_filled, Y_filled)
-    # scikit-learn's chain hands weights on to its models only by metadata routing.
+    # scikit-learn's chain passes weights to its models only by metadata routing.
     with config_context(enable_metadata_routing=True):
         model.set_fit_request(sample_weight=True)
         return chain.fit(X_filled, Y_filled, sample_weight=sample_weight)
 
 
-@documented
-def with_stand_in(X: Features) -> Features:
-    """Return a copy of X with the stand-in for missing values in place of NaN.
-
-    {takes_features}
-
-    Returns
-    -------
-    float32 array or CSR matrix of shape (n_samples, n_features)
+def replace_missing(X: Features) -> Features:
+    """Return a copy of X with :data:`MISSING` instead of NaN.
 
     Examples
     --------
-    >>> with_stand_in(np.array([[1, np.nan]], dtype=np.float32)) == MISSING
+    >>> replace_missing(np.array([[1, np.nan]], dtype=np.float32)) == MISSING
     array([[False,  True]])
     """
     if isinstance(X, np.ndarray):

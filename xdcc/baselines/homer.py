@@ -1,9 +1,9 @@
 """HOMER: a tree of label groups, with a binary model for each group.
 
-The groups are clusters of equal size, up to one, by balanced k-means: Lloyd's algorithm in which
-the assignment step is a linear assignment problem between the points and the places of the
-clusters, so that every cluster gets its share at the least total distance. HOMER's authors insert
-the points one by one instead and let a full cluster pass on its farthest.
+The groups are clusters whose sizes differ by at most one, found by balanced k-means: Lloyd's
+algorithm with a linear assignment of points to the slots of the clusters, which minimises the total
+distance. The authors of HOMER insert the points one by one, and a full cluster passes on its
+farthest point.
 """
 
 from collections.abc import Iterator
@@ -26,26 +26,19 @@ from xdcc.baselines.label_model import EstimatorModel, LabelModel
 from xdcc.baselines.learner import LearnerClassifier
 
 _TOLERANCE = 1e-9
-"""Differences of total distances below it are rounding."""
+"""Smaller differences of total distances are rounding errors."""
 
 
 @dataclass(frozen=True)
 class LabelGroup:
     """A node of the hierarchy.
 
-    Attributes
-    ----------
-    labels : int array
-        Indices of the labels in it.
-    children : tuple of LabelGroup
-        Its parts; none if it holds a single label.
-    model : LabelModel or None
-        Predicts whether an instance has one of the labels, given that it has one of the parent's;
-        None for the root.
+    The model, None for the root, predicts whether an instance has any label of the group, given
+    that it has a label of the parent.
     """
 
     labels: NDArray[np.intp]
-    children: tuple["LabelGroup", ...]
+    children: tuple["LabelGroup", ...]  # empty for a single label
     model: LabelModel | None
 
 
@@ -53,18 +46,18 @@ class LabelGroup:
 class HOMER(LearnerClassifier):
     """Hierarchy of label groups (HOMER).
 
-    The labels are divided by balanced k-means on their columns of Y, the parts again, down to
-    single labels. A node's model is trained on the instances that have a label of its parent. A
-    label is predicted if all models on the way to it say yes.
+    Balanced k-means on the columns of Y divides the labels recursively down to single labels. The
+    model of a node is trained on the instances that have a label of its parent. A label is
+    predicted if all models on the path to it predict 1.
 
     Parameters
     ----------
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba`; None is a decision tree.
     n_children : int, default=3
-        Most children of a node.
+        Maximum number of children of a node.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clusters and the base learner.
+        Seed for the clusters and the base learner.
 
     Attributes
     ----------
@@ -74,10 +67,11 @@ class HOMER(LearnerClassifier):
 
     Notes
     -----
-    The probability of a label is the product of the probabilities on the way to it, so `predict`
-    need not be where it is at least 0.5. Clusters are found by linear assignment
-    (:func:`xdcc.baselines.homer.balanced_k_means`). Missing values in X are the base
-    learner's affair; in sparse X what is not stored is 0.
+    The probability of a label is the product of the probabilities on the path to it, so `predict`
+    does not correspond to a threshold of 0.5. Clusters are found by linear assignment
+    (:func:`xdcc.baselines.homer.balanced_k_means`).
+
+    {missing_values}
 
     References
     ----------
@@ -96,6 +90,7 @@ class HOMER(LearnerClassifier):
            [1, 1, 1, 0, 1]])
     """
 
+    _stored = MappingProxyType({"root_": LabelGroup})
     _domains = MappingProxyType(
         {**LearnerClassifier._domains, "n_children": Number(low=2, whole=True)}
     )
@@ -119,7 +114,7 @@ class HOMER(LearnerClassifier):
         labels: NDArray[np.intp],
         model: LabelModel | None,
     ) -> LabelGroup:
-        """Train the parts of a group; the data are the instances that have a label of it."""
+        """Train the children of a group on the instances that have a label of the group."""
         if len(labels) == 1 and model is not None:
             return LabelGroup(labels, (), model)
         n_parts = min(self.n_children, len(labels))
@@ -141,44 +136,32 @@ class HOMER(LearnerClassifier):
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         proba = np.ones((X.shape[0], self.n_labels_))
-        for group, positive in _walk(self.root_, X):
+        for group, positive in _traverse(self.root_, X):
             proba[:, group.labels] *= positive[:, np.newaxis]
         return proba
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         predicted = np.ones((X.shape[0], self.n_labels_), dtype=np.int64)
-        for group, positive in _walk(self.root_, X):
+        for group, positive in _traverse(self.root_, X):
             predicted[:, group.labels] *= (positive >= 0.5)[:, np.newaxis]
         return predicted
 
 
-def _walk(root: LabelGroup, X: Features) -> Iterator[tuple[LabelGroup, NDArray[np.floating]]]:
-    """Go through all groups but the root, with the probabilities of their models."""
+def _traverse(root: LabelGroup, X: Features) -> Iterator[tuple[LabelGroup, NDArray[np.floating]]]:
+    """Yield all groups except the root, with the probabilities of their models."""
     for group in root.children:
         assert group.model is not None
         yield group, group.model.predict_proba(X)[:, 1]
-        yield from _walk(group, X)
+        yield from _traverse(group, X)
 
 
 def balanced_k_means(
     points: NDArray[np.floating], n_clusters: int, random: np.random.RandomState
 ) -> NDArray[np.intp]:
-    """Divide points into clusters whose sizes differ by at most one.
+    """Divide points (n_points, n_dimensions) into clusters whose sizes differ by at most one.
 
-    Parameters
-    ----------
-    points : float array of shape (n_points, n_dimensions)
-        At least `n_clusters` points.
-    n_clusters : int
-        Number of clusters.
-    random : RandomState
-        Draws the points that are the first centres.
-
-    Returns
-    -------
-    int array of shape (n_points,)
-        Number of each point's cluster; a local minimum of the sum of squared distances to the
-        clusters' means.
+    The initial centres are random points. The result (n_points,) is a local minimum of the sum of
+    squared distances to the means of the clusters.
 
     Examples
     --------
@@ -187,14 +170,14 @@ def balanced_k_means(
     array([2, 2])
     """
     n_points = len(points)
-    places = np.sort(np.arange(n_points) % n_clusters)
+    slots = np.sort(np.arange(n_points) % n_clusters)  # the cluster of each slot
     centres = points[random.permutation(n_points)[:n_clusters]]
-    clusters, least = places, np.inf
+    clusters, least = slots, np.inf
     while True:
-        distance = cdist(points, centres, "sqeuclidean")[:, places]
-        point, place = linear_sum_assignment(distance)
-        total = distance[point, place].sum()
+        distance = cdist(points, centres, "sqeuclidean")[:, slots]
+        point, slot = linear_sum_assignment(distance)
+        total = distance[point, slot].sum()
         if total >= least - _TOLERANCE:
             return clusters
-        clusters, least = places[place], total
+        clusters, least = slots[slot], total
         centres = np.stack([points[clusters == k].mean(axis=0) for k in range(n_clusters)])

@@ -1,12 +1,14 @@
-"""The model of one label: rows where the label is unknown left out, no model where it is constant.
+"""Models of one label: XGBoost (`XGBModel`) or any scikit-learn classifier (`EstimatorModel`).
 
-Two learners fill it: XGBoost (`XGBModel`) and any scikit-learn classifier (`EstimatorModel`). Both
-are told which value of X stands for a missing one, because scikit-learn's chain lets no NaN pass
+Rows in which the label is unknown are not used, and a constant label needs no model. The models
+know which value of X represents a missing value, as scikit-learn's chain accepts no NaN
 (``fixed_chain.py``).
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NotRequired, Self
 
 import numpy as np
 import xgboost as xgb
@@ -18,34 +20,20 @@ from xdcc.baselines.learner import fit_learner
 
 
 class LabelModel(ClassifierMixin, BaseEstimator):
-    """A classifier for a label with the classes 0 and 1; any other value of y is unknown.
+    """A classifier for a label with the classes 0 and 1; any other value of y is unknown."""
 
-    In all methods `X` is an array or sparse matrix of shape (n_samples, n_features).
-    """
+    _stored: ClassVar[Mapping[str, Any]] = MappingProxyType(
+        {"classes_": NDArray[np.int64], "constant_": int | None}
+    )
 
     def fit(self, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None = None) -> Self:
-        """Fit on the rows that are known and have a positive weight.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n_samples, n_features)
-            Features.
-        y : array of shape (n_samples,)
-            0, 1, or anything else for unknown.
-        sample_weight : array of shape (n_samples,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        self : LabelModel
-            The fitted model.
-        """
+        """Fit on the rows with a known label and a positive weight."""
         self.classes_ = np.array([0, 1])
         counts = (y == 0) | (y == 1)
         if sample_weight is not None:
             counts &= sample_weight > 0
         weight = None if sample_weight is None else sample_weight[counts]
-        # Without a row that counts the label is absent.
+        # Without any such row, predict 0.
         positive = y[counts].mean() if counts.any() else 0
         self.constant_ = int(positive) if positive in (0, 1) else None
         if self.constant_ is None:
@@ -53,7 +41,7 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        """Probabilities of absence and presence, shape (n_samples, 2)."""
+        """Predict the probabilities of 0 and 1, (n_samples, 2)."""
         if self.constant_ is None:
             positive = self._positive(X)
         else:
@@ -61,7 +49,7 @@ class LabelModel(ClassifierMixin, BaseEstimator):
         return np.stack((1 - positive, positive), axis=1)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Presence, shape (n_samples,): 1 where its probability is at least 0.5."""
+        """Predict 1 if its probability is at least 0.5."""
         return (self.predict_proba(X)[:, 1] >= 0.5).astype(np.int64)
 
     @abstractmethod
@@ -70,11 +58,13 @@ class LabelModel(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _positive(self, X: Any) -> NDArray[np.floating]:
-        """Probability of presence, shape (n_samples,)."""
+        """Predict the probability of 1, (n_samples,)."""
 
 
 class EstimatorModel(LabelModel):
-    """A copy of `estimator` for one label; it sees NaN where X holds `missing`."""
+    """A copy of `estimator` for one label, which receives NaN instead of `missing`."""
+
+    _stored = MappingProxyType({"estimator_": NotRequired[BaseEstimator]})
 
     def __init__(self, estimator: Any, missing: float = np.nan) -> None:
         self.estimator = estimator
@@ -89,20 +79,22 @@ class EstimatorModel(LabelModel):
     def _features(self, X: Any) -> Any:
         features = sparse.csr_matrix(X) if sparse.issparse(X) else X
         values = features.data if sparse.issparse(features) else features
-        stands_in = values == self.missing
-        if not stands_in.any():
+        is_missing = values == self.missing
+        if not is_missing.any():
             return features
         features = features.copy()
         values = features.data if sparse.issparse(features) else features
-        values[stands_in] = np.nan
+        values[is_missing] = np.nan
         return features
 
 
 class XGBModel(LabelModel):
     """A booster for one label.
 
-    X may have further columns, numbers, after those that `feature_types` describes.
+    X can have additional numeric columns after those in `feature_types`.
     """
+
+    _stored = MappingProxyType({"booster_": NotRequired[xgb.Booster]})
 
     def __init__(
         self,
@@ -127,7 +119,7 @@ class XGBModel(LabelModel):
         return self.booster_.predict(self._matrix(X))
 
     def _matrix(self, X: Any, **info: Any) -> xgb.DMatrix:
-        # scikit-learn's chain joins sparse matrices in formats that XGBoost does not take.
+        # scikit-learn's chain creates sparse formats that XGBoost does not accept.
         features = sparse.csr_matrix(X) if sparse.issparse(X) else X
         types = self.feature_types
         if types is not None:

@@ -1,17 +1,16 @@
-"""Label powerset (LP): every labelset that occurs in training is a class.
+"""Label powerset (LP): each labelset of the training data is a class.
 
-`PowersetModel` is the classifier of labelsets, which LPBR (``lpbr.py``) has one of for each of its
-groups of labels.
+`PowersetModel` is the classifier of labelsets. LPBR (``lpbr.py``) has one for each group of labels.
 """
 
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.tree import DecisionTreeClassifier
 
-from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.labels import Labels
@@ -19,19 +18,8 @@ from xdcc.baselines.learner import LearnerClassifier, fit_learner
 from xdcc.decision.labelsets import number_labelsets
 
 
-@documented
 class PowersetModel:
-    """A base learner for labelsets; a single labelset needs no learner.
-
-    Parameters
-    ----------
-    learner : scikit-learn classifier
-        Is copied.
-
-    Attributes
-    ----------
-    labelsets : int8 array of shape (n_labelsets, n_labels)
-        The labelsets of the training data, the most frequent first.
+    """A copy of a base learner that predicts `labelsets`, sorted by decreasing frequency.
 
     Examples
     --------
@@ -44,23 +32,19 @@ class PowersetModel:
            [1, 1]]))
     """
 
+    _stored = MappingProxyType(
+        {
+            "_learner": BaseEstimator,
+            "labelsets": NDArray[np.int8],
+            "_model": BaseEstimator | None,
+        }
+    )
+
     def __init__(self, learner: Any) -> None:
         self._learner = learner
 
     def fit(self, X: Features, Y: Labels, sample_weight: NDArray[np.float32] | None) -> Self:
-        """Fit the learner.
-
-        Parameters
-        ----------
-        {features}
-        {zeros_and_ones}
-        sample_weight : float32 array of shape (n_samples,) or None
-            Weights of the rows, positive.
-
-        Returns
-        -------
-        self : PowersetModel
-        """
+        """Fit the learner; a single labelset needs none."""
         self.labelsets, labelset = number_labelsets(Y, sample_weight)
         self._model = None
         if len(self.labelsets) > 1:
@@ -68,39 +52,20 @@ class PowersetModel:
         return self
 
     def labelset_proba(self, X: Features) -> NDArray[np.float64]:
-        """Probability of each labelset.
-
-        {takes_features}
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labelsets)
-        """
+        """Predict the probability of each labelset, (n_samples, n_labelsets)."""
         if self._model is None:
             return np.ones((X.shape[0], 1))
         return self._model.predict_proba(X)
 
     def proba(self, X: Features) -> NDArray[np.float64]:
-        """Probability of each label: the sum over the labelsets that hold it.
-
-        {takes_features}
-
-        Returns
-        -------
-        float array of shape (n_samples, n_labels)
-        """
-        # Sums of rounded probabilities may exceed 1 by a rounding error.
+        """Predict the probability of each label, (n_samples, n_labels)."""
+        # Because of rounding, sums can exceed 1.
         return np.minimum(self.labelset_proba(X) @ self.labelsets.astype(np.float64), 1)
 
     def predict(self, X: Features) -> NDArray[np.int64]:
         """Predict the most probable labelset.
 
-        {takes_features}
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            Ties go to the more frequent labelset, then to the lexicographically smaller one.
+        Ties go to the more frequent labelset, then to the lexicographically smaller one.
         """
         return self.labelsets[self.labelset_proba(X).argmax(axis=1)].astype(np.int64)
 
@@ -108,28 +73,29 @@ class PowersetModel:
 class LabelPowerset(LearnerClassifier):
     """One classifier whose classes are the labelsets of the training data.
 
-    It predicts the most probable labelset; only labelsets that occur in training are predicted.
+    It predicts the most probable labelset of the training data.
 
     Parameters
     ----------
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba` for several classes; None is a decision tree.
     random_state : int, RandomState instance or None, default=None
-        Seed of the base learner.
+        Seed for the base learner.
 
     Attributes
     ----------
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
-        The labelsets of the training data, the most frequent first.
+        The labelsets of the training data, sorted by decreasing frequency.
     model_ : PowersetModel
-        Holds the classifier.
+        The classifier.
     {fitted}
 
     Notes
     -----
-    Probabilities of labels are sums of labelset probabilities, so `predict` need not be where they
-    are at least 0.5. Missing values in X are the base learner's affair; in sparse X what is not
-    stored is 0.
+    Probabilities of labels are sums of labelset probabilities, so `predict` does not correspond to
+    a threshold of 0.5.
+
+    {missing_values}
 
     References
     ----------
@@ -147,6 +113,8 @@ class LabelPowerset(LearnerClassifier):
            [1, 1, 1]])
     """
 
+    _stored = MappingProxyType({"model_": PowersetModel, "labelsets_": NDArray[np.int8]})
+
     @staticmethod
     def _default_learner() -> Any:
         return DecisionTreeClassifier()
@@ -156,7 +124,7 @@ class LabelPowerset(LearnerClassifier):
         self.labelsets_ = self.model_.labelsets
 
     def predict_labelset_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability of each labelset of the training data.
+        """Predict the probability of each labelset of the training data.
 
         {takes_X}
 

@@ -1,12 +1,11 @@
-"""Base learners: which scikit-learn classifiers the baselines can be built on, and how.
+"""Base learners: scikit-learn classifiers on which the baselines are built.
 
 A base learner is a classifier with ``fit`` and ``predict_proba``, and with `sample_weight` in
-``fit`` where weights are given. It is copied for every model; every parameter `random_state` of
-the copy gets a seed drawn by the baseline, whatever it was, as in scikit-learn's ensembles.
-It is fitted on X in double precision, as most solvers of scikit-learn are meant to be. Missing
-values and sparse X are handed on to it: whether it takes them is its own affair, and in sparse X
-what is not stored is 0 for scikit-learn's classifiers. `LearnerClassifier` is what the methods on
-such learners alone, without XGBoost, share.
+``fit`` if weights are given. Each model is a copy of it, and each parameter `random_state` of a
+copy is replaced by a random seed, as in scikit-learn's ensembles. X is in double precision, for
+which most solvers of scikit-learn are designed. Missing values and sparse X are passed to the base
+learner, which may reject them; scikit-learn's classifiers treat entries that a sparse X does not
+store as 0. `LearnerClassifier` is the base class of methods that never use XGBoost.
 """
 
 from abc import abstractmethod
@@ -19,30 +18,16 @@ from sklearn.base import clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Classifier, Either, Seed, check_domain
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 
 
 def seeded(estimator: Any, random: np.random.RandomState) -> Any:
-    """Copy a base learner with new seeds.
+    """Copy a base learner with a random seed for each parameter `random_state`.
 
-    Parameters
-    ----------
-    estimator : scikit-learn classifier
-        Its copy, not itself, is changed.
-    random : RandomState
-        Draws the seeds, one for each parameter `random_state` in the order of the names.
-
-    Returns
-    -------
-    scikit-learn classifier
-        Not fitted.
-
-    Raises
-    ------
-    ValueError
-        If `estimator` is not a classifier with probabilities.
+    Raises ValueError if `estimator` is not a classifier with `predict_proba`.
 
     Examples
     --------
@@ -62,42 +47,29 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
 
 
 def fit_learner(learner: Any, X: Any, y: NDArray[Any], sample_weight: NDArray[Any] | None) -> Any:
-    """Fit a base learner, with weights if there are some.
-
-    Parameters
-    ----------
-    learner : scikit-learn classifier
-        Is fitted.
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Features.
-    y : int array of shape (n_samples,)
-        Classes.
-    sample_weight : array of shape (n_samples,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    scikit-learn classifier
-        The learner.
-
-    Raises
-    ------
-    ValueError
-        If there are weights and the learner takes none.
-    """
+    """Fit a base learner; raise ValueError if it does not support the weights that are given."""
     if sample_weight is None:
         return learner.fit(X, y)
     if not has_fit_parameter(learner, "sample_weight"):
         raise ValueError(
-            f"sample_weight is given, but {type(learner).__name__} takes no weights in fit."
+            f"sample_weight is given, but {type(learner).__name__}.fit does not support it."
         )
     return learner.fit(X, y, sample_weight=sample_weight)
 
 
 @declares_parameters
 class LearnerClassifier(MultiLabelEstimator):
-    """A method on copies of a base learner, which needs every label of every row."""
+    """Base class of methods that train copies of a base learner; all labels must be known."""
 
+    _entries = MappingProxyType(
+        {
+            **MultiLabelEstimator._entries,
+            "missing_values": """
+                Missing values in X are passed to the base learner, which may reject them. Entries
+                that a sparse X does not store are 0.
+                """,
+        }
+    )
     _domains = MappingProxyType({"estimator": Either(Classifier(), None), "random_state": Seed()})
 
     estimator: Any = None
@@ -106,22 +78,11 @@ class LearnerClassifier(MultiLabelEstimator):
     @staticmethod
     @abstractmethod
     def _default_learner() -> Any:
-        """Make the base learner that `estimator=None` stands for."""
+        """Return the base learner for ``estimator=None``."""
 
     @abstractmethod
     def _learn(self, data: FitData, learner: Any, random: np.random.RandomState) -> None:
-        """Train on checked data.
-
-        Parameters
-        ----------
-        data : FitData
-            All labels are known, weights are positive, X is in double precision, as most solvers
-            of scikit-learn are meant to be fitted.
-        learner : classifier
-            The base learner with a seed of its own.
-        random : RandomState
-            For what else is drawn.
-        """
+        """Train on checked data: all labels are known, weights positive, X in double precision."""
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the models.
@@ -137,7 +98,7 @@ class LearnerClassifier(MultiLabelEstimator):
         Raises
         ------
         ValueError
-            If a parameter is outside its domain, the base learner has no probabilities or refuses
+            If a parameter is outside its domain, the base learner has no `predict_proba` or rejects
             the data, the data are not as described, or a label is unknown (NaN).
         """
         data = self._begin_fit(X, Y, sample_weight)
@@ -153,10 +114,10 @@ class LearnerClassifier(MultiLabelEstimator):
         return self
 
     def __sklearn_tags__(self) -> Tags:
-        """Tags: what the base learner takes."""
+        """Tags: missing values and sparse X as for the base learner."""
         tags = super().__sklearn_tags__()
         learner = self._unseeded_learner()
-        if Classifier().accepts(learner):  # else `fit` says what is wrong
+        if Classifier().accepts(learner):  # otherwise `fit` raises an error
             learner_tags = get_tags(learner)
             tags.input_tags.allow_nan = learner_tags.input_tags.allow_nan
             tags.input_tags.sparse = learner_tags.input_tags.sparse

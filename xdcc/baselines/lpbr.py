@@ -1,4 +1,4 @@
-"""LPBR: labels that depend on each other share a label powerset, the others stand alone."""
+"""LPBR: label powersets for groups of dependent labels, binary relevance for the others."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -23,36 +23,37 @@ from xdcc.baselines.learner import LearnerClassifier
 class LPBR(LearnerClassifier):
     """Label powersets of groups of dependent labels (ChiDep, in Mulan: LPBR).
 
-    At first every label is a group. Pairs of labels are tried in the order of their chi-squared
-    statistic: the groups of the two are merged if that raises the subset accuracy in
-    cross-validation on the training data.
+    Initially, each label is a group. Pairs of labels are tried by decreasing chi-squared statistic;
+    their groups are merged if this increases the subset accuracy in cross-validation on the
+    training data.
 
     Parameters
     ----------
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba` for several classes; None is a decision tree.
     patience : int, default=5
-        How many merges in a row may fail to raise the subset accuracy before the search ends.
+        Number of consecutive merges without an increase of the subset accuracy that end the search.
     cv : int, default=5
         Number of folds.
     alpha : float, default=0.01
         Significance level of the chi-squared test; pairs that are not significant are not tried.
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds and the base learner.
+        Seed for the folds and the base learner.
 
     Attributes
     ----------
     groups_ : list of int arrays
         Indices of the labels in each group.
     models_ : list of PowersetModel
-        Model of each group.
+        The model of each group.
     {fitted}
 
     Notes
     -----
-    A group predicts its most probable labelset, so `predict` need not be where probabilities are
-    at least 0.5. A trial trains the models of the merged group only. Missing values in X are the
-    base learner's affair; in sparse X what is not stored is 0.
+    A group predicts its most probable labelset, so `predict` does not correspond to a threshold of
+    0.5. A trial trains only the models of the merged group.
+
+    {missing_values}
 
     References
     ----------
@@ -68,6 +69,7 @@ class LPBR(LearnerClassifier):
     [array([0, 1, 2])]
     """
 
+    _stored = MappingProxyType({"groups_": list[NDArray[np.int64]], "models_": list[PowersetModel]})
     _domains = MappingProxyType(
         {
             **LearnerClassifier._domains,
@@ -135,7 +137,7 @@ class LPBR(LearnerClassifier):
 
 
 def _dependent_pairs(data: FitData, alpha: float) -> Iterator[tuple[int, int]]:
-    """Significantly dependent pairs of labels, the most dependent first."""
+    """Yield significantly dependent pairs of labels, the most dependent first."""
     Y = data.Y.astype(np.float64)
     weight = np.ones(len(Y)) if data.sample_weight is None else data.sample_weight
     total, count = weight.sum(), weight @ Y
@@ -156,7 +158,7 @@ def _dependent_pairs(data: FitData, alpha: float) -> Iterator[tuple[int, int]]:
 def _out_of_fold(
     data: FitData, group: NDArray[np.intp], learner: Any, folds: NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Predict the labels of a group for rows that its model has not seen."""
+    """Predict the labels of a group out of fold."""
     predicted = np.empty((len(data.Y), len(group)), dtype=np.int64)
     weight = data.sample_weight
     for fold in range(folds.max() + 1):

@@ -1,4 +1,4 @@
-"""What binary relevance and the classifier chain share: arguments, and the model of a label."""
+"""Base class of binary relevance and the classifier chain."""
 
 import inspect
 from abc import abstractmethod
@@ -20,36 +20,34 @@ _ENTRIES = {
     "learner": """
         estimator : scikit-learn classifier or None, default=None
             Base learner, copied for each label, with `predict_proba`; None is XGBoost with the
-            arguments below. With another one they keep their defaults: set its own instead.
+            parameters below. With a base learner, set the parameters of the base learner instead.
         n_estimators : int, default=100
-            Number of boosting iterations per label.
+            Number of boosting rounds for each label.
         max_depth : int, default=6
-            Largest depth of a tree; 0 is no limit.
+            Maximum depth of a tree; 0 means no limit.
         learning_rate : float, default=0.3
-            Factor by which a tree's leaves are shrunk.
+            Factor that shrinks the leaves of each tree.
         """,
     "threads": """
         n_jobs : int or None, default=None
-            Number of threads of XGBoost; None and -1 are all CPUs that the process may use, -2 is
-            all but one, and so on. It does not change the model.
+            Number of threads of XGBoost; None and -1 mean all CPUs that the process may use, -2 all
+            but one, and so on. It does not change the model.
         """,
     "further_params": """
         **booster_params
-            Further parameters of the booster, by these names:
+            Additional parameters of the booster:
 
             {booster_params}
         """,
     "notes": """
-        Notes
-        -----
-        NaN in X is a missing value. With XGBoost, what a sparse X does not store is missing too,
-        unless `sparse_zeros` says otherwise, and columns of pandas' type ``category`` are split by
-        sets of categories; in prediction a category that did not occur in `fit` is missing. With
-        another base learner what is not stored is 0, categories are refused, and missing values are
-        its own affair.
+        Notes ----- NaN in X is a missing value. With XGBoost, entries that a sparse X does not
+        store are missing, too, unless ``sparse_zeros="zero"``; columns of pandas' dtype
+        ``category`` are split by sets of categories, and categories that are new in prediction are
+        missing. With a base learner, entries that a sparse X does not store are 0, categories are
+        rejected, and missing values are passed to the base learner, which may reject them.
         """,
 }
-"""What documentation says of both, besides what it says of all estimators."""
+"""Docstring entries of both, in addition to those of all estimators."""
 
 
 class PerLabelClassifier(BoosterEstimator):
@@ -58,7 +56,7 @@ class PerLabelClassifier(BoosterEstimator):
     _entries = MappingProxyType({**BoosterEstimator._entries, **_ENTRIES})
     _uses_plugin = False
     _missing: float
-    """What stands for an absent value on the way to the models."""
+    """Value that represents a missing one in the input of the models."""
     _domains = MappingProxyType(
         {
             **BoosterEstimator._domains,
@@ -112,18 +110,18 @@ class PerLabelClassifier(BoosterEstimator):
             model.params = settle_on_data(model.params, self, n_further=further)
             model.feature_types = data.feature_types
         else:
-            # As most solvers of scikit-learn are meant to be fitted.
+            # Most solvers of scikit-learn are designed for double precision.
             data = data._replace(X=data.X.astype(np.float64))
         self._learn(data, model, random)
         return self
 
     def _n_label_features(self) -> int:
-        """How many label features a model may see after those of X."""
+        """Return the maximum number of labels among the features of a model."""
         return 0
 
     @abstractmethod
     def _learn(self, data: FitData, model: LabelModel, random: np.random.RandomState) -> None:
-        """Train on checked data; `model` is copied for every label."""
+        """Train copies of `model` on checked data."""
 
     @property
     def _takes_categories(self) -> bool:  # type: ignore[override]
@@ -133,19 +131,19 @@ class PerLabelClassifier(BoosterEstimator):
         return self.sparse_zeros if self.estimator is None else None
 
     def __sklearn_tags__(self) -> Tags:
-        """Tags: what the base learner takes."""
+        """Tags: missing values and sparse X as for the base learner."""
         tags = super().__sklearn_tags__()
-        if Classifier().accepts(self.estimator):  # else XGBoost, or `fit` says what is wrong
+        if Classifier().accepts(self.estimator):  # otherwise XGBoost, or `fit` raises an error
             tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
             tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
 
     def _label_model(self, missing: float) -> tuple[LabelModel, np.random.RandomState]:
-        """Check the arguments; make the model of a label, and what later draws come from."""
+        """Check the parameters; return the model of a label and a random state."""
         params = self._native_booster_params()
         for name in ("base_score", "scale_pos_weight"):
             if isinstance(params.get(name), list):
-                raise ValueError(f"{name} has to be one number here; it is used for every label.")
+                raise ValueError(f"{name} must be a number, which is used for all labels.")
         random = np.random.RandomState(params.get("seed", 0))
         if self.estimator is None:
             return XGBModel(params, self.n_estimators, missing), random
@@ -158,6 +156,6 @@ class PerLabelClassifier(BoosterEstimator):
         used = {n: getattr(self, n) for n in named if getattr(self, n) != signature[n].default}
         for name, value in (used | dict(self.booster_params)).items():
             raise ValueError(
-                f"{name}={value!r} is a parameter of XGBoost, which "
-                f"estimator={self.estimator!r} replaces; set the estimator's own instead."
+                f"{name}={value!r} is a parameter of XGBoost, but estimator={self.estimator!r} "
+                "replaces XGBoost; set the parameters of the estimator instead."
             )

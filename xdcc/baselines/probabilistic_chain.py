@@ -1,10 +1,11 @@
-"""Probabilistic classifier chain (PCC): a chain read as a joint distribution of the labels."""
+"""Probabilistic classifier chain (PCC): a chain as a joint distribution of the labels."""
 
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import multioutput
 from sklearn.linear_model import LogisticRegression
 
 from xdcc.base.domains import Anything
@@ -32,8 +33,8 @@ from xdcc.baselines.label_model import EstimatorModel
 class ProbabilisticClassifierChain(LabelsetSearch):
     """Probabilistic classifier chain (PCC).
 
-    Trained like a classifier chain; in prediction its models make a joint distribution P(y | x),
-    whose mode or whose marginals are predicted.
+    It is trained like a classifier chain. Its models define a joint distribution P(y | x);
+    prediction uses the mode or the marginals.
 
     Parameters
     ----------
@@ -41,13 +42,13 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         Base learner, with `predict_proba`; None is logistic regression.
     {order}
     beam_width : int or None, default=None
-        How many labelsets are kept after each label of the chain. None keeps all of them: exact,
-        for at most 15 labels.
+        Number of labelsets that the search keeps after each label of the chain. None keeps all,
+        which is exact and supports at most 15 labels.
     loss : {"subset", "hamming"}, default="subset"
-        What `predict` minimises: ``"subset"`` predicts the most probable labelset, ``"hamming"``
-        the labels with a marginal probability of at least 0.5.
+        The loss that `predict` minimises: ``"subset"`` predicts the most probable labelset,
+        ``"hamming"`` the labels with a marginal probability of at least 0.5.
     random_state : int, RandomState instance or None, default=None
-        Seed of a random order and the base learner.
+        Seed for a random order and the base learner.
 
     Attributes
     ----------
@@ -56,9 +57,10 @@ class ProbabilisticClassifierChain(LabelsetSearch):
 
     Notes
     -----
-    `beam_width` and `loss` can be changed after `fit`. With a beam, probabilities of labels are
-    those among the labelsets found. Missing values in X are the base learner's affair; in sparse
-    X what is not stored is 0.
+    You can change `beam_width` and `loss` after `fit`. With a beam, the probabilities of labels are
+    relative to the labelsets found.
+
+    {missing_values}
 
     References
     ----------
@@ -78,6 +80,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
     array([0.06, 0.09])
     """
 
+    _stored = MappingProxyType({"order_": NDArray[np.int64], "model_": multioutput.ClassifierChain})
     _entries = MappingProxyType({**LabelsetSearch._entries, **ORDER_ENTRIES})
     _domains = MappingProxyType({**LabelsetSearch._domains, "order": Anything()})
 

@@ -1,4 +1,4 @@
-"""Ensemble of probabilistic classifier chains (EPCC): the mean of their joint distributions."""
+"""Ensemble of probabilistic classifier chains (EPCC): the mean of joint distributions."""
 
 from types import MappingProxyType
 from typing import Any
@@ -24,25 +24,26 @@ from xdcc.baselines.ensemble_of_chains import ChainEnsemble
 class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
     """Ensemble of probabilistic classifier chains (EPCC).
 
-    The chains are trained as in :class:`EnsembleOfChains`; P(y | x) is the mean of theirs.
+    The chains are trained as in :class:`EnsembleOfChains`; P(y | x) is the mean over the chains.
 
     Parameters
     ----------
     {ensemble}
     beam_width : int or None, default=None
-        How many labelsets each chain keeps after each label. None keeps all of them: exact, for at
-        most 15 labels.
+        Number of labelsets that the search in each chain keeps after each label. None keeps all,
+        which is exact and supports at most 15 labels.
     loss : {"subset", "hamming"}, default="subset"
-        What `predict` minimises: ``"subset"`` predicts the labelset with the largest mean
-        probability, among those that a chain found; ``"hamming"`` the labels with a mean marginal
+        The loss that `predict` minimises: ``"subset"`` predicts the labelset with the largest mean
+        probability among those found in any chain, ``"hamming"`` the labels with a mean marginal
         probability of at least 0.5.
     {seed_and_chains}
     {fitted}
 
     Notes
     -----
-    `beam_width` and `loss` can be changed after `fit`. Missing values in X are the base learner's
-    affair; in sparse X what is not stored is 0.
+    You can change `beam_width` and `loss` after `fit`.
+
+    {missing_values}
 
     References
     ----------
@@ -82,10 +83,10 @@ class ProbabilisticEnsembleOfChains(ChainEnsemble, LabelsetSearch):
         return labels
 
     def _mode_of_block(self, X: Features) -> NDArray[np.int64]:
-        """Predict the labelset with the largest mean probability; ties: the first found."""
+        """Predict the labelset with the largest mean probability; ties go to the first found."""
         width = self._width()
         found = [beam_search(chain, X, width)[0] for chain in self.chains_]
-        # With all labelsets in one chain's beam the others add none.
+        # If the beam of one chain has all labelsets, the others add none.
         complete = found[0].shape[1] == 2**self.n_labels_
         candidates = found[0] if complete else np.concatenate(found, axis=1)
         rows = np.repeat(np.arange(X.shape[0]), candidates.shape[1])

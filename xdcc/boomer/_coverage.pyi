@@ -5,7 +5,7 @@ from xdcc.base.features import Features
 from xdcc.boomer.rule import RuleArrays
 
 RELATIONS: tuple[str, ...]
-"""Relational operators of conditions by their numbers."""
+"""Relational operators, indexed by the relation codes of conditions."""
 
 def add_scores(
     X: Features,
@@ -15,7 +15,4 @@ def add_scores(
     scores: NDArray[np.float64],
     n_threads: int,
 ) -> None:
-    """Add the scores of the rules `first` to `last` (excluded) to `scores` [n_rows, n_labels].
-
-    X is in C order or CSR.
-    """
+    """Add the scores of rules `first` to `last` (excluded) to `scores`; X is in C order or CSR."""

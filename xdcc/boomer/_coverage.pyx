@@ -1,17 +1,17 @@
-"""Which rules cover a row, and what they add to its scores: kernel of the prediction."""
+"""Prediction kernel: find the rules that cover a row and add their scores."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libcpp.vector cimport vector
 
 from xdcc.boomer.conditions cimport covers
 from xdcc.kernels.arrays cimport elements
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
-from xdcc.kernels.threads cimport run_loop, threads_worth
+from xdcc.kernels.matrix cimport HeldMatrix
+from xdcc.kernels.rows cimport run_rows
+from xdcc.kernels.threads cimport threads_worth
 
 RELATIONS = ("<=", ">", "=", "!=")
 
 cdef enum:
-    # Rules times rows that threads are worth.
+    # Use threads from this many pairs of a rule and a row.
     CHECKS_FOR_THREADS = 100000
     ROWS_AT_A_TIME = 16
 
@@ -25,15 +25,13 @@ cdef struct Rules:
     const int64_t* head_start
     const int32_t* label
     const double* score
-    int64_t first           # rules that count
+    int64_t first           # the rules to add are first to end
     int64_t end
 
 
-cdef struct Rows:
-    # Rows that get scores, which threads share.
+cdef struct Scoring:
+    # Data of the loop over the rows.
     const Rules* rules
-    const Matrix* matrix
-    vector[float]* memory   # [n_threads]: a sparse row made dense
     double* sums            # [n_rows, n_labels]
     int64_t n_labels
 
@@ -41,7 +39,6 @@ cdef struct Rows:
 def add_scores(X, arrays, first, last, scores, n_threads):
     """Add the scores of the rules `first` to `last`; see ``_coverage.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef const Matrix* matrix = &held.matrix
     cdef double[:, ::1] sums = scores
     cdef Rules rules
     rules.condition_start = elements[int64_t](arrays.condition_start)
@@ -54,26 +51,19 @@ def add_scores(X, arrays, first, last, scores, n_threads):
     rules.first = first
     rules.end = last
     cdef int threads = threads_worth(
-        n_threads, <double>matrix.n_rows * (rules.end - rules.first), CHECKS_FOR_THREADS
+        n_threads, <double>held.matrix.n_rows * (rules.end - rules.first), CHECKS_FOR_THREADS
     )
-    cdef vector[vector[float]] memory
-    memory.resize(threads)
-    cdef Rows rows
-    rows.rules = &rules
-    rows.matrix = matrix
-    rows.memory = memory.data()
-    rows.sums = &sums[0, 0]
-    rows.n_labels = sums.shape[1]
+    cdef Scoring scoring
+    scoring.rules = &rules
+    scoring.sums = &sums[0, 0]
+    scoring.n_labels = sums.shape[1]
     with nogil:
-        run_loop(matrix.n_rows, ROWS_AT_A_TIME, threads, _add_to_row, &rows)
+        run_rows(&held.matrix, ROWS_AT_A_TIME, threads, _score_row, &scoring)
 
 
-cdef void _add_to_row(void* data, int64_t row, int thread) noexcept nogil:
-    cdef const Rows* rows = <const Rows*>data
-    cdef vector[float]* memory = rows.memory + thread
-    cdef const float* x = load_row(rows.matrix, memory, row)
-    _add_rules(rows.rules, x, rows.sums + row * rows.n_labels)
-    unload_row(rows.matrix, memory, row)
+cdef void _score_row(void* data, const float* x, int64_t row, int thread) noexcept nogil:
+    cdef const Scoring* scoring = <const Scoring*>data
+    _add_rules(scoring.rules, x, scoring.sums + row * scoring.n_labels)
 
 
 cdef inline bint _covers_row(const Rules* rules, int64_t rule, const float* x) noexcept nogil:

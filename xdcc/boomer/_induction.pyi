@@ -4,25 +4,14 @@ from numpy.typing import NDArray
 from xdcc.boomer.training import RuleSettings, SortedColumns
 
 LOSSES: dict[str, int]
-"""Numbers of the losses."""
+"""Codes of the losses."""
 
 class RuleLearner:
     """Learns rules one by one (Algorithms 1 to 3).
 
-    Parameters
-    ----------
-    columns : SortedColumns
-        The training rows' attributes.
-    Y : uint8 array of shape (n_samples, n_labels)
-        Zeros and ones, in C order.
-    scores : float64 array of shape (n_samples, n_labels)
-        Sums of the rules so far; kept and changed.
-    coverage : int64 array of shape (n_samples,)
-        Number of the rules so far that cover each row; kept and changed.
-    settings : RuleSettings
-        What rules are to be like.
-    n_threads : int
-        Number of threads.
+    `Y` (n_samples, n_labels) is in C order. `scores` (n_samples, n_labels) and `coverage`
+    (n_samples,) hold the summed scores and the number of covering rules so far; the learner keeps
+    these arrays and updates them in place.
     """
 
     scores: NDArray[np.float64]
@@ -40,12 +29,12 @@ class RuleLearner:
     def statistics(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return gradients and second derivatives, [n_samples, n_labels] each.
 
-        With the example-wise loss and complete heads the second array is the lower bound of the
-        Hessian instead, p0 p.
+        With the example-wise loss and complete heads, the second array is p0 p, a lower bound of
+        the Hessian.
         """
 
     def default_rule(self) -> NDArray[np.float64]:
-        """Add the rule that covers every row, and return its head [n_labels]."""
+        """Add the rule that covers every row and return its head [n_labels]."""
 
     def learn(
         self, seed: int
@@ -55,8 +44,8 @@ class RuleLearner:
         ]
         | None
     ):
-        """Add a rule, and return what a `LearnedRule` holds.
+        """Add a rule and return the fields of a `LearnedRule`, or None if there is no further rule.
 
-        If no condition on the attributes drawn divides the sample, all attributes are tried, then
-        all rows; None if that does not help either.
+        If no condition on the drawn attributes splits the sample, all attributes are searched, and
+        then all rows.
         """

@@ -1,10 +1,10 @@
-"""Induction of rules: kernel of the training, one rule after the other (Algorithms 1 to 3).
+"""Training kernel: learn one rule after another (Algorithms 1 to 3).
 
 A `RuleLearner` keeps the scores, gradients and second derivatives (``derivatives.pxd``) of the
-training rows. ``learn`` draws a sample, refines a rule condition by condition
-(``attribute_search.pxd``; threads over attributes), computes the head on all rows
-(``linear_systems.pxd``), and updates the covered rows. All that is random comes from the rule's own
-seed, so that a rule does not depend on how the rules before it were asked for.
+training rows. ``learn`` draws a sample, adds one condition after another
+(``attribute_search.pxd``, in parallel over attributes), computes the head on all rows
+(``linear_systems.pxd``), and updates the covered rows. Each rule has its own seed, so continuing a
+training gives the same rules.
 """
 
 import numpy as np
@@ -38,22 +38,16 @@ LOSSES = {
 }
 
 cdef enum:
-    # Additions of a search that threads are worth: a millisecond or more.
+    # Use threads from this many additions per search, a millisecond or more.
     WORK_FOR_THREADS = 3000000
 
 
 # ---------------------------------------------------------------------------------------- samples
 
-# What makes rules differ: rows for a rule, attributes for each of its conditions.
-
-
 cdef inline void draw_rows(
     bint bootstrap, int64_t n_rows, uint64_t* random, double* weight
 ) noexcept nogil:
-    """Draw as many rows as there are, with replacement; all rows if not `bootstrap`.
-
-    `weight` [n_rows] gets how often each row is in the sample.
-    """
+    """Draw a bootstrap sample, or take all rows; `weight` [n_rows] counts each row in the sample."""
     cdef int64_t row
     for row in range(n_rows):
         weight[row] = not bootstrap
@@ -66,7 +60,7 @@ cdef inline void draw_attributes(
     int64_t n_drawn, int64_t n_features, uint64_t* random, uint8_t* is_drawn,
     vector[int32_t]* attributes,
 ) noexcept nogil:
-    """Draw different attributes (Floyd's method), sorted.
+    """Draw distinct attributes (Floyd's method) in ascending order.
 
     `is_drawn` [n_features] is working memory, zero before and after.
     """
@@ -91,7 +85,7 @@ cdef inline void draw_attributes(
 
 
 cdef struct ConditionSearch:
-    # A search over the drawn attributes, which threads share.
+    # A search over the drawn attributes, shared by the threads.
     const Node* node
     void* learner                   # a `RuleLearner`
     const int32_t* attributes       # [n_drawn]
@@ -107,7 +101,7 @@ cdef void search_drawn(void* data, int64_t i, int thread) noexcept nogil:
 
 
 cdef void finish_thread(void* data, int64_t i, int thread) noexcept nogil:
-    """Finish the searches of thread i."""
+    """Finish the searches of thread `i`."""
     cdef const ConditionSearch* search = <const ConditionSearch*>data
     finish_search(search.node, search.scratch + i)
 
@@ -117,7 +111,7 @@ cdef cppclass Body:
     vector[int32_t] feature
     vector[int8_t] relation
     vector[float] threshold
-    int32_t label                   # that the head is for, -1 if it is for all
+    int32_t label                   # of a single-label head, else -1
 
 
 cdef class RuleLearner:
@@ -139,7 +133,7 @@ cdef class RuleLearner:
     cdef double[:, ::1] derivative          # [n_rows, 2 n_padded], as in `Statistics`
     cdef double[:, ::1] label_derivative    # [n_rows, 2] of the one label of a rule
     cdef double[::1] ones
-    # What is asked for.
+    # The settings.
     cdef LossKind loss
     cdef bint complete
     cdef bint takes_system
@@ -155,7 +149,7 @@ cdef class RuleLearner:
     cdef int64_t n_features
     cdef int64_t n_labels
     cdef int64_t n_padded
-    # The rule that is learned.
+    # The rule being learned.
     cdef double[::1] weight                 # [n_rows] how often each row is in the sample
     cdef uint8_t[::1] inside                # [n_rows] whether a row of the sample is covered
     cdef vector[int32_t] sampled            # rows of the sample that are covered
@@ -166,7 +160,7 @@ cdef class RuleLearner:
     cdef double[::1] total                  # [2 n_padded]
     cdef double[::1] products               # [n_padded, n_padded]
     cdef double[::1] spread                 # [n_padded]
-    cdef Hessian hessian                    # the last two
+    cdef Hessian hessian                    # points to `products` and `spread`
     cdef vector[int32_t] attributes
     cdef vector[Scratch] scratch            # [n_threads]
     cdef vector[Candidate] found            # [n_attributes]
@@ -208,7 +202,7 @@ cdef class RuleLearner:
         self.holds = np.zeros(self.n_rows, np.uint8)
         self.is_drawn = np.zeros(self.n_features, np.uint8)
         self.total = np.zeros(2 * self.n_padded)
-        # The default rule's head takes a linear system whatever the other heads are.
+        # The default rule needs a linear system even if the other heads do not.
         self.products = np.zeros(
             self.n_padded**2 if self.loss == LOGISTIC_EXAMPLE_WISE else 1
         )
@@ -226,7 +220,7 @@ cdef class RuleLearner:
             self._differentiate(i, -1)
 
     def statistics(self):
-        """Gradients and what is kept of the Hessians; see ``_induction.pyi``."""
+        """Return gradients and second derivatives; see ``_induction.pyi``."""
         both = np.asarray(self.derivative)
         return (
             both[:, : self.n_labels].copy(),
@@ -241,7 +235,7 @@ cdef class RuleLearner:
             self.covered[i] = <int32_t>i
         head = np.zeros(self.n_labels)
         cdef double[::1] view = head
-        # It has no bins and is not shrunk: it is complete whatever the others are.
+        # Always a complete head, without bins and without shrinkage.
         self._find_head(-1, self.loss == LOGISTIC_EXAMPLE_WISE, 0, &view[0])
         self._apply(-1, &view[0])
         return head
@@ -255,7 +249,7 @@ cdef class RuleLearner:
         with nogil:
             self._refine(self.bootstrap, self.n_attributes, &random, &body)
             if body.feature.empty() and self.n_attributes < self.n_features:
-                # The attributes drawn are constant in the sample: others may not be.
+                # The drawn attributes are constant in the sample; others may not be.
                 self._refine(self.bootstrap, self.n_features, &random, &body)
             if body.feature.empty() and self.bootstrap:
                 self._refine(False, self.n_features, &random, &body)
@@ -277,7 +271,7 @@ cdef class RuleLearner:
         )
 
     cdef void _differentiate(self, int64_t row, int64_t label) noexcept nogil:
-        """Derivatives of a row; of one label only where that is enough."""
+        """Update the derivatives of a row, for one label if the loss allows it and `label` >= 0."""
         cdef const uint8_t* y = &self.Y[row, 0]
         cdef const double* score = &self.score[row, 0]
         cdef double* gradient = &self.derivative[row, 0]
@@ -300,7 +294,7 @@ cdef class RuleLearner:
     cdef void _refine(
         self, bint bootstrap, int64_t n_attributes, uint64_t* random, Body* body
     ) noexcept nogil:
-        """Algorithm 3: add the best condition as long as the rule gets better."""
+        """Add the best condition as long as it improves the rule (Algorithm 3)."""
         cdef Candidate best
         cdef Node node
         cdef int64_t i
@@ -335,7 +329,7 @@ cdef class RuleLearner:
             body.threshold.push_back(best.threshold)
             self._restrict(feature, <int8_t>best.relation, best.threshold)
             if node.quality == BEST_LABEL:
-                # From now on only this label counts.
+                # Further conditions are for this label only.
                 body.label = best.label
                 self._choose_label(best.label)
                 node.quality = ONE_LABEL
@@ -346,7 +340,7 @@ cdef class RuleLearner:
             self.inside[self.sampled[i]] = 0
 
     cdef void _draw_sample(self, bint bootstrap, uint64_t* random) noexcept nogil:
-        """Draw rows and let the rule cover all of them."""
+        """Draw a sample for a rule without conditions, which covers all rows."""
         cdef int64_t row, n_sampled = 0
         draw_rows(bootstrap, self.n_rows, random, &self.weight[0])
         self.covered.resize(self.n_rows)
@@ -359,7 +353,7 @@ cdef class RuleLearner:
         self.sampled.resize(n_sampled)
 
     cdef int32_t _best_condition(self, const Node* node, Candidate* best) noexcept nogil:
-        """Search all drawn attributes; -1 if no condition makes the rule better."""
+        """Search all drawn attributes; return the best one, or -1 if no condition is better."""
         cdef int64_t i, n_drawn = <int64_t>self.attributes.size(), work = 0
         cdef int n_threads
         cdef Candidate none
@@ -389,7 +383,7 @@ cdef class RuleLearner:
         return winner
 
     cdef int64_t _work(self, const Node* node, int32_t feature) noexcept nogil:
-        """Additions that the search on an attribute takes, roughly."""
+        """Estimate the number of additions of the search on an attribute."""
         cdef int64_t n_padded = node.statistics.n_padded
         cdef int64_t n_rows = min(self.known_end[feature] - self.start[feature], node.n_inside)
         cdef int64_t n_steps = min(self.n_distinct[feature], node.n_inside)
@@ -415,7 +409,7 @@ cdef class RuleLearner:
         search_attribute(node, &column, scratch, best)
 
     cdef void _restrict(self, int32_t feature, int8_t relation, float threshold) noexcept nogil:
-        """Keep the rows that a condition covers."""
+        """Drop the rows that a new condition does not cover."""
         cdef int64_t i, n_kept = 0
         cdef uint8_t zero = covers(relation, threshold, 0)
         cdef int32_t row
@@ -437,7 +431,7 @@ cdef class RuleLearner:
         self.sampled.resize(n_kept)
 
     cdef void _choose_label(self, int32_t label) noexcept nogil:
-        """Gather the derivatives of one label in the rows of the sample that are covered."""
+        """Gather the derivatives of one label for the covered rows of the sample."""
         cdef int64_t i
         cdef int32_t row
         for i in range(<int64_t>self.sampled.size()):
@@ -448,7 +442,7 @@ cdef class RuleLearner:
     cdef void _find_head(
         self, int32_t label, bint takes_system, double bin_share, double* head
     ) noexcept nogil:
-        """Algorithm 2 on all covered training rows; of one label if `label` is not -1."""
+        """Compute the head on all covered rows (Algorithm 2), of one label if `label` >= 0."""
         cdef int64_t i, n_covered = <int64_t>self.covered.size()
         cdef int32_t row
         cdef double gradient = 0, second = 0, gain

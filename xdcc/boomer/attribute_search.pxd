@@ -1,9 +1,9 @@
-"""Search of the best condition on one attribute, the refinement of a rule.
+"""Find the best condition on one attribute.
 
-The rows of a node come sorted by the attribute's value (``training.py``). ``conditions.pxd`` walks
-over the steps between values; at every step both sides are candidates, rated by ``candidates.pxd``
-or ``system_search.pxd``. Sums are added in a fixed order, whatever is skipped: what is found does
-not depend on the number of threads.
+The rows are sorted by the attribute's value (``training.py``). ``conditions.pxd`` iterates over the
+steps between values; the two sides of each step are candidates, evaluated by ``candidates.pxd`` or
+``system_search.pxd``. Sums are added in a fixed order, so results do not depend on the number of
+threads.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -20,9 +20,8 @@ from xdcc.boomer.system_search cimport (
 )
 
 
-
 cdef struct Column:
-    # An attribute's values, sorted, with those that are missing last.
+    # The values of an attribute in sorted order, missing values last.
     const int32_t* row      # [n_stored + n_missing]
     const float* value      # [n_stored] not 0
     int64_t n_stored
@@ -32,10 +31,10 @@ cdef struct Column:
 
 cdef cppclass Scratch:
     # A thread's working memory.
-    vector[int32_t] row     # [n_rows + 1] of the column those inside the node
+    vector[int32_t] row     # [n_rows + 1] the rows of the column that are inside the node
     vector[float] value     # [n_rows + 1]
     vector[double] total    # [2 n_padded] of the rows whose value is known
-    vector[double] sums     # [2 n_padded] running
+    vector[double] sums     # [2 n_padded] running sums
     SystemScratch systems
 
 
@@ -43,7 +42,7 @@ cdef inline void allocate(
     Scratch* scratch, int64_t n_rows, int64_t n_labels, int64_t n_padded, bint takes_systems,
     bint binned,
 ) noexcept nogil:
-    """Allocate a thread's memory for all searches of a training."""
+    """Allocate a thread's memory for all searches of a fit."""
     scratch.row.resize(n_rows + 1)
     scratch.value.resize(n_rows + 1)
     scratch.total.resize(2 * n_padded)
@@ -53,7 +52,7 @@ cdef inline void allocate(
 
 
 cdef inline Values _select(const Node* node, const Column* column, Scratch* scratch) noexcept nogil:
-    """Values of the rows inside the node; `total` becomes that of the rows with a value."""
+    """Collect the values of the rows inside the node; set `total` to the sum over known values."""
     cdef int64_t entry, k, n = 0, width = 2 * node.statistics.n_padded
     cdef int32_t* row = scratch.row.data()
     cdef float* value = scratch.value.data()
@@ -62,7 +61,7 @@ cdef inline Values _select(const Node* node, const Column* column, Scratch* scra
     cdef double weight
     cdef Values values
     for entry in range(column.n_stored):
-        # Written always, kept if the row is inside: no branch to be guessed.
+        # Always write, advance if the row is inside: this avoids a branch.
         row[n] = column.row[entry]
         value[n] = column.value[entry]
         n += node.inside[column.row[entry]]
@@ -93,12 +92,12 @@ cdef inline vectorised search_attribute(
 ) noexcept nogil:
     """Find the best condition on an attribute.
 
-    `best` is changed if its gain is exceeded; with linear systems `finish_search` may still do so.
+    Updates `best` if a gain exceeds it; with linear systems, `finish_search` may do so later.
     """
     cdef Values values = _select(node, column, scratch)
     cdef double* total = scratch.total.data()
     cdef double* sums = scratch.sums.data()
-    # Where all known values are 0, only "= 0" can part them: from those that are missing.
+    # If all known values are 0, only "= 0" can split the rows: zeros from missing values.
     if values.n == 0 and not values.nominal:
         return
     if node.quality == ONE_LABEL:
@@ -112,11 +111,11 @@ cdef inline vectorised search_attribute(
 
 
 cdef inline void begin_search(Scratch* scratch, double gain) noexcept nogil:
-    """Prepare for a node; gains have to exceed `gain`."""
+    """Prepare for a node; only gains above `gain` count."""
     begin_systems(&scratch.systems, gain)
 
 
 cdef inline void finish_search(const Node* node, Scratch* scratch) noexcept nogil:
-    """Solve what the searches on a thread's attributes have left."""
+    """Solve the pending linear systems of a thread's searches."""
     if node.quality == LINEAR_SYSTEM:
         finish_systems(node, &scratch.systems)

@@ -1,12 +1,12 @@
-"""What a rule covers, candidates for its next condition, and gains read off running sums.
+"""Candidates for the next condition of a rule, and their gains from running sums.
 
-The gain of a candidate is g' (H + l2 I)^-1 g, with g and H the sums of the gradients and Hessians
-over the rows that the rule then covers: twice what equation 14 of the paper falls by.
+The gain of a candidate is g' (H + l2 I)^-1 g, where g and H are the sums of the gradients and
+Hessians over the rows that the rule would cover. It is twice the decrease of equation 14.
 
-It is read off running sums for heads of one label and for losses that are sums over labels. For
-linear systems the same reading is an upper bound of the gain: the p of a row sum to 1 - p0, so that
-its Hessian diag(p) - g g' is at least p0 diag(p) (a symmetric matrix that is diagonally dominant
-with this margin), and g' (diag(sum p0 p) + l2 I)^-1 g is at least the gain.
+For heads of one label and for losses that are sums over labels, running sums give the gain. For
+linear systems, the same formula gives an upper bound: the p of a row sum to 1 - p0, so its Hessian
+diag(p) - g g' is at least p0 diag(p) (the difference is symmetric and diagonally dominant), and
+g' (diag(sum p0 p) + l2 I)^-1 g is at least the gain.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -19,44 +19,44 @@ from xdcc.boomer.conditions cimport (
 from xdcc.boomer.derivatives cimport Hessian, Statistics, add_row
 from xdcc.boomer.lanes cimport Four, take_larger
 
-# How far results may be off by rounding, relatively: a search must not miss a candidate by it.
+# Tolerances, so that rounding never discards the best candidate.
 cdef extern from *:
     """
     #define XDCC_SLACK (1 + 1e-9)
     #define XDCC_ROUNDING 1e-11
     #define XDCC_CLOSE (1 + 1e-5)
     """
-    # Bounds are taken this much larger.
+    # Factor by which bounds are enlarged.
     const double SLACK "XDCC_SLACK"
-    # What is left of a total may be wrong by this share of the total.
+    # Error of a difference from a total, as a share of the total.
     const double ROUNDING "XDCC_ROUNDING"
-    # Two ways to solve a system differ by less, even if it is near singular.
+    # Bound of the ratio of two solutions of one system, even if it is nearly singular.
     const double CLOSE "XDCC_CLOSE"
 
 cdef enum Quality:
-    # What the gain of a candidate is.
-    ONE_LABEL       # of the one label that the rule predicts for
-    BEST_LABEL      # of its best label
+    # How the gain of a candidate is computed.
+    ONE_LABEL       # for the label that the rule predicts
+    BEST_LABEL      # for the best label of the candidate
     SUM_OF_LABELS   # summed over labels
-    LINEAR_SYSTEM   # of all labels together
+    LINEAR_SYSTEM   # for all labels jointly
 
 
 cdef struct Node:
-    # The rows that a rule covers so far, and what is asked of them.
+    # The rows that a rule covers so far, and the settings of the search.
     Quality quality
     Statistics statistics
     const uint8_t* inside   # [n_rows] whether a row is covered
     int64_t n_inside
-    int64_t min_coverage    # rows that a rule has to cover
+    int64_t min_coverage    # fewest rows that a rule must cover
     const double* total     # [2 n_padded] sums of the statistics of the rows inside
-    Hessian hessian         # their sum, with linear systems
+    Hessian hessian         # sum of the Hessians of the rows inside, for linear systems
     double l2               # positive
-    double bin_share        # bins per label that is raised or lowered, 0: no bins
+    double bin_share        # label bins per label of the same sign, 0 for no bins
 
 
 cdef struct Candidate:
     double gain
-    int64_t order           # position in the search; lower ones win ties of linear systems
+    int64_t order           # position in the search; the lower one wins ties of linear systems
     int32_t label           # of a single-label head, else -1
     float threshold
     Relation relation
@@ -65,9 +65,9 @@ cdef struct Candidate:
 cdef inline bint narrows(
     const Node* node, const Values* values, const Step* step, int side
 ) noexcept nogil:
-    """Whether a side of a step has enough rows, and not all that were covered before.
+    """Whether a side of a step has enough rows, but fewer than were covered before.
 
-    Side 0 are the rows inside the sum, side 1 are the rest.
+    Side 0 holds the rows inside the sum, side 1 the rest.
     """
     cdef int64_t n_covered = n_inside(step)
     if side == 1:
@@ -78,7 +78,7 @@ cdef inline bint narrows(
 cdef inline void set_condition(
     const Values* values, const Step* step, int side, Candidate* candidate
 ) noexcept nogil:
-    """Write the condition that covers a side of a step."""
+    """Set the condition that covers a side of a step."""
     candidate.relation = step.relation if side == 0 else opposite(step.relation)
     candidate.threshold = threshold_of(values, step)
 
@@ -87,7 +87,7 @@ cdef inline bint take_if_better(
     const Node* node, const Values* values, const Step* step, int side, double gain,
     Candidate* best,
 ) noexcept nogil:
-    """Make a side of a step the best candidate if its gain is higher; whether it was."""
+    """Make a side of a step the best candidate if its gain is higher; return whether it is."""
     if not gain > best.gain or not narrows(node, values, step, side):
         return False
     best.gain = gain
@@ -101,7 +101,7 @@ cdef inline bint take_if_better(
 cdef inline void add_rows(
     const Node* node, const Values* values, const Step* step, double* sums
 ) noexcept nogil:
-    """Bring the sums [2 n_padded] to a step."""
+    """Advance the running sums [2 n_padded] to a step."""
     cdef int64_t at = step.previous, width = 2 * node.statistics.n_padded
     if starts_anew(step):
         memset(sums, 0, width * sizeof(double))
@@ -110,10 +110,10 @@ cdef inline void add_rows(
         add_row(&node.statistics, values.row[at], width, sums)
 
 
-cdef inline void read_gains(
+cdef inline void compute_gains(
     const Node* node, Quality quality, const double* sums, const double* total, double* gain
 ) noexcept nogil:
-    """Gains of both sides of a step, or bounds of them, from sums [2 n_padded]."""
+    """Compute the gains of both sides of a step, or bounds of them, from sums [2 n_padded]."""
     cdef int64_t k, n_padded = node.statistics.n_padded
     cdef double l2 = node.l2
     cdef Four g_inside, h_inside, g_rest, h_rest, gain_inside, gain_rest
@@ -147,7 +147,7 @@ cdef inline void read_gains(
 cdef inline int32_t _best_label(
     const Node* node, const double* sums, const double* total, int side
 ) noexcept nogil:
-    """Label with the largest gain on a side of a step."""
+    """Find the label with the largest gain on a side of a step."""
     cdef int64_t label, n_padded = node.statistics.n_padded
     cdef int32_t best = 0
     cdef double g, h, gain, best_gain = -1
@@ -168,17 +168,17 @@ cdef inline void search_all_labels(
     const Node* node, Quality quality, const Values* values, const double* total, double* sums,
     Candidate* best,
 ) noexcept nogil:
-    """Find the best condition for the best label, or for all labels if the loss is their sum.
+    """Find the best condition for the best label, or for the sum over labels.
 
-    `total` [2 n_padded] is over the rows whose value is known, `sums` [2 n_padded] working memory.
-    `best` is changed if its gain is exceeded.
+    `total` [2 n_padded] is the sum over the rows with a known value, `sums` [2 n_padded] working
+    memory. Updates `best` if a gain exceeds it.
     """
     cdef double gain[2]
     cdef int side
     cdef Step step = before_first_step()
     while next_step(values, &step):
         add_rows(node, values, &step, sums)
-        read_gains(node, quality, sums, total, gain)
+        compute_gains(node, quality, sums, total, gain)
         for side in range(2):
             if (
                 take_if_better(node, values, &step, side, gain[side], best)
@@ -190,7 +190,7 @@ cdef inline void search_all_labels(
 cdef inline void search_one_label(
     const Node* node, const Values* values, const double* total, Candidate* best
 ) noexcept nogil:
-    """Find the best condition for the only label there is; see `search_all_labels`."""
+    """Find the best condition for a single label; see `search_all_labels`."""
     cdef int64_t at
     cdef const double* statistics = node.statistics.values
     cdef const double* weight = node.statistics.weight

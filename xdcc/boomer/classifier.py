@@ -1,8 +1,8 @@
 """``BoomerClassifier``: gradient boosted multi-label rules (BOOMER).
 
-``fit`` sorts the attributes (``training.py``), lets the kernel (``_induction.pyx``) learn one rule
-after the other, and keeps them as a `RuleList` (``rule.py``). How scores become labels
-(``prediction.py``) and how many of the rules count is decided in prediction.
+``fit`` sorts the attributes (``training.py``), learns one rule after another in the kernel
+(``_induction.pyx``), and stores a `RuleList` (``rule.py``). Prediction decides how many rules count
+and how scores become labels (``prediction.py``).
 """
 
 import warnings
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.documentation import ENTRIES, section
 from xdcc.base.domains import (
     Anything,
@@ -34,7 +35,7 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES, Loss
@@ -54,8 +55,7 @@ LossName = Literal[
 ]
 
 _SMALLEST_L2 = 1e-8
-"""L2 weight of the linear systems at least: without any, some are singular."""
-
+"""Lower limit of the L2 weight: without any, some linear systems are singular."""
 
 _ENTRIES = {
     "takes_X_and_n_rules": section(
@@ -63,7 +63,7 @@ _ENTRIES = {
         ENTRIES["X"],
         """
         n_rules : int, optional
-            How many of the rules count, the first ones; `best_n_rules_` if None.
+            Use the first `n_rules` rules; None means `best_n_rules_`.
         """,
     ),
     "raises_as_scores": """
@@ -75,88 +75,89 @@ _ENTRIES = {
             As in `decision_function`.
         """,
 }
-"""What the documentation of several methods shares, besides what that of all estimators does."""
+"""Docstring entries of several methods, in addition to those of all estimators."""
 
 
 @declares_parameters
 class BoomerClassifier(MultiLabelEstimator):
     """Gradient boosted multi-label rules (Rapp, Loza Mencía, Fürnkranz, Nguyen, Hüllermeier, 2020).
 
-    A rule is a conjunction of conditions on attributes; where it holds it adds scores to one
-    label or to all. The first rule holds everywhere. Each rule minimises the second-order
-    approximation of a loss, which need not be a sum over labels.
+    A rule is a conjunction of conditions on attributes. It adds scores for one label or for all
+    labels to the rows that it covers. The first rule, the default rule, covers all rows. Each rule
+    minimises the second-order approximation of a loss, which need not be a sum over labels.
 
     Parameters
     ----------
     n_rules : int, default=1000
-        Number of rules, with the default rule.
+        Number of rules, including the default rule.
     loss : str, default="logistic_label_wise"
         ``"logistic_label_wise"`` (equation 6, for Hamming loss), ``"logistic_example_wise"``
         (equation 7, for subset 0/1 loss), ``"squared_label_wise"`` or
         ``"squared_hinge_label_wise"``.
     head : {"single", "complete"}, default="single"
-        Whether a rule predicts for one label or for all. The default rule predicts for all.
+        Whether a rule predicts one label or all. The default rule predicts all.
     learning_rate : float, default=0.3
-        Shrinkage of every rule's scores but the default rule's, in (0, 1].
+        Shrinkage of the scores of all rules except the default rule, in (0, 1].
     l2 : float, default=1.0
-        Weight of the squared scores in the objective (equation 15), not negative. 0 is taken as
-        1e-8, so that scores stay finite.
+        Weight of the squared scores in the objective (equation 15), not negative. 0 is replaced by
+        1e-8, which keeps scores finite.
     sample : {"bootstrap"} or None, default="bootstrap"
-        Whether each rule is searched on as many rows as there are, drawn with replacement. Heads
-        are computed on all rows.
+        Whether to search the conditions of each rule on a bootstrap sample of the rows. Heads are
+        computed on all rows.
     max_features : {"log2"}, int, float or None, default="log2"
-        Attributes drawn for each condition: floor(log2(n_features - 1) + 1), a number, a share
-        in (0, 1], or all.
+        Number of attributes drawn for each condition: ``"log2"`` is
+        floor(log2(n_features - 1) + 1), a float a share in (0, 1], None all attributes.
     label_bins : int, float or None, default=None
         Only for complete heads with the example-wise loss. Labels with similar gradients share a
-        score, so that the linear system has one unknown for each bin instead of each label
-        (Rapp, Loza Mencía, Fürnkranz, Hüllermeier, 2021). A share of the labels in (0, 1], or
-        about how many bins; labels to be raised and labels to be lowered have bins of their own.
-        None is no binning.
+        score, so the linear system has one unknown per bin instead of one per label
+        (Rapp, Loza Mencía, Fürnkranz, Hüllermeier, 2021). An int is the approximate number of bins,
+        a float their share of the labels in (0, 1], None means no bins. Labels with positive and
+        with negative scores have separate bins.
     prediction : {"auto", "sign", "known_labelsets", "example_f1"}, default="auto"
-        ``"sign"``: labels with a positive score (equation 18). ``"known_labelsets"``: the
-        labelset of the training data with the smallest loss (equation 19). ``"example_f1"``: the
-        labelset with the largest expected F1. ``"auto"``: known labelsets for the example-wise
-        loss, else the sign.
+        ``"sign"`` predicts the labels with a positive score (equation 18), ``"known_labelsets"``
+        the labelset of the training data with the smallest loss (equation 19), and
+        ``"example_f1"`` the labelset with the largest expected F1. ``"auto"`` is
+        ``"known_labelsets"`` for the example-wise loss and ``"sign"`` for the others.
     categorical_features : array-like of bool or int, or None, default=None
         Nominal attributes, as a mask of shape (n_features,) or positions; their conditions are
-        ``=`` and ``!=``. Columns of the type ``category`` of a DataFrame are nominal anyway.
+        ``=`` and ``!=``. DataFrame columns of dtype ``category`` are always nominal.
     max_conditions : int or None, default=None
-        Most conditions of a rule; a rule otherwise grows as long as it gets better.
+        Maximum number of conditions of a rule. With None, a rule grows as long as it improves.
     min_coverage : int, default=1
-        Fewest different rows of the sample that a rule covers.
+        Minimum number of distinct rows of the sample that a rule covers.
     warm_start : bool, default=False
-        Whether `fit` keeps the rules that are there and learns what is missing to `n_rules`. On
-        the same data the result is the same as of one training.
+        Whether `fit` keeps the existing rules and adds rules up to `n_rules`. On the same data, the
+        result equals that of a single fit.
     early_stopping_rounds : int or None, default=None
-        Training stops when the loss on the last evaluation set has not become smaller for so many
-        rules; prediction uses the rules up to the best.
+        Stop when the loss on the last evaluation set has not improved for this many rules.
+        Prediction then uses the rules up to the best one.
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples of rows and attributes.
+        Seed for sampling rows and attributes.
     {n_jobs}
 
     Attributes
     ----------
     rules_ : RuleList
-        The rules: a sequence of `Rule`, ``str(rules_)``, ``rules_.to_frame()``.
+        The rules, a sequence of `Rule`. Print them with ``print(rules_)``; ``rules_.to_frame()``
+        returns a table.
     coverage_ : int array of shape (n_samples,)
-        Number of rules that cover each training row, the default rule among them.
+        Number of rules that cover each training row, including the default rule.
     best_n_rules_ : int
-        Number of rules that prediction uses: the best on the evaluation set with early stopping,
-        otherwise all.
+        Number of rules that prediction uses: with early stopping the best number on the evaluation
+        set, otherwise all.
     evals_result_ : dict
         ``{"validation_0": {"loss": [...]}}``: the mean loss after each rule on each evaluation set.
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
-        Labelsets of the training data, the most frequent first.
+        Labelsets of the training data, sorted by decreasing frequency.
     {fitted}
     {categories}
 
     Notes
     -----
-    NaN in X is a missing value: no condition on that attribute holds. What a sparse X does not
-    store is 0, not missing.
+    NaN in X is a missing value, which no condition covers. Entries that a sparse X does not store
+    are 0, not missing.
 
     Examples
     --------
@@ -170,6 +171,16 @@ class BoomerClassifier(MultiLabelEstimator):
     if true then label_0 -0.385, label_1 -0.269, label_2 -0.192 (100 rows)
     """
 
+    _stored = MappingProxyType(
+        {
+            "_seed": int,
+            "labelsets_": NDArray[np.int8],
+            "evals_result_": dict[str, dict[str, list[float]]],
+            "coverage_": NDArray[np.int64],
+            "rules_": RuleList,
+            "best_n_rules_": int,
+        }
+    )
     _entries = MappingProxyType({**MultiLabelEstimator._entries, **_ENTRIES})
     _takes_categories = True
     _domains = MappingProxyType(
@@ -220,7 +231,7 @@ class BoomerClassifier(MultiLabelEstimator):
         {X}
         {known_Y}
         eval_set : sequence of pairs (X, Y), optional
-            Data on which the mean loss is measured after each rule.
+            Data on which to measure the mean loss after each rule.
 
         {returns_self}
 
@@ -228,24 +239,24 @@ class BoomerClassifier(MultiLabelEstimator):
         ------
         ValueError
             If a parameter is outside its domain, X or Y is not as described, a label is unknown
-            (NaN), early stopping has no evaluation set, or `warm_start` finds more rules than
-            `n_rules` or rules for other features or labels.
+            (NaN), early stopping has no evaluation set, or `warm_start` finds more than `n_rules`
+            rules or rules for other features or labels.
 
         Warns
         -----
         ConvergenceWarning
-            If no further rule can be found: every attribute is constant.
+            If no further rule can be found, for example because all attributes are constant.
         """
         self._check_params()
         if self.early_stopping_rounds is not None and not eval_set:
-            raise ValueError("early_stopping_rounds needs an eval_set to watch.")
+            raise ValueError("early_stopping_rounds requires an eval_set.")
         before = self._rules_before()
         data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "rules")
         nominal = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        known = KnownLabelsets.of(data.Y)
+        known = KnownLabelsets.of_data(data)
         self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
         if before is None:
             self._seed = int(check_random_state(self.random_state).randint(2**63, dtype=np.int64))
@@ -256,7 +267,7 @@ class BoomerClassifier(MultiLabelEstimator):
         return self
 
     def decision_function(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
-        """Scores (equation 2): positive ones speak for a label.
+        """Compute the scores of the labels (equation 2).
 
         {takes_X_and_n_rules}
 
@@ -269,33 +280,33 @@ class BoomerClassifier(MultiLabelEstimator):
         NotFittedError
             Before `fit`.
         ValueError
-            If a parameter is outside its domain, X is not as described or has another number of
-            features than in `fit`, or there are fewer rules than asked for.
+            If a parameter is outside its domain, X is not as described or has a different number of
+            features than in `fit`, or the model has fewer than `n_rules` rules.
         """
         return self._scores_in_form_of_y(self._scores(self._check_X(X), n_rules))
 
     def staged_decision_function(
         self, X: Any, n_rules: Sequence[int] | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """Scores after some numbers of rules, in one pass over the rules.
+        """Compute the scores after different numbers of rules, in one pass over the rules.
 
         Parameters
         ----------
         {X}
         n_rules : sequence of int, optional
-            Ascending numbers of rules; after every rule if None.
+            Ascending numbers of rules; None means after each rule.
 
         Yields
         ------
         float64 array of shape (n_samples, n_labels)
-            For each number, a copy.
+            The scores for each number of rules.
 
         Raises
         ------
         NotFittedError
             Before `fit`.
         ValueError
-            As in `decision_function`, and if the numbers do not ascend.
+            As in `decision_function`, and if `n_rules` is not ascending.
         """
         checked = self._check_X(X)
         counts = range(1, len(self.rules_) + 1) if n_rules is None else n_rules
@@ -303,7 +314,7 @@ class BoomerClassifier(MultiLabelEstimator):
         return (self._scores_in_form_of_y(stage) for stage in scores)
 
     def predict(self, X: Any, n_rules: int | None = None) -> NDArray[np.int64]:
-        """Labels.
+        """Predict labels.
 
         {takes_X_and_n_rules}
 
@@ -314,11 +325,12 @@ class BoomerClassifier(MultiLabelEstimator):
         return self.labels_of(self._scores(self._check_X(X), n_rules))
 
     def predict_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.floating]:
-        """Probability of every label.
+        """Predict the probability of each label.
 
-        With the label-wise logistic loss it is the sigmoid of the score; with the squared ones
-        (1 + score) / 2, cut to [0, 1]. The example-wise loss speaks of labelsets: it is the sum
-        over the known labelsets with the label of exp(-loss), divided by the sum over all.
+        This is the sigmoid of the score with the label-wise logistic loss, and (1 + score) / 2,
+        clipped to [0, 1], with the squared losses. With the example-wise loss, a known labelset has
+        the weight exp(-loss); the probability of a label is the share of the weight of the
+        labelsets that contain it.
 
         {takes_X_and_n_rules}
 
@@ -332,10 +344,10 @@ class BoomerClassifier(MultiLabelEstimator):
         return self._proba_in_form_of_y(self._proba(self._check_X(X), n_rules))
 
     def predict_labelset_proba(self, X: Any, n_rules: int | None = None) -> NDArray[np.float64]:
-        """Probability of every known labelset.
+        """Predict the probability of each known labelset.
 
-        Proportional to exp(-loss) with the logistic losses, to the product of the labels'
-        probabilities with the squared ones.
+        It is proportional to exp(-loss) with the logistic losses, and to the product of the label
+        probabilities with the squared losses.
 
         {takes_X_and_n_rules}
 
@@ -350,12 +362,12 @@ class BoomerClassifier(MultiLabelEstimator):
         return labelset_proba(self._loss(), self.labelsets_, scores)
 
     def labels_of(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Labels of scores, as `predict` takes them.
+        """Convert scores into labels, as `predict` does.
 
         Parameters
         ----------
         scores : float64 array of shape (n_samples, n_labels)
-            From `decision_function` or `staged_decision_function`.
+            Output of `decision_function` or `staged_decision_function`.
 
         {returns_labels}
 
@@ -369,7 +381,7 @@ class BoomerClassifier(MultiLabelEstimator):
         return self._labels_in_form_of_y(self._labels_of_scores(matrix))
 
     def __str__(self) -> str:
-        """Parameters, and the rules if there are any."""
+        """Show the parameters and, after `fit`, the rules."""
         rules = f"\n{self.rules_}" if hasattr(self, "rules_") else ""
         return f"{self!r}{rules}"
 
@@ -396,7 +408,7 @@ class BoomerClassifier(MultiLabelEstimator):
             domain = Number(low=1, high=len(self.rules_), whole=True)
             check_domain("n_rules", count, domain)
         if any(count > following for count, following in pairwise(counts)):
-            raise ValueError(f"n_rules={counts!r}: the numbers of rules have to ascend.")
+            raise ValueError(f"n_rules={counts!r}: the numbers of rules must be ascending.")
         return self._add_up(X, counts)
 
     def _add_up(self, X: Features, counts: Sequence[int]) -> Iterator[NDArray[np.float64]]:
@@ -412,16 +424,16 @@ class BoomerClassifier(MultiLabelEstimator):
             return None
         if len(self.rules_) > self.n_rules:
             raise ValueError(
-                f"n_rules={self.n_rules}: with warm_start there are {len(self.rules_)} rules "
-                "already; ask for at least as many."
+                f"n_rules={self.n_rules}: with warm_start, n_rules must be at least "
+                f"{len(self.rules_)}, the number of rules already learned."
             )
         return self.rules_
 
     def _check_before(self, before: RuleList) -> None:
         if len(before.attributes) != self.n_features_in_ or before.labels != [*self.label_names_]:
             raise ValueError(
-                f"warm_start: the rules are for {len(before.attributes)} features and the labels "
-                f"{', '.join(before.labels)}; X and Y have to have the same."
+                f"warm_start: X and Y must have the {len(before.attributes)} features and the "
+                f"labels ({', '.join(before.labels)}) of the rules already learned."
             )
 
     def _learn(
@@ -447,7 +459,7 @@ class BoomerClassifier(MultiLabelEstimator):
             self._settings(),
             self._n_threads(),
         )
-        watch = _Watch(self, eval_set, before)
+        early_stopping = _EarlyStopping(self, eval_set, before)
         seeds = np.random.SeedSequence(self._seed).generate_state(self.n_rules, np.uint64)
         for number in tqdm(range(len(learned), self.n_rules), disable=not self.verbose):
             if number == 0:
@@ -457,19 +469,19 @@ class BoomerClassifier(MultiLabelEstimator):
                 rule = None if arrays is None else LearnedRule(*arrays)
             if rule is None:
                 warnings.warn(
-                    f"Only {len(learned)} of {self.n_rules} rules could be learned: no further "
-                    "condition on any attribute divides the training rows (min_coverage="
-                    f"{self.min_coverage}) and lowers the loss.",
+                    f"Learned only {len(learned)} of {self.n_rules} rules: no further condition "
+                    "splits the training rows and lowers the loss (min_coverage="
+                    f"{self.min_coverage}).",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
                 break
             learned.append(rule)
-            if watch.stops_after(rule):
+            if early_stopping.stops_after(rule):
                 break
         self.coverage_ = learner.coverage
         self.rules_ = self._rule_list(learned)
-        self.best_n_rules_ = watch.best if self.early_stopping_rounds else len(learned)
+        self.best_n_rules_ = early_stopping.best if self.early_stopping_rounds else len(learned)
 
     def _rule_list(self, learned: Sequence[LearnedRule]) -> RuleList:
         names = getattr(self, "feature_names_in_", None)
@@ -487,12 +499,12 @@ class BoomerClassifier(MultiLabelEstimator):
 
     def _check_params(self) -> None:
         super()._check_params()
-        solves_a_system = self.loss == "logistic_example_wise" and self.head == "complete"
-        if self.label_bins is not None and not solves_a_system:
+        solves_system = self.loss == "logistic_example_wise" and self.head == "complete"
+        if self.label_bins is not None and not solves_system:
             raise ValueError(
                 f"label_bins={self.label_bins!r} with loss={self.loss!r} and head={self.head!r}: "
-                "only complete heads with the example-wise loss need a linear system, whose labels "
-                "can be binned; label_bins has to be None."
+                "label_bins is available only for complete heads with the example-wise loss; "
+                "otherwise it must be None."
             )
 
     def _settings(self) -> RuleSettings:
@@ -524,12 +536,13 @@ class BoomerClassifier(MultiLabelEstimator):
     def _bin_share(self) -> float:
         if self.label_bins is None:
             return 0.0
-        share = self.label_bins if isinstance(self.label_bins, float) else None
-        return min(1.0, self.label_bins / self.n_labels_) if share is None else share
+        if isinstance(self.label_bins, float):
+            return self.label_bins
+        return min(1.0, self.label_bins / self.n_labels_)
 
 
-class _Watch:
-    """The evaluation sets while rules are learned."""
+class _EarlyStopping:
+    """Measures the loss on the evaluation sets after each rule."""
 
     def __init__(
         self,
@@ -548,7 +561,7 @@ class _Watch:
             self._least = losses[-1] if losses else np.inf
 
     def stops_after(self, rule: LearnedRule) -> bool:
-        """Measure the loss with another rule; whether it is time to stop."""
+        """Measure the loss with one more rule, and return whether to stop."""
         self._n_rules += 1
         if not self._eval_set:
             return False

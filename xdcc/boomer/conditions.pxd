@@ -1,17 +1,16 @@
-"""Conditions on an attribute: what they cover, and between which values they are tried.
+"""Conditions on an attribute: what they cover, and the steps at which to try them.
 
-The steps between an attribute's values come in the order in which running sums meet them. Sums run
-from the outer values towards 0, so that the rows whose value is 0 are never visited: what is not
-inside a sum is the rest of the rows. At a step between two values those inside the sum and the rest
-are the two sides that a condition can cover. A nominal attribute has a step for every value, whose
-sum starts anew, and one for 0, whose sum are all other values.
+A step lies between two neighbouring values. A condition covers one of its two sides: the rows
+inside the running sum, or the rest. Sums run from the outer values towards 0, so rows whose value
+is 0 are never visited. A nominal attribute has a step for each value, with a new sum, and one for
+0, whose sum covers all other values.
 """
 
 from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 cdef enum Relation:
-    # Numbers of the relational operators ("<=", ">", "=", "!="); neighbours are opposites.
+    # Codes of the relational operators "<=", ">", "=", "!="; codes 2 k and 2 k + 1 are opposites.
     AT_MOST = 0
     ABOVE = 1
     EQUAL = 2
@@ -19,12 +18,12 @@ cdef enum Relation:
 
 
 cdef inline Relation opposite(Relation relation) noexcept nogil:
-    """Relation that covers the other known values."""
+    """Return the relation that covers the other known values."""
     return <Relation>(<int>relation ^ 1)
 
 
 cdef inline bint covers(int8_t relation, float threshold, float value) noexcept nogil:
-    """Whether a condition covers a value; none covers a missing one."""
+    """Whether a condition covers a value; no condition covers a missing value."""
     if relation == AT_MOST:
         return value <= threshold
     if relation == ABOVE:
@@ -35,30 +34,30 @@ cdef inline bint covers(int8_t relation, float threshold, float value) noexcept 
 
 
 cdef struct Values:
-    # Known values of an attribute in the rows that a rule covers so far.
+    # The known values of an attribute in the rows that a rule covers so far.
     const int32_t* row      # [n]
     const float* value      # [n] ascending, not 0
     int64_t n
     int64_t n_negative
     int64_t n_zero          # rows whose value is 0
-    const int32_t* missing  # [n_missing] rows without a value, covered so far or not
+    const int32_t* missing  # [n_missing] rows with a missing value, covered so far or not
     int64_t n_missing
     bint nominal
 
 
 cdef struct Step:
-    # A run of steps has one sum, of the rows after `begin` up to `number`, in its direction.
-    int64_t number          # of the value where the sum stops
-    int64_t previous        # that of the step before; `begin` if the sum starts anew
-    int64_t begin           # before the run's first value
-    int64_t last            # number of the run's last step
+    # A run of steps has one running sum, over the rows after `begin` up to `number`.
+    int64_t number          # index of the last value inside the sum
+    int64_t previous        # `number` of the previous step; `begin` if the sum starts anew
+    int64_t begin           # index before the first value of the run
+    int64_t last            # `number` of the last step of the run
     int64_t direction       # 1 or -1, 0 before the first run
     float beyond            # value after the last step
-    Relation relation       # that covers the rows inside the sum
+    Relation relation       # covers the rows inside the sum
 
 
 cdef inline Step before_first_step() noexcept nogil:
-    """Where a walk begins: `next_step` goes on."""
+    """Return the position before the first step."""
     cdef Step step
     step.number = -1
     step.previous = -1
@@ -71,14 +70,14 @@ cdef inline Step before_first_step() noexcept nogil:
 
 
 cdef inline float _value_outside(const Values* values, const Step* step) noexcept nogil:
-    """First value that is not inside the sum."""
+    """Return the first value outside the sum."""
     if step.number == step.last:
         return step.beyond
     return values.value[step.number + step.direction]
 
 
 cdef inline bint next_step(const Values* values, Step* step) noexcept nogil:
-    """Go to the next step; false if there is none."""
+    """Move to the next step; return false if there is none."""
     while True:
         step.previous = step.number
         while step.number != step.last:
@@ -92,7 +91,7 @@ cdef inline bint next_step(const Values* values, Step* step) noexcept nogil:
 
 
 cdef inline bint _begin_run(const Values* values, Step* step) noexcept nogil:
-    """Turn to the values below 0, or to all if none is 0; then to those above 0."""
+    """Begin the run over the values below 0 (over all values without zeros), then above 0."""
     if step.direction == 0:
         step.direction = 1
         if values.n_zero > 0:
@@ -112,7 +111,7 @@ cdef inline bint _begin_run(const Values* values, Step* step) noexcept nogil:
 
 
 cdef inline bint _next_value(const Values* values, Step* step) noexcept nogil:
-    """Go to the next value of a nominal attribute, with a run of its own, at last to 0."""
+    """Move to the next value of a nominal attribute, which has its own run; 0 comes last."""
     if step.relation == UNEQUAL:
         return False
     step.direction = 1
@@ -134,12 +133,12 @@ cdef inline bint _next_value(const Values* values, Step* step) noexcept nogil:
 
 
 cdef inline bint starts_anew(const Step* step) noexcept nogil:
-    """Whether a step is the first one of its sum."""
+    """Whether a step is the first one of its run."""
     return step.previous == step.begin
 
 
 cdef inline int64_t n_before(const Step* step) noexcept nogil:
-    """Number of rows that the sum has from the step before."""
+    """Number of rows inside the sum at the previous step."""
     return step.direction * (step.previous - step.begin)
 
 
@@ -149,12 +148,12 @@ cdef inline int64_t n_inside(const Step* step) noexcept nogil:
 
 
 cdef inline int64_t position_of(const Step* step) noexcept nogil:
-    """Position of a step among all, from 0 to n, each at most once."""
+    """Index of a step, unique and from 0 to n."""
     return step.number + 1 if step.relation == UNEQUAL else step.number
 
 
 cdef inline float threshold_of(const Values* values, const Step* step) noexcept nogil:
-    """Value that conditions compare with: halfway between two values, or a nominal one."""
+    """Return the threshold: the midpoint of two values, or a nominal value."""
     cdef float low, high, middle
     if step.relation == UNEQUAL:
         return 0

@@ -1,8 +1,8 @@
-"""Gradients and second derivatives of the losses (equation 12): of rows, and their sums.
+"""Gradients and second derivatives of the losses (equation 12), per row and summed.
 
-``losses.py`` has the losses themselves and these derivatives in NumPy. With the example-wise
-logistic loss the Hessian of a row is diag(p) - g g' with p = |g|. It is never stored: a sum of
-Hessians is kept as a sum of p and the lower triangle of the sum of -g g'.
+``losses.py`` has the losses and the same derivatives in NumPy. With the example-wise logistic loss,
+the Hessian of a row is diag(p) - g g' with p = |g|. A sum of Hessians is stored as the sum of p and
+the lower triangle of the sum of -g g'.
 """
 
 from libc.math cimport exp, fabs
@@ -22,10 +22,10 @@ cdef inline void differentiate_example_wise(
     const uint8_t* y, const double* score, int64_t n_labels, bint bounded,
     double* gradient, double* second,
 ) noexcept nogil:
-    """Derivatives of the example-wise logistic loss (equation 7), all arrays [n_labels].
+    """Compute the derivatives of the example-wise logistic loss (equation 7).
 
-    With p the absolute gradients and p0 = 1 - sum p, the Hessian is diag(p) - g g'. What is kept
-    of it is its diagonal or, if `bounded`, the diagonal matrix p0 p, which is a lower bound.
+    With p the absolute gradients and p0 = 1 - sum p, the Hessian is diag(p) - g g'. `second` is its
+    diagonal or, if `bounded`, p0 p, the diagonal of a lower bound. All arrays are [n_labels].
     """
     cdef int64_t label
     cdef double largest = 0, sum, none, exponent, p
@@ -49,12 +49,12 @@ cdef inline void differentiate_label_wise(
     LossKind loss, const uint8_t* y, const double* score, int64_t first, int64_t end,
     double* gradient, double* second,
 ) noexcept nogil:
-    """Derivatives of a loss that is a sum over labels, of the labels `first` to `end`."""
+    """Compute the derivatives of a label-wise loss for the labels `first` to `end` (excluded)."""
     cdef int64_t label
     cdef double odds, p, distance
     if loss == LOGISTIC_LABEL_WISE:
         for label in range(first, end):
-            # The smaller of the two probabilities, without overflow.
+            # The smaller of the two class probabilities, without overflow.
             odds = exp(-fabs(score[label]))
             p = odds / (1 + odds)
             second[label] = p * (1 - p)
@@ -81,11 +81,11 @@ cdef inline void differentiate_label_wise(
 
 
 cdef struct Statistics:
-    # Derivatives of the loss, and how often each row counts.
+    # Derivatives of the loss, and the weights of the rows.
     const double* values    # [n_rows, 2 n_padded] gradients of all labels, then second derivatives
     const double* weight    # [n_rows]
     int64_t n_labels
-    int64_t n_padded        # n_labels rounded up to a multiple of 4 with zeros; or both are 1
+    int64_t n_padded        # n_labels rounded up to a multiple of 4 (zeros); or both are 1
 
 
 cdef struct Hessian:
@@ -97,7 +97,7 @@ cdef struct Hessian:
 cdef inline void add_row(
     const Statistics* statistics, int32_t row, int64_t width, double* sums
 ) noexcept nogil:
-    """Add the first `width` statistics of a row, a multiple of 4, to `sums`."""
+    """Add the first `width` (a multiple of 4) statistics of a row to `sums`."""
     cdef int64_t k
     cdef double weight = statistics.weight[row]
     cdef const double* values = statistics.values + 2 * statistics.n_padded * row
@@ -109,7 +109,7 @@ cdef inline void add_hessians(
     const Statistics* statistics, const int32_t* rows, int64_t n_rows, double sign,
     Hessian hessian,
 ) noexcept nogil:
-    """Add the Hessians of some rows, or subtract them if `sign` is -1; row after row."""
+    """Add the Hessians of some rows in order, or subtract them if `sign` is -1."""
     cdef int64_t at, label, k, n_blocked = n_rows // 4 * 4
     cdef int64_t n_labels = statistics.n_labels, n_padded = statistics.n_padded
     cdef const double* values = statistics.values
@@ -161,7 +161,7 @@ cdef inline void add_hessians(
 
 
 cdef inline void clear_hessian(Hessian hessian, int64_t n_padded) noexcept nogil:
-    """Write zeros, above the diagonal too."""
+    """Set a sum to zero, including the entries above the diagonal."""
     memset(hessian.products, 0, n_padded * n_padded * sizeof(double))
     memset(hessian.spread, 0, n_padded * sizeof(double))
 
@@ -170,9 +170,9 @@ cdef inline vectorised sum_rows(
     const Statistics* statistics, const int32_t* rows, int64_t n_rows, double* total,
     const Hessian* hessian,
 ) noexcept nogil:
-    """Sum up the statistics of some rows, and their Hessians unless `hessian` is NULL.
+    """Sum the statistics of some rows into `total` [2 n_padded], and their Hessians unless NULL.
 
-    `total` is [2 n_padded]. What the sums held before is lost.
+    Both sums are overwritten.
     """
     cdef int64_t at, k, width = 2 * statistics.n_padded
     cdef double weight

@@ -1,16 +1,15 @@
 /**
- * @brief Vectors of numbers, and versions of a function per instruction set: no algorithm.
+ * @brief SIMD vector types, and function multiversioning per instruction set.
  *
- * The loops are Cython, which has neither; `lanes.pxd` declares what is here. Measured as
- * processor time of fits, one thread, the mean over eleven settings on four data sets, with equal
- * results: loops over plain numbers in place of the vectors take 33 % longer (up to 70 %),
- * functions without versions 72 % longer (up to three times as long).
+ * Cython has neither; `lanes.pxd` declares both for its loops. They change speed, not results.
+ * Without the vector types, fits take 33 % more CPU time (up to 70 %); without multiversioning,
+ * 72 % more (up to three times as much): one thread, means over eleven settings on four data sets.
  */
 #ifndef XDCC_BOOMER_LANES_H_
 #define XDCC_BOOMER_LANES_H_
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-/** A version per instruction set, chosen when the module is loaded; all give equal results. */
+/** One version per instruction set, chosen when the module is loaded; all give equal results. */
 #define XDCC_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), flatten))
 #else
 #define XDCC_VECTORISED
@@ -23,12 +22,12 @@ typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 /** @brief Eight numbers, at any address. */
 typedef double Eight __attribute__((vector_size(64), aligned(8), may_alias));
 
-/** @brief Take the larger number in every lane; the second one if they do not compare. */
+/** @brief Take the larger number in each lane; the second one if either is NaN. */
 inline void take_larger(Four& first, const Four& second) {
   first = first > second ? first : second;
 }
 
-/** @brief Turn the positive numbers into their inverses and the others into 0. */
+/** @brief Invert positive numbers and set the others to 0. */
 inline void invert_positive(Eight& numbers) {
   const Eight zero = {0, 0, 0, 0, 0, 0, 0, 0};
   numbers = numbers > zero ? 1 / numbers : zero;

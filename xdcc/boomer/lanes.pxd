@@ -1,8 +1,8 @@
-"""Vectors of four and eight numbers (``lanes.h``), for loops whose order of additions is fixed.
+"""SIMD vectors of four and eight doubles (``lanes.h``), for loops with a fixed order of additions.
 
-A pointer to numbers is cast to a pointer to vectors: ``(<Four*>(sums + k))[0] += ...``. What is
-added lane by lane, in whatever instructions, gives the same results on every processor. A function
-that returns `vectorised` is compiled, with all that it calls, for each instruction set.
+Cast a pointer to doubles to a pointer to vectors: ``(<Four*>(sums + k))[0] += ...``. Sums per lane
+are equal on every processor, whatever instructions compute them. A function that returns
+`vectorised` is compiled for each instruction set, together with the functions that it calls.
 """
 
 from libc.stdint cimport int64_t
@@ -30,7 +30,7 @@ cdef extern from "lanes.h" namespace "xdcc_boomer" nogil:
     void invert_positive(Eight& numbers)
 
 cdef extern from "lanes.h" nogil:
-    # Cython has no attributes of functions, but a type's name in C may hold one.
+    # Cython has no function attributes, but the C name of a type can contain one.
     ctypedef void vectorised "XDCC_VECTORISED void"
 
 cdef enum:

@@ -1,12 +1,12 @@
-"""Losses of BOOMER as functions of labels and scores, with their derivatives.
+"""The losses of BOOMER and their derivatives, in NumPy.
 
-Labels are 0 and 1 in arrays and -1 and +1 in formulas. The kernel (``derivatives.pxd``) has its
-own gradients and Hessians, row by row; these here are plain NumPy: for tests, for the evaluation
-set and for prediction, which needs the losses of whole labelsets and probabilities.
+Prediction uses them for the losses and probabilities of labelsets, the evaluation set for its loss,
+and tests for the derivatives; training has its own derivatives (``derivatives.pxd``). Labels are 0
+and 1 in arrays, -1 and +1 in formulas.
 
-What a loss says of probabilities: a labelset y has the weight exp(-loss(y, p)) with the logistic
-losses. For the label-wise one this is the product of the labels' sigmoids. The squared losses are
-minimal at p = 2 P(y = 1) - 1, so that P(y = 1) is (1 + p) / 2, cut to [0, 1].
+Probabilities: with the logistic losses, a labelset y has the weight exp(-loss(y, p)), which is the
+product of the labels' sigmoids for the label-wise loss. The squared losses are minimal at
+p = 2 P(y = 1) - 1, so P(y = 1) is (1 + p) / 2, clipped to [0, 1].
 """
 
 from abc import ABC, abstractmethod
@@ -21,42 +21,25 @@ type Floats = NDArray[np.float64]
 type Binary = NDArray[np.integer] | NDArray[np.floating]
 
 _SMALLEST = 1e-6
-"""Probabilities of the squared losses are kept this far from 0 and 1 in a labelset's weight."""
+"""The weight of a labelset clips probabilities of the squared losses this far from 0 and 1."""
 
 _EXACT = 300.0
-"""Scores up to this size have exponentials that float64 can hold and sum up."""
+"""Exponentials of scores up to this size, and their sums, fit into float64."""
 
 
 class Loss(ABC):
-    """A loss of scores, one row at a time.
-
-    Attributes
-    ----------
-    decomposable : bool
-        Whether it is a sum over labels.
-    """
+    """A loss of labels `Y` and scores, both (n_samples, n_labels)."""
 
     decomposable = True
+    """Whether the loss is a sum over labels."""
 
     @abstractmethod
     def values(self, Y: Binary, scores: Floats) -> Floats:
-        """Loss of every row.
-
-        Parameters
-        ----------
-        Y : array of shape (n_samples, n_labels)
-            Zeros and ones.
-        scores : float64 array of shape (n_samples, n_labels)
-            Scores.
-
-        Returns
-        -------
-        float64 array of shape (n_samples,)
-        """
+        """Loss of each row, shape (n_samples,)."""
 
     @abstractmethod
     def gradients(self, Y: Binary, scores: Floats) -> Floats:
-        """First derivatives with respect to the scores (equation 12), shape as `scores`."""
+        """First derivatives by the scores (equation 12), shape (n_samples, n_labels)."""
 
     @abstractmethod
     def hessians(self, Y: Binary, scores: Floats) -> Floats:
@@ -64,14 +47,14 @@ class Loss(ABC):
 
     @abstractmethod
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
-        """Loss of every labelset in every row, shape (n_samples, n_labelsets)."""
+        """Loss of each labelset for each row, shape (n_samples, n_labelsets)."""
 
     def labelset_log_weights(self, labelsets: Binary, scores: Floats) -> Floats:
-        """Logarithm of what a labelset's probability is proportional to, as `labelset_losses`."""
+        """Unnormalised log-probability of each labelset, shape (n_samples, n_labelsets)."""
         return -self.labelset_losses(labelsets, scores)
 
     def marginals(self, scores: Floats) -> Floats | None:
-        """Probability of every label, shape as `scores`; None if only labelsets have one."""
+        """Probability of each label, or None if the loss defines only those of labelsets."""
         return None
 
 
@@ -84,14 +67,14 @@ class LabelWiseLoss(Loss):
 
     @abstractmethod
     def slope(self, margin: Floats) -> Floats:
-        """Its first derivative."""
+        """First derivative of the loss by the margin."""
 
     @abstractmethod
     def curvature(self, margin: Floats) -> Floats:
-        """Its second derivative."""
+        """Second derivative of the loss by the margin."""
 
     def values(self, Y: Binary, scores: Floats) -> Floats:
-        """Loss of every row."""
+        """Loss of each row."""
         return self.of_margin(_signs(Y) * scores).sum(axis=1)
 
     def gradients(self, Y: Binary, scores: Floats) -> Floats:
@@ -105,7 +88,7 @@ class LabelWiseLoss(Loss):
         return diagonal[:, :, None] * np.eye(scores.shape[1])
 
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
-        """Loss of every labelset in every row."""
+        """Loss of each labelset for each row."""
         present = labelsets.astype(np.float64)
         return self.of_margin(scores) @ present.T + self.of_margin(-scores) @ (1 - present).T
 
@@ -126,15 +109,15 @@ class LogisticLabelWise(LabelWiseLoss):
         return expit(margin) * expit(-margin)
 
     def marginals(self, scores: Floats) -> Floats:
-        """Probability of every label: the sigmoid."""
+        """Probability of each label: the sigmoid."""
         return expit(scores)
 
 
 class _SquaredLoss(LabelWiseLoss):
-    """What the squared losses have in common: the meaning of a score."""
+    """Probabilities shared by the squared losses."""
 
     def marginals(self, scores: Floats) -> Floats:
-        """Probability of every label: (1 + p) / 2 within [0, 1]."""
+        """Probability of each label: (1 + p) / 2, clipped to [0, 1]."""
         return np.clip((1 + scores) / 2, 0, 1)
 
     def labelset_log_weights(self, labelsets: Binary, scores: Floats) -> Floats:
@@ -172,7 +155,7 @@ class SquaredHingeLabelWise(_SquaredLoss):
         return -2 * np.maximum(0, 1 - margin)
 
     def curvature(self, margin: Floats) -> Floats:
-        """Second derivative; 0 at the edge."""
+        """Second derivative; 0 at the kink."""
         return np.where(margin < 1, 2.0, 0.0)
 
 
@@ -182,7 +165,7 @@ class LogisticExampleWise(Loss):
     decomposable = False
 
     def values(self, Y: Binary, scores: Floats) -> Floats:
-        """Loss of every row."""
+        """Loss of each row."""
         exponents = -_signs(Y) * scores
         return logsumexp(np.hstack((exponents, np.zeros((len(scores), 1)))), axis=1)
 
@@ -198,7 +181,7 @@ class LogisticExampleWise(Loss):
         return diagonal - signed[:, :, None] * signed[:, None, :]
 
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
-        """Loss of every labelset in every row (the minimum is equation 19)."""
+        """Loss of each labelset for each row (equation 19 takes the minimum)."""
         present = labelsets.astype(np.float64)
         losses = np.empty((len(scores), len(labelsets)))
         small = np.abs(scores).max(axis=1) <= _EXACT
@@ -223,7 +206,7 @@ LOSSES: dict[str, Loss] = {
     "squared_label_wise": SquaredLabelWise(),
     "squared_hinge_label_wise": SquaredHingeLabelWise(),
 }
-"""The losses by the names that `BoomerClassifier` takes."""
+"""Losses by the values of the parameter `loss`."""
 
 
 def _signs(Y: Binary) -> Floats:

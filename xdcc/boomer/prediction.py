@@ -1,7 +1,7 @@
 """From scores to labels and probabilities (section 4.3 of the paper).
 
-Labelsets are those of the training data, the most frequent first. A labelset's probability is
-its weight by the loss (``losses.py``), divided by the sum over the known labelsets.
+The known labelsets are those of the training data, sorted by decreasing frequency. The loss gives
+each of them a weight (``losses.py``); its probability is the weight divided by the sum of all.
 """
 
 from typing import Literal, get_args
@@ -18,32 +18,18 @@ Prediction = Literal["auto", "sign", "known_labelsets", "example_f1"]
 PREDICTIONS: tuple[str, ...] = get_args(Prediction)
 
 _TIE = 1e-12
-"""Losses are equal if they differ by no more than this, relatively."""
+"""Relative difference up to which two losses count as equal."""
 
 
 def predict_labels(
     loss: Loss, prediction: str, labelsets: NDArray[np.int8], scores: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Labels.
+    """Predict labels (n_samples, n_labels) from scores of the same shape.
 
-    Parameters
-    ----------
-    loss : Loss
-        The loss that the scores are trained for.
-    prediction : {"auto", "sign", "known_labelsets", "example_f1"}
-        ``"sign"``: positive scores (equation 18). ``"known_labelsets"``: the known labelset with
-        the smallest loss (equation 19), the more frequent one if losses are equal.
-        ``"example_f1"``: the labelset with the largest expected F1. ``"auto"``: the sign if the
-        loss is decomposable, known labelsets if not.
-    labelsets : int8 array of shape (n_labelsets, n_labels)
-        The known labelsets, the most frequent first.
-    scores : float64 array of shape (n_samples, n_labels)
-        Scores.
-
-    Returns
-    -------
-    int array of shape (n_samples, n_labels)
-        Zeros and ones.
+    ``"sign"`` predicts labels with a positive score (equation 18), ``"known_labelsets"`` the known
+    labelset with the smallest loss (equation 19; ties go to the more frequent one),
+    ``"example_f1"`` the labelset with the largest expected F1. ``"auto"`` is ``"sign"`` for
+    decomposable losses and ``"known_labelsets"`` for others.
     """
     if prediction == "auto":
         prediction = "sign" if loss.decomposable else "known_labelsets"
@@ -64,36 +50,16 @@ def predict_labels(
 def labelset_proba(
     loss: Loss, labelsets: NDArray[np.int8], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Probability of every known labelset.
-
-    Parameters
-    ----------
-    loss, labelsets, scores
-        As for `predict_labels`.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labelsets)
-        Each row sums to 1.
-    """
+    """Predict the probability of each known labelset, (n_samples, n_labelsets)."""
     return softmax(loss.labelset_log_weights(labelsets, scores), axis=1)
 
 
 def label_proba(
     loss: Loss, labelsets: NDArray[np.int8], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Probability of every label.
+    """Predict the probability of each label, (n_samples, n_labels).
 
-    Parameters
-    ----------
-    loss, labelsets, scores
-        As for `predict_labels`. If the loss is decomposable its own marginals are taken, else
-        the sums over the known labelsets.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-        In [0, 1].
+    Decomposable losses have marginals of their own; for others, sum over the known labelsets.
     """
     marginals = loss.marginals(scores)
     if marginals is not None:

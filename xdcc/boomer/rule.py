@@ -1,11 +1,12 @@
-"""Rules as people read them, and the list of a model's rules as the kernel reads them.
+"""Rules for people (`Rule`) and for the prediction kernel (`RuleList`).
 
-A `Rule` is a conjunction of `Condition` objects and the scores of its head. `RuleList` holds all
-rules of a model in a few arrays and makes a `Rule` of one when it is asked for.
+A `Rule` is a conjunction of `Condition` objects and the scores of its head. A `RuleList` stores all
+rules of a model in a few arrays and creates `Rule` objects on access.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -17,41 +18,21 @@ from xdcc.boomer._coverage import RELATIONS, add_scores
 
 
 class LearnedRule(NamedTuple):
-    """A rule as it comes from the kernel.
+    """A rule as the training kernel returns it."""
 
-    Attributes
-    ----------
-    feature, relation, threshold : arrays of shape (n_conditions,)
-        Attributes, numbers of relations (see `RELATIONS`), and what values are compared with.
-    label : int
-        The label of a single-label head, or -1.
-    scores : float64 array of shape (n_labels,) or (1,)
-        The head.
-    n_covered : int
-        Training rows that the rule covers.
-    """
-
-    feature: NDArray[np.int32]
-    relation: NDArray[np.int8]
-    threshold: NDArray[np.float32]
-    label: int
-    scores: NDArray[np.float64]
-    n_covered: int
+    feature: NDArray[np.int32]  # (n_conditions,)
+    relation: NDArray[np.int8]  # (n_conditions,) indices into `RELATIONS`
+    threshold: NDArray[np.float32]  # (n_conditions,)
+    label: int  # of a single-label head, or -1
+    scores: NDArray[np.float64]  # (n_labels,) or (1,)
+    n_covered: int  # training rows
 
 
 class RuleArrays(NamedTuple):
-    """Rules as the kernel of the prediction takes them.
+    """Rules as the prediction kernel takes them.
 
-    Attributes
-    ----------
-    condition_start : int64 array of shape (n_rules + 1,)
-        Rule `r` has the conditions ``condition_start[r]`` to ``condition_start[r + 1]``.
-    feature, relation, threshold : arrays of shape (n_conditions,)
-        The conditions.
-    head_start : int64 array of shape (n_rules + 1,)
-        Rule `r` has the scores ``head_start[r]`` to ``head_start[r + 1]``.
-    head_label, head_score : int32 and float64 arrays of shape (n_scores,)
-        Labels and their scores.
+    Rule `r` has the conditions ``condition_start[r]`` to ``condition_start[r + 1]`` and the scores
+    ``head_start[r]`` to ``head_start[r + 1]``.
     """
 
     condition_start: NDArray[np.int64]
@@ -65,16 +46,16 @@ class RuleArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of an attribute's value.
+    """A comparison of an attribute with a value.
 
     Attributes
     ----------
     attribute : str
-        The attribute's name.
+        Name of the attribute.
     relation : {"<=", ">", "=", "!="}
-        How its value is compared.
+        The comparison.
     value : float or object
-        With what: a threshold, or the value of a nominal attribute.
+        A threshold, or a value of a nominal attribute.
 
     Examples
     --------
@@ -87,7 +68,7 @@ class Condition:
     value: Any
 
     def __str__(self) -> str:
-        """Write as in ``age <= 30.5``."""
+        """Format as in ``age <= 30.5``."""
         value = f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
         return f"{self.attribute} {self.relation} {value}"
 
@@ -101,9 +82,9 @@ class Rule:
     conditions : tuple of Condition
         The body; empty for the default rule.
     scores : dict of str to float
-        The head: a score for each label that it predicts for.
+        The head: a score for each label that the rule predicts.
     n_covered : int
-        Training rows that the rule covers.
+        Number of training rows that the rule covers.
 
     Examples
     --------
@@ -117,11 +98,11 @@ class Rule:
 
     @property
     def body(self) -> str:
-        """The conditions in words."""
+        """The conditions as text."""
         return " and ".join(map(str, self.conditions)) or "true"
 
     def __str__(self) -> str:
-        """Write as in ``if age <= 30.5 then young +0.25 (12 rows)``."""
+        """Format as in ``if age <= 30.5 then young +0.25 (12 rows)``."""
         head = ", ".join(f"{label} {score:+.3g}" for label, score in self.scores.items())
         rows = "row" if self.n_covered == 1 else "rows"
         return f"if {self.body} then {head} ({self.n_covered} {rows})"
@@ -140,14 +121,19 @@ class RuleList(Sequence[Rule]):
     labels : sequence of str
         Names of the labels.
     categories : dict of int to array
-        Categories of those attributes whose values are positions in them.
+        Categories of the categorical attributes, whose values are positions in these arrays.
 
     Attributes
     ----------
-    condition_start, feature, relation, threshold, head_start, head_label, head_score : arrays
-        As in :class:`RuleArrays`.
+    condition_start, head_start : int64 arrays of shape (n_rules + 1,)
+        Rule `r` has the conditions ``condition_start[r]`` to ``condition_start[r + 1]`` and the
+        scores ``head_start[r]`` to ``head_start[r + 1]``.
+    feature, relation, threshold : arrays of shape (n_conditions,)
+        The conditions.
+    head_label, head_score : int32 and float64 arrays of shape (n_scores,)
+        The labels and scores of the heads.
     n_covered : int64 array of shape (n_rules,)
-        Training rows that each rule covers.
+        Number of training rows that each rule covers.
 
     Examples
     --------
@@ -159,6 +145,22 @@ class RuleList(Sequence[Rule]):
     >>> [rule.body for rule in rules[1:3]]
     ['feature_8 > -0.000106646', 'feature_8 > 0.00403487']
     """
+
+    _stored = MappingProxyType(
+        {
+            "attributes": list[str],
+            "labels": list[str],
+            "categories": dict[int, NDArray[Any]],
+            "condition_start": NDArray[np.int64],
+            "feature": NDArray[np.int32],
+            "relation": NDArray[np.int8],
+            "threshold": NDArray[np.float32],
+            "head_start": NDArray[np.int64],
+            "head_label": NDArray[np.int32],
+            "head_score": NDArray[np.float64],
+            "n_covered": NDArray[np.int64],
+        }
+    )
 
     def __init__(
         self,
@@ -193,7 +195,7 @@ class RuleList(Sequence[Rule]):
     def __getitem__(self, index: slice) -> list[Rule]: ...
 
     def __getitem__(self, index: int | slice) -> Rule | list[Rule]:
-        """Make a rule, or a list of rules."""
+        """Create a rule, or a list of rules."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         position = range(len(self))[index]
@@ -209,7 +211,7 @@ class RuleList(Sequence[Rule]):
         )
 
     def learned(self) -> Iterator[LearnedRule]:
-        """Yield the rules as they came from the kernel, to add others to them."""
+        """Yield the rules as the training kernel returned them."""
         for t in range(len(self)):
             body = slice(*self.condition_start[t : t + 2])
             head = slice(*self.head_start[t : t + 2])
@@ -227,15 +229,15 @@ class RuleList(Sequence[Rule]):
     def add_scores(
         self, X: Any, first: int, last: int, scores: NDArray[np.float64], n_threads: int
     ) -> None:
-        """Add the scores of the rules `first` to `last` (equation 2).
+        """Add the scores of a range of rules (equation 2).
 
         Parameters
         ----------
         {features}
         first, last : int
-            Which rules; `last` is not among them.
+            The range of rules; `last` is excluded.
         scores : float64 array of shape (n_samples, n_labels)
-            Changed in place.
+            Updated in place.
         n_threads : int
             Number of threads.
         """
@@ -255,7 +257,7 @@ class RuleList(Sequence[Rule]):
         -------
         int64 array of shape (n_samples,)
         """
-        # As many heads as rules, each with a score of 1 for one and the same label.
+        # Every rule gets a head with the score 1 for a single label.
         n_rules = len(self)
         head = np.arange(n_rules + 1), np.zeros(n_rules, np.int32), np.ones(n_rules)
         counts = np.zeros((X.shape[0], 1))
@@ -268,8 +270,8 @@ class RuleList(Sequence[Rule]):
         Returns
         -------
         DataFrame
-            A row for each rule: `body`, `n_conditions`, `n_covered` (training rows) and, under
-            its name, the score of each label, NaN where the rule predicts nothing.
+            A row for each rule, with the columns `body`, `n_conditions` and `n_covered` (training
+            rows), and a column of scores for each label, NaN where the rule does not predict it.
         """
         scores = np.full((len(self), len(self.labels)), np.nan)
         rule = np.repeat(np.arange(len(self)), np.diff(self.head_start))
@@ -284,11 +286,11 @@ class RuleList(Sequence[Rule]):
         return pd.concat((about, pd.DataFrame(scores, columns=self.labels)), axis=1)
 
     def __str__(self) -> str:
-        """One rule per line."""
+        """Format the rules, one per line."""
         return "\n".join(map(str, self))
 
     def __repr__(self) -> str:
-        """Say how many rules there are for which labels."""
+        """Show the numbers of rules and labels."""
         return f"<{len(self)} rules for {len(self.labels)} labels>"
 
     def _add(

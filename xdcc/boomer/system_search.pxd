@@ -1,9 +1,9 @@
-"""Search on an attribute where the gain of a candidate takes a linear system: bounds first.
+"""Find the best condition on an attribute if gains need a linear system: branch and bound.
 
-Heads of all labels with the example-wise logistic loss need it. A first pass over the steps reads
-an upper bound of each side's gain off the running sums (``candidates.pxd``). A second one gathers
-the steps with a bound that reaches the best gain so far into blocks, which lower the bounds. Few
-candidates are left to be solved exactly.
+Complete heads with the example-wise logistic loss need it. A first pass over the steps computes an
+upper bound of each gain from running sums (``candidates.pxd``). A second pass collects the steps
+whose bounds reach the best gain so far into blocks, and tightens their bounds. Only the few
+remaining candidates are solved exactly.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from xdcc.boomer.candidates cimport (
-    CLOSE, LINEAR_SYSTEM, ROUNDING, SLACK, Candidate, Node, add_rows, narrows, read_gains,
+    CLOSE, LINEAR_SYSTEM, ROUNDING, SLACK, Candidate, Node, add_rows, compute_gains, narrows,
     set_condition,
 )
 from xdcc.boomer.conditions cimport (
@@ -24,30 +24,28 @@ from xdcc.boomer.linear_systems cimport (
 )
 
 
+# -------------------------------------------------------------------------------- pending systems
 
-# ------------------------------------------------------------------------------ systems that wait
-
-# Linear systems of candidates: each waits until there are eight, which are solved together. What
-# a candidate is worth is known a little later than it could be. As ties go to the lower position
-# in the search, that does not change which one is best.
+# The linear systems of eight candidates are solved together, so gains become known with a delay.
+# This does not change the best candidate: ties go to the lower position in the search.
 
 
-cdef struct Waiting:
+cdef struct Pending:
     Candidate candidate
-    Candidate* best         # of its attribute
+    Candidate* best         # best candidate of the attribute
 
 
-cdef cppclass WaitingSystems:
-    Waiting waiting[LANES]
-    int64_t n_waiting
+cdef cppclass PendingSystems:
+    Pending pending[LANES]
+    int64_t n_pending
     vector[double] matrix   # [n_labels (n_labels + 1) / 2, LANES]
     vector[double] gradient # [n_labels, LANES]
     BinMemory bins
-    double best_gain        # of all that a thread has solved
+    double best_gain        # of all systems that the thread has solved
 
 
 cdef inline void _rate(
-    Candidate* candidate, double gain, Candidate* best, WaitingSystems* systems
+    Candidate* candidate, double gain, Candidate* best, PendingSystems* systems
 ) noexcept nogil:
     candidate.gain = gain
     if gain > best.gain or (gain == best.gain and candidate.order < best.order):
@@ -55,31 +53,31 @@ cdef inline void _rate(
     systems.best_gain = max(systems.best_gain, gain)
 
 
-cdef inline void solve_waiting(const Node* node, WaitingSystems* systems) noexcept nogil:
-    """Solve the systems that wait."""
-    cdef int64_t n_labels = node.statistics.n_labels, n_waiting = systems.n_waiting, lane, k
+cdef inline void solve_pending(const Node* node, PendingSystems* systems) noexcept nogil:
+    """Solve the pending systems."""
+    cdef int64_t n_labels = node.statistics.n_labels, n_pending = systems.n_pending, lane, k
     cdef double* matrix = systems.matrix.data()
     cdef double* gradient = systems.gradient.data()
     cdef double gain[LANES]
-    if n_waiting == 0:
+    if n_pending == 0:
         return
-    for lane in range(n_waiting, LANES):
+    for lane in range(n_pending, LANES):
         for k in range(n_labels * (n_labels + 1) // 2):
             matrix[k * LANES + lane] = matrix[k * LANES]
         for k in range(n_labels):
             gradient[k * LANES + lane] = gradient[k * LANES]
     eliminate(<Eight*>matrix, <Eight*>gradient, n_labels, gain)
-    for lane in range(n_waiting):
-        _rate(&systems.waiting[lane].candidate, gain[lane], systems.waiting[lane].best, systems)
-    systems.n_waiting = 0
+    for lane in range(n_pending):
+        _rate(&systems.pending[lane].candidate, gain[lane], systems.pending[lane].best, systems)
+    systems.n_pending = 0
 
 
 cdef inline void add_candidate(
     const Node* node, const System* system, Candidate* candidate, Candidate* best,
-    WaitingSystems* systems,
+    PendingSystems* systems,
 ) noexcept nogil:
-    """Let a candidate's system wait, or solve it at once if its labels are binned."""
-    cdef int64_t lane = systems.n_waiting, label, other
+    """Add the system of a candidate to the pending ones; with label bins, solve it at once."""
+    cdef int64_t lane = systems.n_pending, label, other
     cdef double gain
     cdef double* entry
     cdef const double* line
@@ -95,34 +93,34 @@ cdef inline void add_candidate(
         for other in range(label + 1):
             entry[0] = total_line[other] - line[other] if system.of_rest else line[other]
             entry += LANES
-        # The last one is on the diagonal.
+        # The last entry is on the diagonal.
         (entry - LANES)[0] += system.l2 + (
             system.total.spread[label] - system.hessian.spread[label] if system.of_rest
             else system.hessian.spread[label]
         )
         systems.gradient[label * LANES + lane] = system.gradient[label]
-    systems.waiting[lane].candidate = candidate[0]
-    systems.waiting[lane].best = best
-    systems.n_waiting += 1
-    if systems.n_waiting == LANES:
-        solve_waiting(node, systems)
+    systems.pending[lane].candidate = candidate[0]
+    systems.pending[lane].best = best
+    systems.n_pending += 1
+    if systems.n_pending == LANES:
+        solve_pending(node, systems)
 
 
 # -------------------------------------------------------------------------------- blocks of steps
 
-# Steps whose linear systems have bounds in common, so that few of them are solved. The Hessian of
-# a sum that runs on only grows (as a quadratic form) and that of the rest shrinks. So the gain of
-# any step of a block is at most g' A^-1 g with its own g and the matrix A of the block's first
-# step, its anchor, and on the other side with that of its last step.
+# The steps of a block share bounds. Along a running sum, the Hessian of the sum grows (as a
+# quadratic form) and the Hessian of the rest shrinks. So the gain of a step is at most g' A^-1 g,
+# where g is its own gradient and A, the anchor, is the matrix of the first step of the block (for
+# the rest: of the last step).
 
 cdef enum:
-    BLOCK = 16          # steps that share anchors at most
-    SMALLEST_BLOCK = 4  # and at least
+    BLOCK = 16          # maximum number of steps of a block
+    SMALLEST_BLOCK = 4  # minimum number of steps that is worth an anchor
 
 
 cdef struct BlockStep:
     Step step
-    double bound[2]     # of both sides
+    double bound[2]     # on both sides
 
 
 cdef cppclass HessianMemory:
@@ -133,26 +131,26 @@ cdef cppclass HessianMemory:
 cdef cppclass SystemScratch:
     # A thread's working memory.
     vector[double] bounds       # [n_rows + 1, 2] by the positions of steps
-    vector[int32_t] order       # [n_rows] rows as they came into the running sum
-    int64_t n_summed            # of them those that `running` has
+    vector[int32_t] order       # [n_rows] rows in the order of the running sum
+    int64_t n_summed            # number of these rows that `running` includes
     HessianMemory running
-    HessianMemory solved        # at the block's first step, then at those to be solved
-    HessianMemory known         # total of the rows whose value is known
+    HessianMemory solved        # at the first step of the block, then at the steps to solve
+    HessianMemory known         # total of the rows with a known value
     BlockStep block[BLOCK]
     int64_t n_in_block
     vector[double] gradients    # [BLOCK / LANES, 2, n_padded, LANES] of both sides of the steps
     vector[double] copied       # [n_padded, LANES]
-    vector[double] gradient     # [n_padded] of a side
+    vector[double] gradient     # [n_padded] of one side of a step
     vector[double] factor       # [n_padded, n_padded] of an anchor
-    WaitingSystems systems
+    PendingSystems systems
 
 
 cdef struct BlockSearch:
     const Node* node
     const Values* values
-    const double* total         # [n_padded] gradients of the rows whose value is known
-    Hessian total_hessian       # their Hessian
-    double* sums                # [n_padded] running
+    const double* total         # [n_padded] sum of the gradients over rows with a known value
+    Hessian total_hessian       # sum of the Hessians over these rows
+    double* sums                # [n_padded] running sums
     SystemScratch* scratch
     Candidate* best
 
@@ -163,7 +161,7 @@ cdef inline void _allocate_hessian(HessianMemory* memory, int64_t n_padded) noex
 
 
 cdef inline Hessian hessian_of(HessianMemory* memory) noexcept nogil:
-    """Point at a sum's memory."""
+    """Return pointers to the memory of a sum."""
     cdef Hessian hessian
     hessian.products = memory.products.data()
     hessian.spread = memory.spread.data()
@@ -173,7 +171,7 @@ cdef inline Hessian hessian_of(HessianMemory* memory) noexcept nogil:
 cdef inline void allocate_systems(
     SystemScratch* scratch, int64_t n_rows, int64_t n_labels, int64_t n_padded, bint binned
 ) noexcept nogil:
-    """Allocate all memory, but that of systems of labels if the labels are binned."""
+    """Allocate all memory; with label bins, no memory for pending systems."""
     scratch.bounds.resize(2 * (n_rows + 1))
     scratch.order.resize(n_rows)
     _allocate_hessian(&scratch.running, n_padded)
@@ -189,16 +187,16 @@ cdef inline void allocate_systems(
 
 
 cdef inline void begin_systems(SystemScratch* scratch, double gain) noexcept nogil:
-    """Prepare for a node; gains have to exceed `gain`."""
+    """Prepare for a node; only gains above `gain` count."""
     scratch.n_in_block = 0
-    scratch.systems.n_waiting = 0
+    scratch.systems.n_pending = 0
     scratch.systems.best_gain = gain
 
 
 cdef inline double* _gradients(
     const BlockSearch* search, int64_t at, int side
 ) noexcept nogil:
-    """Where the gradients of a side of a block's step lie: [n_padded, LANES], from its lane on."""
+    """Return the gradients [n_padded, LANES] of a step's side, starting at its lane."""
     cdef int64_t n_padded = search.node.statistics.n_padded
     return search.scratch.gradients.data() + (
         (at // LANES * 2 + side) * n_padded * LANES + at % LANES
@@ -208,14 +206,14 @@ cdef inline double* _gradients(
 cdef inline void _advance(
     const BlockSearch* search, Hessian hessian, int64_t begin, int64_t end
 ) noexcept nogil:
-    """Add the Hessians of the running sum's rows `begin` to `end`."""
+    """Add the Hessians of rows `begin` to `end` of the running sum."""
     add_hessians(
         &search.node.statistics, search.scratch.order.data() + begin, end - begin, 1, hessian
     )
 
 
 cdef inline bint _lower_bounds(const BlockSearch* search, int side) noexcept nogil:
-    """Lower the bounds of a side by the anchor in `factor`; false if it is singular."""
+    """Tighten the bounds of a side with the anchor in `factor`; return false if it is singular."""
     cdef SystemScratch* scratch = search.scratch
     cdef int64_t n_labels = search.node.statistics.n_labels
     cdef int64_t n_padded = search.node.statistics.n_padded
@@ -227,7 +225,7 @@ cdef inline bint _lower_bounds(const BlockSearch* search, int side) noexcept nog
     if not factorise(factor, n_padded, n_labels, copied):
         return False
     while at < scratch.n_in_block:
-        # A copy: the gradients are needed again where a system is solved.
+        # A copy, as solving a system needs the gradients again.
         memcpy(copied, _gradients(search, at, side), n_padded * LANES * sizeof(double))
         solve_factorised(factor, n_padded, n_labels, <Eight*>copied, &gain)
         for lane in range(min(<int64_t>LANES, scratch.n_in_block - at)):
@@ -238,7 +236,7 @@ cdef inline bint _lower_bounds(const BlockSearch* search, int side) noexcept nog
 
 
 cdef inline void _set_up_anchor(const BlockSearch* search, int side) noexcept nogil:
-    """Write A of the block's first step, or of the rest at its last step."""
+    """Set `factor` to A at the first step of the block, or to A of the rest at its last step."""
     cdef SystemScratch* scratch = search.scratch
     cdef int64_t n_padded = search.node.statistics.n_padded, label, other
     cdef double l2 = search.node.l2
@@ -262,7 +260,7 @@ cdef inline void _set_up_anchor(const BlockSearch* search, int side) noexcept no
 
 
 cdef inline void _solve_block(const BlockSearch* search) noexcept nogil:
-    """Set up the systems of the candidates whose bounds still reach the best gain."""
+    """Add the systems of the candidates whose bounds still reach the best gain."""
     cdef SystemScratch* scratch = search.scratch
     cdef const Node* node = search.node
     cdef int64_t n_labels = node.statistics.n_labels, at, label
@@ -296,7 +294,7 @@ cdef inline void _solve_block(const BlockSearch* search) noexcept nogil:
 
 
 cdef inline void finish_block(const BlockSearch* search) noexcept nogil:
-    """Lower the bounds of a block's steps and set up the systems that are left."""
+    """Tighten the bounds of a block and add the systems of the remaining candidates."""
     cdef SystemScratch* scratch = search.scratch
     cdef int64_t n_padded = search.node.statistics.n_padded, n_first, n_last
     cdef Hessian running = hessian_of(&scratch.running), solved = hessian_of(&scratch.solved)
@@ -311,10 +309,10 @@ cdef inline void finish_block(const BlockSearch* search) noexcept nogil:
     memcpy(solved.spread, running.spread, n_padded * sizeof(double))
     _advance(search, running, n_first, n_last)
     scratch.n_summed = n_last
-    # Solving for bins is cheaper than an anchor.
+    # With label bins, solving a system is less expensive than an anchor.
     if scratch.n_in_block >= SMALLEST_BLOCK and search.node.bin_share == 0:
         _set_up_anchor(search, 0)
-        # The first step's own matrix is the anchor: its bound is its gain but for rounding.
+        # The anchor is the matrix of the first step: its bound is its gain, up to rounding.
         if _lower_bounds(search, 0):
             scratch.systems.best_gain = max(
                 scratch.systems.best_gain, scratch.block[0].bound[0] / (CLOSE * CLOSE)
@@ -328,7 +326,7 @@ cdef inline void finish_block(const BlockSearch* search) noexcept nogil:
 cdef inline void add_step(
     const BlockSearch* search, const Step* step, const double* bound
 ) noexcept nogil:
-    """Add a step to the block if a bound of its sides reaches the best gain."""
+    """Add a step to the block if the bound of a side reaches the best gain."""
     cdef SystemScratch* scratch = search.scratch
     cdef int64_t label, at = scratch.n_in_block
     cdef double* inside
@@ -354,7 +352,7 @@ cdef inline void add_step(
 cdef inline double _bound_steps(
     const Node* node, const Values* values, const double* total, double* sums, double* bounds
 ) noexcept nogil:
-    """Bound the gains of all steps, -1 for sides that are no candidates; returns the largest."""
+    """Bound the gains of all steps, -1 for sides that are not candidates; return the largest."""
     cdef double largest = 0
     cdef double* bound
     cdef int side
@@ -362,7 +360,7 @@ cdef inline double _bound_steps(
     while next_step(values, &step):
         bound = bounds + 2 * position_of(&step)
         add_rows(node, values, &step, sums)
-        read_gains(node, LINEAR_SYSTEM, sums, total, bound)
+        compute_gains(node, LINEAR_SYSTEM, sums, total, bound)
         for side in range(2):
             bound[side] *= SLACK
             if not narrows(node, values, &step, side):
@@ -374,7 +372,7 @@ cdef inline double _bound_steps(
 cdef inline Hessian _known_hessian(
     const Node* node, const Values* values, SystemScratch* scratch
 ) noexcept nogil:
-    """Hessian of the rows whose value is known."""
+    """Return the Hessian of the rows with a known value."""
     cdef int64_t i, n_padded = node.statistics.n_padded
     cdef Hessian known = hessian_of(&scratch.known)
     if values.n_missing == 0:
@@ -391,10 +389,10 @@ cdef inline void search_systems(
     const Node* node, const Values* values, const double* total, double* sums,
     SystemScratch* scratch, Candidate* best,
 ) noexcept nogil:
-    """Find the best condition for all labels together.
+    """Find the best condition for all labels jointly.
 
-    `total` [2 n_padded] is over the rows whose value is known, `sums` [2 n_padded] working memory.
-    `best` is changed if its gain is exceeded, at the latest by `finish_systems`.
+    `total` [2 n_padded] is the sum over the rows with a known value, `sums` [2 n_padded] working
+    memory. Updates `best` if a gain exceeds it, at the latest in `finish_systems`.
     """
     cdef int64_t at, n_added, n_padded = node.statistics.n_padded
     cdef int32_t row
@@ -429,5 +427,5 @@ cdef inline void search_systems(
 
 
 cdef inline void finish_systems(const Node* node, SystemScratch* scratch) noexcept nogil:
-    """Solve what a thread's searches have left."""
-    solve_waiting(node, &scratch.systems)
+    """Solve the pending systems of a thread."""
+    solve_pending(node, &scratch.systems)

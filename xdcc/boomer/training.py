@@ -1,9 +1,8 @@
-"""What the kernel of the training takes: `SortedColumns` of the attributes, and `RuleSettings`.
+"""Input of the training kernel: the sorted columns of X and the settings of the rules.
 
-Every attribute's values are sorted once per training. Only values that are neither 0 nor missing
-are stored with their order, so a sparse X stays sparse and a dense one with many zeros becomes so;
-the search gets the rows whose value is 0 by subtraction. Missing values follow at the end of a
-column, where the search leaves them out.
+Each attribute is sorted once per fit. Zeros are not stored, so a sparse X stays sparse and a dense
+X with many zeros becomes sparse; the search obtains the sums of zero rows by subtraction. Missing
+values are stored at the end of a column, and the search skips them.
 """
 
 from typing import Any, NamedTuple, Self
@@ -12,88 +11,41 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 
 
 class RuleSettings(NamedTuple):
-    """Checked settings of a training.
-
-    Attributes
-    ----------
-    loss : str
-        Name of the loss.
-    complete : bool
-        Whether rules predict for all labels; otherwise each does for one.
-    l2 : float
-        Weight of the squared scores, positive.
-    learning_rate : float
-        Shrinkage of every rule's scores but the default rule's.
-    bootstrap : bool
-        Whether each rule is searched on rows drawn with replacement.
-    n_attributes : int
-        Attributes drawn for each condition.
-    bin_share : float
-        Label bins per label that is raised or lowered, 0 for no bins.
-    max_conditions : int
-        Most conditions of a rule, -1 for no limit.
-    min_coverage : int
-        Fewest rows of the sample that a rule covers.
-    """
+    """Checked settings of a fit."""
 
     loss: str
-    complete: bool
-    l2: float
+    complete: bool  # heads predict all labels; otherwise one
+    l2: float  # positive
     learning_rate: float
     bootstrap: bool
-    n_attributes: int
-    bin_share: float
-    max_conditions: int
-    min_coverage: int
+    n_attributes: int  # drawn for each condition
+    bin_share: float  # label bins per label of the same sign, 0 for no bins
+    max_conditions: int  # -1 for no limit
+    min_coverage: int  # rows of the sample
 
 
-@documented
 class SortedColumns(NamedTuple):
-    """Columns of X, one after the other.
+    """The columns of X in compressed form, each sorted by value; equal values are sorted by row.
 
-    Attributes
-    ----------
-    start : int64 array of shape (n_features + 1,)
-        Attribute `f` has the entries ``start[f]`` to ``start[f + 1]``.
-    known_end : int64 array of shape (n_features,)
-        From here on the values of attribute `f` are missing.
-    row : int32 array of shape (n_entries,)
-        Row of each entry.
-    value : float32 array of shape (n_entries,)
-        Its value: ascending within an attribute, equal ones by row; NaN is missing.
-    nominal : uint8 array of shape (n_features,)
-        Whether conditions compare for equality.
-    n_distinct : int64 array of shape (n_features,)
-        Different values that are stored.
+    Attribute `f` has the entries ``start[f]`` to ``start[f + 1]``; from ``known_end[f]`` on, its
+    values are missing.
     """
 
-    start: NDArray[np.int64]
-    known_end: NDArray[np.int64]
-    row: NDArray[np.int32]
-    value: NDArray[np.float32]
-    nominal: NDArray[np.uint8]
-    n_distinct: NDArray[np.int64]
+    start: NDArray[np.int64]  # (n_features + 1,)
+    known_end: NDArray[np.int64]  # (n_features,)
+    row: NDArray[np.int32]  # (n_entries,)
+    value: NDArray[np.float32]  # (n_entries,)
+    nominal: NDArray[np.uint8]  # (n_features,)
+    n_distinct: NDArray[np.int64]  # (n_features,) number of distinct stored values
 
     @classmethod
     def of(cls, X: Features, nominal: NDArray[np.bool_]) -> Self:
-        """Sort the columns of a matrix.
-
-        Parameters
-        ----------
-        {features_with_zeros}
-        nominal : bool array of shape (n_features,)
-            Which attributes are nominal.
-
-        Returns
-        -------
-        SortedColumns
-        """
-        # Columns of ascending rows: the stable sort leaves equal values in that order.
+        """Sort the columns of X; `nominal` (n_features,) marks the nominal attributes."""
+        # Rows ascend within a column, and the stable sort keeps that order for equal values.
         columns: Any = sparse.csc_matrix(X, copy=True)
         columns.eliminate_zeros()
         columns.sort_indices()
@@ -117,7 +69,7 @@ class SortedColumns(NamedTuple):
 
 
 def _unsorted(start: NDArray[np.int64], value: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Columns whose values do not ascend; in sparse data most are 0 and 1 and need no sorting."""
+    """Find the columns that need sorting; most columns of sparse data hold only 0 and 1."""
     falls = np.flatnonzero(~(value[:-1] <= value[1:]))
     column = np.searchsorted(start, falls, side="right") - 1
     return np.unique(column[falls + 1 < start[column + 1]])

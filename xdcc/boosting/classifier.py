@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
-from xdcc.base.domains import Choice, Either, Number, Verbosity
+from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features, SparseZeros
+from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
@@ -35,7 +35,7 @@ OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
 
 
-class MultiLabelXGBClassifier(BoosterEstimator):
+class MultiLabelXGBClassifier(TreeBoosterEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -126,56 +126,31 @@ int, default="sumGain"
     True
     """
 
+    _stored = MappingProxyType(
+        {
+            "booster_": xgb.Booster,
+            "best_iteration_": int,
+            "evals_result_": dict[str, dict[str, list[float]]],
+            "sketch_size_": int,
+            "labels_per_tree_": int,
+        }
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {
-            **BoosterEstimator._domains,
-            "n_estimators": Number(low=1, whole=True),
+            **TreeBoosterEstimator._domains,
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "eval_metric": MetricNames(),
             "importance_type": Choice(IMPORTANCE_TYPES),
-            "verbose": Verbosity(),
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        split_method: str | int = "sumGain",
-        sketch_size: int | Literal["auto"] = 0,
-        sketch_method: str = "projection",
-        labels_per_tree: int | Literal["auto"] | None = None,
-        reg_lambda: float = 1.0,
-        max_bin: int = 256,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        eval_metric: str | list[str] | None = None,
-        early_stopping_rounds: int | None = None,
-        importance_type: ImportanceType = "gain",
-        sparse_zeros: SparseZeros = "missing",
-        verbose: int = 0,
-        **booster_params: Any,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.split_method = split_method
-        self.sketch_size = sketch_size
-        self.sketch_method = sketch_method
-        self.labels_per_tree = labels_per_tree
-        self.reg_lambda = reg_lambda
-        self.max_bin = max_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.eval_metric = eval_metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.importance_type = importance_type
-        self.sparse_zeros = sparse_zeros
-        self.verbose = verbose
-        self._keep_booster_params(booster_params)
+    sketch_size: int | Literal["auto"] = 0
+    sketch_method: str = "projection"
+    labels_per_tree: int | Literal["auto"] | None = None
+    eval_metric: str | list[str] | None = None
+    early_stopping_rounds: int | None = None
+    importance_type: ImportanceType = "gain"
 
     def fit(
         self,
@@ -234,13 +209,7 @@ int, default="sumGain"
                 check_belongs(start, self)
         metrics = metric_names(self.eval_metric)
         check_eval_metric(metrics, self.n_labels_, is_measured=bool(eval_set))
-        train = xgb.DMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            nthread=params.get("nthread"),
-        )
+        train = data.matrix(params.get("nthread"))
         params = self._settled(params, data, train)
         if metrics:
             params["eval_metric"] = metrics
@@ -317,8 +286,8 @@ int, default="sumGain"
         Returns
         -------
         OutOfFold
-            Probabilities and fitted estimators, all of the number of iterations with the least
-            log-loss. The estimator itself stays as it is.
+            Margins, probabilities and fitted estimators, all of the number of iterations with the
+            least log-loss. The estimator itself stays as it is.
 
         Raises
         ------
@@ -327,11 +296,22 @@ int, default="sumGain"
         PluginMissingError
             As `fit`.
         """
-        model = clone(self)
-        params = model._native_booster_params()
+        self._native_booster_params()
         require_plugin(type(self).__name__)
-        data = model._begin_fit(X, Y, sample_weight)
-        params = model._settled(params, data)
+        data = clone(self)._begin_fit(X, Y, sample_weight)
+        return self._out_of_fold(data, folds, patience=patience, should_end=should_end)
+
+    def _out_of_fold(
+        self,
+        data: FitData,
+        folds: NDArray[np.intp],
+        *,
+        patience: int = 25,
+        should_end: Callable[[int], bool] | None = None,
+    ) -> OutOfFold:
+        model = clone(self)
+        model._begin_fit(data, data.Y)
+        params = model._settled(model._native_booster_params(), data)
         if AUTO in (model.sketch_size, model.labels_per_tree):
             # What was chosen is chosen for the folds' models and for the one that follows, too.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
@@ -374,9 +354,16 @@ int, default="sumGain"
         ]
 
     def _proba(self, X: Features) -> NDArray[np.float32]:
+        return self._predicted(X, "value")
+
+    def _margins(self, X: Features) -> NDArray[np.float32]:
+        return self._predicted(X, "margin")
+
+    def _predicted(self, X: Features, predict_type: str) -> NDArray[np.float32]:
         return self.booster_.inplace_predict(
             X,
             iteration_range=(0, self.best_iteration_ + 1),
+            predict_type=predict_type,
             validate_features=False,
             strict_shape=True,
         )

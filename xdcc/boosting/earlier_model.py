@@ -1,4 +1,4 @@
-"""Where a training goes on from: an earlier model, and whether the new data belong to it."""
+"""The earlier model that training continues from, and whether it fits the new data."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import xgboost as xgb
 
-from xdcc.base.booster_file import read_booster
+from xdcc.base import booster_reader
 
 if TYPE_CHECKING:
     from xdcc.boosting.classifier import MultiLabelXGBClassifier
@@ -15,7 +15,7 @@ _PREFIX = "multilabel"
 
 
 def earlier_booster(xgb_model: Any) -> xgb.Booster:
-    """Get the booster that a training is to go on from.
+    """Return the booster that training continues from.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
     TypeError
         If it is something else.
     ValueError
-        If there is no such file, it holds no booster, or the booster was trained with another
-        objective.
+        If there is no such file, it is not the file of a booster, or the booster was trained
+        with another objective.
     """
     if isinstance(xgb_model, xgb.Booster):
         booster = xgb_model
     elif isinstance(xgb_model, str | os.PathLike):
         try:
-            booster = read_booster(xgb_model)
+            booster = booster_reader.read_booster(xgb_model)
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"xgb_model={str(xgb_model)!r} is no booster's file: {error}"
+                f"xgb_model={str(xgb_model)!r} is not the file of a booster: {error}"
             ) from error
     else:
         raise TypeError(
@@ -59,12 +59,12 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
 
 
 def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") -> None:
-    """Stop if a booster was trained on other features or labels.
+    """Raise an error if a booster was trained on other features or labels.
 
     Parameters
     ----------
     booster : xgboost.Booster
-        Where training goes on from.
+        What training continues from.
     estimator : MultiLabelXGBClassifier
         One that has seen X and Y.
 

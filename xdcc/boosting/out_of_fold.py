@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
@@ -75,7 +74,7 @@ def train_out_of_fold(
     Parameters
     ----------
     estimator : MultiLabelXGBClassifier
-        A clone on which the data were checked, without a booster.
+        One that has learned from the data, without a booster.
     data : FitData
         Checked training data.
     params : dict
@@ -146,4 +145,4 @@ def train_out_of_fold(
         return model
 
     unfitted = clone(estimator).set_params(n_estimators=n_best, early_stopping_rounds=None)
-    return OutOfFold(expit(best_margins), [with_booster(each) for each in boosters], unfitted)
+    return OutOfFold(best_margins, [with_booster(each) for each in boosters], unfitted)

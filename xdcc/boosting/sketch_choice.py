@@ -169,13 +169,7 @@ def race(
     held_out = rows[: len(rows) // 3]
     if matrix is None or len(rows) < len(data.Y):
         data, held_out = data.take(rows), np.arange(len(held_out))
-        matrix = xgb.DMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            nthread=params.get("nthread"),
-        )
+        matrix = data.matrix(params.get("nthread"))
     # 0: no limit.
     depth = min(RACE_DEPTH, params.get("max_depth", RACE_DEPTH) or RACE_DEPTH)
     weight = data.sample_weight

@@ -5,21 +5,22 @@ are calibrated, to a booster that predicts labels from these margins and from la
 (``order_free_training.py``). What can be read from it is in ``order_free_inference.py``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NotRequired, Self, get_args
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.booster_parameters import seed_from
+from xdcc.base.checks import check_labels_as_in_fit
 from xdcc.base.domains import Choice, Either, Number, Seed, Share, Threads, check_domain
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.fit_data import check_labels_as_in_fit
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
@@ -27,18 +28,16 @@ from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
-    Candidates,
     LabelsetScore,
     LabelStates,
     draw_labelsets,
     held_out_candidates,
     probable_labelsets,
     walk_to,
-    whole_rows,
 )
 from xdcc.chain.order_free_training import MAX_BIN, order_free_params, train_order_free
 from xdcc.chain.propagation import NO_LABEL, ChainOrder
-from xdcc.decision.calibration import calibrate_labels, margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
 from xdcc.decision.f1_maximiser import SizedMarginals
@@ -151,6 +150,18 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     np.float64(1.0)
     """
 
+    _stored = MappingProxyType(
+        {
+            "estimators_": list[BaseEstimator],
+            "calibration_": LabelCalibration,
+            "booster_": xgb.Booster | None,
+            "losses_": list[float],
+            "oof_proba_": NDArray[np.float64],
+            "folds_": NDArray[np.int64],
+            "_seed": int,
+            "labelset_score_": NotRequired[LabelsetScore],
+        }
+    )
     _fitted_attribute = "estimators_"
     _domains = MappingProxyType(
         {
@@ -210,53 +221,35 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             If the installed XGBoost has no multi-label plugin.
         """
         require_plugin(type(self).__name__)
-        labels, weight = self._begin_decision(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
-        folds = stratified_folds(labels, int(self.cv), seed)
-        found = out_of_fold(
-            self._first_stage(len(labels), seed),
-            X,
-            Y,
-            folds,
-            n_labels=self.n_labels_,
-            sample_weight=weight,
-            n_jobs=self.n_jobs,
-        )
-        margins = margins_of(found.proba)
-        self.calibration_, proba = calibrate_labels(margins, labels, weight, folds)
+        data = self._begin_fit(X, Y, sample_weight)
+        seed, n_rows = seed_from(self.random_state) or 0, len(data.Y)
+        folds = stratified_folds(data.Y, int(self.cv), seed)
+        found = out_of_fold(self._first_stage(n_rows, seed), data, folds, n_jobs=self.n_jobs)
+        self.calibration_, margins = calibrate_labels(data._replace(X=found.margins), folds)
         varied = self.calibration_.constant.varied
         self.booster_: xgb.Booster | None = None
         self.losses_: list[float] = []
         self.__dict__.pop("labelset_score_", None)
         if varied.any():
-            own_margins = margins_of(proba[:, varied]).astype(np.float32)
-            own_labels = np.ascontiguousarray(labels[:, varied])
+            own = data._replace(X=margins).of_labels(varied)
             trained = train_order_free(
-                own_margins,
-                own_labels,
-                weight,
+                own,
                 folds,
-                self._booster_params(len(labels), seed),
+                self._booster_params(n_rows, seed),
                 n_estimators=self.n_estimators,
                 n_masks=self.n_masks,
             )
             self.booster_, self.losses_ = trained.booster, trained.losses
             if self.prediction == "subset_accuracy":
-                row_weight = np.ones(len(folds), np.float32) if weight is None else weight
                 held_out = held_out_candidates(
-                    trained.of_folds,
-                    own_margins,
-                    own_labels,
-                    weight,
-                    folds,
-                    n_beams=self.n_beams,
-                    wanted=whole_rows(own_labels, weight),
+                    trained.of_folds, own, folds, n_beams=self.n_beams, wanted=own.whole
                 )
+                weight = own.weight
                 self.labelset_score_ = LabelsetScore.choose(
-                    ((found, own_labels[rows], row_weight[rows]) for rows, _, found in held_out),
-                    KnownLabelsets.of(own_labels, weight),
+                    ((found, own.Y[rows], weight[rows]) for rows, _, found in held_out),
+                    KnownLabelsets.of_data(own),
                 )
-        self.oof_proba_ = proba
+        self.oof_proba_ = self.calibration_.constant.in_proba(expit(margins))
         self.folds_ = folds
         self._seed = seed
         self.estimators_ = found.estimators
@@ -285,7 +278,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             If a parameter is outside its domain, X is not as described or has other features than
             in `fit`, or `known` has another shape or other values.
         """
-        margins, given = self._begin_reading(X, known)
+        margins, given = self._begin_reading(self._check_X(X), known)
         return self._proba_in_form_of_y(self._marginals(margins, given))
 
     def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
@@ -309,7 +302,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         ValueError
             As `predict_proba`.
         """
-        return self._labels_in_form_of_y(self._decide(*self._begin_reading(X, known)))
+        return self._labels_in_form_of_y(
+            self._decide(*self._begin_reading(self._check_X(X), known))
+        )
 
     def log_prob(self, X: Any, Y: Any) -> Floats:
         """Logarithm of the probability of labelsets.
@@ -334,7 +329,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         ValueError
             If X or Y is not as described.
         """
-        margins, _ = self._begin_reading(X, None)
+        margins, _ = self._begin_reading(self._check_X(X), None)
         truth = check_labels_as_in_fit(self, Y)
         check_consistent_length(margins, truth)
         total = np.zeros(len(margins))
@@ -377,7 +372,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         ValueError
             If an argument is not as described.
         """
-        margins, given = self._begin_reading(X, known)
+        margins, given = self._begin_reading(self._check_X(X), known)
         check_domain("n_samples", n_samples, _AT_LEAST_1)
         rng = np.random.default_rng(seed_from(random_state))
         if not self.calibration_.constant.varied.any():
@@ -442,10 +437,11 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             n_jobs=self.n_jobs,
         )
 
+    def _predictors(self) -> Sequence[Any]:
+        return self.estimators_
+
     def _begin_reading(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""
-        check_is_fitted(self, self._fitted_attribute)
-        self._check_params()
         needs_score = (
             self.prediction == "subset_accuracy" and self.calibration_.constant.varied.any()
         )
@@ -463,10 +459,9 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
-        margins, given = self._begin_reading(X, None)
+        margins, given = self._begin_reading(self._check_X(X), None)
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
-        start = margins.astype(np.float32)
-        return LabelStates(self.booster_, start, np.full_like(start, np.nan)), labels
+        return LabelStates.begin(self.booster_, margins.astype(np.float32)), labels
 
     def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
         """Walk over blocks of rows at the beginning of the chain; there are none without labels."""
@@ -482,15 +477,23 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     def _proba(self, X: Any) -> Floats:
         return self._marginals(*self._begin_reading(X, None))
 
+    def _margins(self, X: Any) -> Floats:
+        return self.calibration_.constant.in_margins(self._log_odds(*self._begin_reading(X, None)))
+
     def _labels(self, X: Any) -> NDArray[np.int64]:
         return self._decide(*self._begin_reading(X, None))
 
-    def _marginals(self, margins: Floats, given: Labels) -> Floats:
-        proba = np.empty(given.shape)
+    def _log_odds(self, margins: Floats, given: Labels) -> Labels:
+        """Predict the labels that vary, given those that are known; 0 for the others."""
+        log_odds = np.zeros_like(given)
         varied = np.flatnonzero(self.calibration_.constant.varied)
         for rows, states in self._states(margins, given):
-            proba[rows, varied] = expit(states.log_odds())
-        return np.where(np.isnan(given), self.calibration_.constant.in_proba(proba), given)
+            log_odds[rows, varied] = states.log_odds()
+        return log_odds
+
+    def _marginals(self, margins: Floats, given: Labels) -> Floats:
+        proba = self.calibration_.constant.in_proba(expit(self._log_odds(margins, given)))
+        return np.where(np.isnan(given), proba, given)
 
     def _decide(self, margins: Floats, given: Labels) -> NDArray[np.int64]:
         if self.prediction == "marginal":
@@ -502,10 +505,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             if self.prediction == "mode":
                 labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
             elif self.prediction == "subset_accuracy":
-                score = self.labelset_score_
-                start = margins[rows].astype(np.float32)
-                found = Candidates.find(states.take, start, score.known, self.n_beams)
-                labels[rows, varied] = found.best(score.joint, score.prior)
+                labels[rows, varied] = self.labelset_score_.best(states, self.n_beams)
             else:
                 draws = self._with_constant(
                     draw_labelsets(states, self.n_draws, rng), given[rows], rng

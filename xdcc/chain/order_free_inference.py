@@ -31,6 +31,7 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import Labels
 from xdcc.chain.propagation import NO_LABEL
@@ -58,6 +59,11 @@ class LabelStates:
         self._booster = booster
         self._margins = margins
         self._joined = np.concatenate((margins, revealed), axis=1, dtype=np.float32)
+
+    @classmethod
+    def begin(cls, booster: xgb.Booster | None, margins: Margins) -> Self:
+        """Make states of rows of which no label is revealed."""
+        return cls(booster, margins, np.full_like(margins, np.nan))
 
     def __len__(self) -> int:
         """Count the states."""
@@ -423,7 +429,7 @@ class Candidates(NamedTuple):
 
 
 class LabelsetScore(NamedTuple):
-    """The score, ready to predict.
+    """The score with its weights, ready to predict: the one rule for labelsets of a chain.
 
     Attributes
     ----------
@@ -436,6 +442,11 @@ class LabelsetScore(NamedTuple):
     joint: float
     prior: float
     known: KnownLabelsets
+
+    def best(self, states: LabelStates, n_beams: int) -> NDArray[np.int8]:
+        """Predict the labelset of the highest score for each row, (n_rows, n_labels)."""
+        found = Candidates.find(states.take, states.margins, self.known, n_beams)
+        return found.best(self.joint, self.prior)
 
     @classmethod
     def choose(
@@ -466,35 +477,9 @@ class LabelsetScore(NamedTuple):
         return cls(_JOINT[a], _PRIOR[c], known)
 
 
-def whole_rows(Y: Labels, weight: NDArray[np.floating] | None) -> NDArray[np.bool_]:
-    """Tell which rows count as labelsets: every label is known, and the weight is positive.
-
-    Parameters
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float array of shape (n_samples,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
-
-    Examples
-    --------
-    >>> Y = np.array([[1, 0], [1, np.nan], [0, 0]], dtype=np.float32)
-    >>> whole_rows(Y, np.array([1.0, 1.0, 0.0]))
-    array([ True, False, False])
-    """
-    is_whole = ~np.isnan(Y).any(axis=1)
-    return is_whole if weight is None else is_whole & (weight > 0)
-
-
 def held_out_candidates(
     boosters: Sequence[xgb.Booster | None],
-    margins: Margins,
-    Y: Labels,
-    weight: NDArray[np.floating] | None,
+    data: FitData,
     folds: NDArray[np.intp],
     *,
     n_beams: int,
@@ -506,12 +491,8 @@ def held_out_candidates(
     ----------
     boosters : sequence of xgboost.Booster or None
         Trained without the first fold, the second, and so on.
-    margins : float32 array of shape (n_samples, n_labels)
-        Of the first classifier, out of fold.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        X are margins of the first classifier, float32, out of fold.
     folds : int array of shape (n_samples,)
         Fold of each row.
     n_beams : int
@@ -529,16 +510,16 @@ def held_out_candidates(
         Of these rows, with the known labelsets of the other folds. A fold without which no known
         labelset is left has none.
     """
-    is_whole = whole_rows(Y, weight)
+    is_whole = data.whole
     for fold, booster in enumerate(boosters):
         others, places = is_whole & (folds != fold), np.flatnonzero(wanted & (folds == fold))
         if not others.any():
             continue
-        known = KnownLabelsets.of(Y[others], None if weight is None else weight[others])
-        for block in row_blocks((len(places), Y.shape[1] * n_beams), BLOCK_ENTRIES):
+        known = KnownLabelsets.of_data(data.take(others))
+        for block in row_blocks((len(places), data.Y.shape[1] * n_beams), BLOCK_ENTRIES):
             rows = places[block]
-            states = LabelStates(booster, margins[rows], np.full_like(Y[rows], np.nan))
-            yield rows, booster, Candidates.find(states.take, margins[rows], known, n_beams)
+            states = LabelStates.begin(booster, data.X[rows])
+            yield rows, booster, Candidates.find(states.take, states.margins, known, n_beams)
 
 
 def _likely_known(
@@ -547,7 +528,7 @@ def _likely_known(
     """Find the known labelsets of each row that are likeliest if labels are independent."""
     n_most = min(_N_KNOWN, len(known.labelsets))
     rows, labels = [], []
-    for block in known.posterior_blocks(expit(margins.astype(np.float64))):
+    for block in known.posterior_blocks(margins.astype(np.float64)):
         likely, labelsets = block.likeliest(n_most, _PRIOR_OF_CANDIDATES)
         rows.append(block.rows.start + likely)
         labels.append(labelsets)

@@ -26,13 +26,11 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.base.labels import Labels
+from xdcc.base.fit_data import FitData
 from xdcc.base.process import late_interrupt
 from xdcc.base.threads import n_threads
 from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
-
-type Margins = NDArray[np.float32]
 
 PATIENCE = 30
 """Training ends when the loss has not fallen for so many iterations."""
@@ -107,9 +105,7 @@ def order_free_params(
 
 
 def train_order_free(
-    margins: Margins,
-    Y: Labels,
-    weight: NDArray[np.float32] | None,
+    data: FitData,
     folds: NDArray[np.intp],
     params: dict[str, Any],
     *,
@@ -120,12 +116,9 @@ def train_order_free(
 
     Parameters
     ----------
-    margins : float32 array of shape (n_samples, n_labels)
-        Out-of-fold margins.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown: it is never revealed, and nothing to predict.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        X are out-of-fold margins as float32. An unknown label is never revealed, and nothing to
+        predict.
     folds : int array of shape (n_samples,)
         Fold of each row, from 0.
     params : dict
@@ -140,14 +133,14 @@ def train_order_free(
     -------
     OrderFreeBoosters
     """
-    n_rows, n_labels = Y.shape
+    n_rows, n_labels = data.Y.shape
     most = min(_MOST_ROWS, _MOST_BYTES // (_BYTES_PER_LABEL * n_labels))
     n_masks = min(n_masks, max(1, most // n_rows))
     rng = np.random.default_rng(params["seed"])
     revealed = draw_revealed(n_rows * n_masks, n_labels, rng)
     # A block of all rows for each mask.
-    start, truth = np.tile(margins, (n_masks, 1)), np.tile(Y, (n_masks, 1))
-    every = np.ones(n_rows, np.float32) if weight is None else weight
+    start, truth = np.tile(data.X, (n_masks, 1)), np.tile(data.Y, (n_masks, 1))
+    every = np.ones(n_rows, np.float32) if data.sample_weight is None else data.sample_weight
     every, fold = np.tile(every, n_masks), np.tile(folds, n_masks)
     label_features = np.where(revealed, truth, np.float32(np.nan))
     truth[revealed] = np.nan

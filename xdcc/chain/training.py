@@ -368,13 +368,7 @@ class QuantisedFeatures:
     """
 
     def __init__(self, data: FitData, *, max_bin: int | None, n_threads: int | None) -> None:
-        matrix = xgb.DMatrix(
-            data.X,
-            label=data.Y,
-            weight=data.sample_weight,
-            feature_types=data.feature_types,
-            nthread=n_threads,
-        )
+        matrix = data.matrix(n_threads)
         handle = ctypes.c_void_p()
         config = json.dumps({"max_bin": max_bin}).encode()
         _check_call(_LIB.XDCCQuantiseFeatures(matrix.handle, config, ctypes.byref(handle)))

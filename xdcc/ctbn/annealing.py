@@ -1,29 +1,27 @@
-"""The most probable labelset of a mixture of trees: simulated annealing, or all labelsets.
+"""The most probable labelset of a mixture of trees: simulated annealing, or exhaustive search.
 
-A mixture's most probable labelset (MAP) is hard to find; the one of a single tree is not. Annealing
-begins with the best of the trees' own ones. An iteration goes through the labels once and draws
-each anew given all others, for all rows at once, from P(y|x) to the power of 1/T; the temperature
-T falls from 1 until only rises in probability are left. The best labelset seen is kept.
-Source: section 5.4 of the paper, after annealed MAP (Yuan, Lu, Druzdzel, UAI 2004).
+The most probable labelset (MAP) of a single tree is easy to find, that of a mixture is hard.
+Annealing starts at the best of the MAP labelsets of the trees. Each iteration resamples every label
+given all others, for all rows at once, from P(y|x) to the power of 1/T. The temperature T decreases
+from 1 until only moves to more probable labelsets are accepted. The result is the best labelset
+visited. Source: section 5.4 of the paper, after annealed MAP (Yuan, Lu, Druzdzel, UAI 2004).
 """
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from xdcc.base.documentation import documented
-from xdcc.ctbn.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents, labelset_log_prob, max_sum
+from xdcc.linear.logistic import Floats
 
 MOST_EXACT_LABELS = 15
-"""Most labels of which all labelsets are tried."""
+"""Maximum number of labels for exhaustive search."""
 
 _LAST_TEMPERATURE = 0.02
 
 _BLOCK = 2**22
-"""Probabilities that are held at a time when all labelsets are tried."""
+"""Number of probabilities in memory at a time in exhaustive search."""
 
 
-@documented
 def anneal(
     log_cpds: list[Floats],
     trees: list[Parents],
@@ -31,22 +29,10 @@ def anneal(
     n_iterations: int,
     random: np.random.RandomState,
 ) -> Ints:
-    """Search the most probable labelset of every row.
+    """Search for the most probable labelset of each row, (n_samples, n_labels).
 
-    Parameters
-    ----------
-    log_cpds : list of float arrays of shape (n_labels, 2, 2, n_samples)
-        Conditional probabilities of the components.
-    trees : list of int arrays of shape (n_labels,)
-        Their parents.
-    weights : float array of shape (n_components,)
-        Their weights.
-    n_iterations : int
-        Times that every label is drawn; 0 leaves the best of the trees' own labelsets.
-    random : RandomState
-        Source of randomness.
-
-    {returns_labels}
+    `log_cpds`, `trees` and `weights` are the conditional probabilities, parents and weights of the
+    components. With 0 iterations, the result is the best of the MAP labelsets of the trees.
     """
     best, best_value = _best_of_trees(log_cpds, trees, weights)
     if len(trees) == 1:
@@ -62,22 +48,8 @@ def anneal(
     return best
 
 
-@documented
 def exact_map(log_cpds: list[Floats], trees: list[Parents], weights: Floats) -> Ints:
-    """Try all labelsets; ties go to the one that comes first in lexicographic order.
-
-    Parameters
-    ----------
-    log_cpds, trees, weights
-        As in `anneal`.
-
-    {returns_labels}
-
-    Raises
-    ------
-    ValueError
-        If there are more than 15 labels.
-    """
+    """Find the most probable labelset of each row by exhaustive search."""
     n_labels, n_samples = log_cpds[0].shape[0], log_cpds[0].shape[-1]
     check_few_labels(n_labels)
     labelsets = np.arange(2**n_labels)[:, None] >> np.arange(n_labels)[::-1] & 1
@@ -94,22 +66,16 @@ def exact_map(log_cpds: list[Floats], trees: list[Parents], weights: Floats) -> 
 
 
 def check_few_labels(n_labels: int) -> None:
-    """Refuse to try all labelsets of many labels.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 15.
-    """
+    """Raise ValueError if there are too many labels for exhaustive search."""
     if n_labels > MOST_EXACT_LABELS:
         raise ValueError(
-            f"inference='exact' tries all labelsets of at most {MOST_EXACT_LABELS} labels, but "
-            f"there are {n_labels}; use inference='anneal'."
+            f"inference='exact' supports at most {MOST_EXACT_LABELS} labels, but there are "
+            f"{n_labels}; use inference='anneal'."
         )
 
 
 def _log_prob_of_all(labelsets: Ints, log_cpd: Floats, parents: Parents) -> Floats:
-    """Log P(y|x, T) of all labelsets, shape (n_labelsets, n_samples)."""
+    """Compute log P(y|x, T) of all labelsets, (n_labelsets, n_samples)."""
     total = np.zeros((len(labelsets), log_cpd.shape[-1]))
     for label, parent in enumerate(parents.tolist()):
         above = labelsets[:, parent] if parent >= 0 else 0
@@ -120,7 +86,7 @@ def _log_prob_of_all(labelsets: Ints, log_cpd: Floats, parents: Parents) -> Floa
 def _best_of_trees(
     log_cpds: list[Floats], trees: list[Parents], weights: Floats
 ) -> tuple[Ints, Floats]:
-    """Choose among the trees' own most probable labelsets the one that the mixture prefers."""
+    """Return the most probable one under the mixture of the MAP labelsets of the trees."""
     candidates = [max_sum(log_cpd, tree) for log_cpd, tree in zip(log_cpds, trees, strict=True)]
     values = np.array([_value(log_cpds, trees, weights, Y) for Y in candidates])
     choice = values.argmax(axis=0)
@@ -136,7 +102,7 @@ def _value(log_cpds: list[Floats], trees: list[Parents], weights: Floats, Y: Int
 
 
 class _Chain:
-    """Labelsets of all rows, and their log probabilities under each tree and the mixture."""
+    """State of the annealing: labelsets of all rows, and their log-probabilities."""
 
     def __init__(
         self, log_cpds: list[Floats], trees: list[Parents], weights: Floats, Y: Ints
@@ -155,20 +121,20 @@ class _Chain:
         self.value = logsumexp(self._parts, axis=0)
 
     def draw(self, label: int, temperature: float, random: np.random.RandomState) -> None:
-        """Draw a label given all others."""
+        """Resample a label given all others."""
         now = self.Y[:, label]
         flipped = self._parts + np.array(
             [self._change(k, label, now) for k in range(len(self._trees))]
         )
         value = np.logaddexp.reduce(flipped)
-        # All rows share the random number: what is found for one does not depend on the others.
+        # All rows share the random number, so the result of a row does not depend on the others.
         flips = random.random_sample() < expit((value - self.value) / temperature)
         self.Y[flips, label] = 1 - now[flips]
         self._parts[:, flips] = flipped[:, flips]
         self.value[flips] = value[flips]
 
     def _change(self, component: int, label: int, now: Ints) -> Floats:
-        """Calculate what the other value of a label adds to a tree's log probability."""
+        """Compute the change of a tree's log-probability if a label is flipped."""
         log_cpd, rows = self._log_cpds[component], self._rows
         parent = self._trees[component][label]
         above = self.Y[:, parent] if parent >= 0 else 0

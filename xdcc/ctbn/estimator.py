@@ -1,9 +1,6 @@
-"""``BaseCTBN``: what a tree and a mixture of trees share, from parameters to predictions."""
+"""``BaseCTBN``: base class of a tree and a mixture of trees."""
 
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -14,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
+from xdcc.base.checks import PACKAGE, check_labels_as_in_fit
 from xdcc.base.domains import (
     Choice,
     Classifier,
@@ -26,23 +24,22 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import PACKAGE, check_labels_as_in_fit
-from xdcc.base.threads import n_threads
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
-from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (
     EstimatorLearner,
     Learner,
     LogisticLearner,
     ParentEffect,
+    choose_C,
     warn_if_not_converged,
 )
-from xdcc.ctbn.logistic import Matrix, Penalty, Run, choose_C, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Matrix, Penalty, Run, solver_threads
 
 Inference = Literal["anneal", "exact"]
 
@@ -51,16 +48,29 @@ Prediction = Literal["map", "hamming", "example_f1"]
 _ROUGH_TOL = 1e-5
 
 _TOL = 1e-7
-"""Tolerances of the models while the mixture grows, and of the final ones."""
+"""Tolerances of the solver while the mixture grows, and for the final models."""
 
 _MANY_PAIRS = 100_000
-"""A user hears of more pairs of labels."""
+"""Number of pairs of labels above which `fit` warns."""
 
 
 @declares_parameters
 class BaseCTBN(MultiLabelEstimator):
-    """A mixture of trees, of one tree unless a subclass makes `max_components` a parameter."""
+    """A mixture of trees, or one tree unless a subclass has the parameter `max_components`."""
 
+    _stored = MappingProxyType(
+        {
+            "_seed": int,
+            "_design": Design | None,
+            "C_": float | None,
+            "mixture_": Mixture,
+            "mixture_weights_": NDArray[np.float64],
+            "structures_": list[list[tuple[str, str]]],
+            "validation_log_likelihood_": list[float],
+            "log_likelihood_curves_": list[list[float]],
+            "log_likelihood_curve_": list[float],
+        }
+    )
     _domains = MappingProxyType(
         {
             "max_components": Number(low=1, whole=True),
@@ -92,7 +102,7 @@ class BaseCTBN(MultiLabelEstimator):
     n_parent_candidates: int | None = None
     verbose: bool | int = False
 
-    # No parameters of a single tree, whose most probable labelset is found exactly.
+    # A single tree has no such parameters: its most probable labelset is exact.
     max_components = 1
     inference = "anneal"
     n_anneal = 0
@@ -110,30 +120,30 @@ class BaseCTBN(MultiLabelEstimator):
         Raises
         ------
         ValueError
-            If a parameter is outside its domain, X or Y is not as described, or there is one row
-            only.
+            If a parameter is outside its domain, X or Y is not as described, or there is only one
+            row.
 
         Warns
         -----
         ConvergenceWarning
             If a logistic regression of the mixture did not converge; the message names it.
         UserWarning
-            If a component has collapsed and is dropped, or if there are more than 100,000 pairs of
-            labels to try for each tree.
+            If a component has collapsed and is removed, or if each tree needs models for more than
+            100,000 pairs of labels.
         """
         data = self._begin_fit(X, Y)
         if len(data.Y) < 2:
             raise ValueError(
-                "n_samples=1: structures are scored on rows that are held out, so at least two "
-                "are needed."
+                "n_samples=1: at least two rows are required, as structures are scored on held-out "
+                "rows."
             )
         if self.inference == "exact":
             check_few_labels(self.n_labels_)
-        self._warn_of_many_pairs()
+        self._warn_about_many_pairs()
         random = check_random_state(self.random_state)
         self._seed = random.randint(2**31 - 1)
         labels = data.Y.astype(np.float64)
-        with _threads(self.n_jobs) as run:
+        with solver_threads(self.n_jobs) as run:
             rows = self._learn_design(data.X)
             learners = self._learners(rows, labels, run, random)
             search = Search(self.n_parent_candidates, bool(self.verbose))
@@ -147,7 +157,7 @@ class BaseCTBN(MultiLabelEstimator):
         if self.prediction == "hamming":
             return (self._marginals(X) > 0.5).astype(np.int64)
         if self.prediction == "example_f1":
-            # All rows share the random numbers: a row's prediction does not depend on the others.
+            # All rows share the random numbers, so their predictions do not depend on each other.
             random = np.random.RandomState(self._seed)
             uniform = random.random_sample((1, self.n_draws, 1 + self.n_labels_))
             drawn = self._draw(X, np.repeat(uniform, X.shape[0], axis=0))
@@ -163,13 +173,13 @@ class BaseCTBN(MultiLabelEstimator):
         return self._marginals(X)
 
     def log_prob(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        """Log P(y|x) of labelsets (natural logarithm, equation 5).
+        """Compute log P(y|x) of labelsets (natural logarithm, equation 5).
 
         Parameters
         ----------
         {X}
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-            0, 1, or NaN for a label that is summed out.
+            0, 1, or NaN for a label to sum out.
 
         Returns
         -------
@@ -180,7 +190,8 @@ class BaseCTBN(MultiLabelEstimator):
         NotFittedError
             Before `fit`.
         ValueError
-            As in `predict`, and if Y is not as described or has another number of rows or labels.
+            As in `predict`, and if Y is not as described or has a different number of rows or
+            labels.
         """
         checked = self._check_X(X)
         labels = check_labels_as_in_fit(self, Y)
@@ -191,7 +202,7 @@ class BaseCTBN(MultiLabelEstimator):
     def sample(
         self, X: Any, n: int = 1, random_state: int | np.random.RandomState | None = None
     ) -> NDArray[np.int8]:
-        """Draw labelsets from P(y|x).
+        """Sample labelsets from P(y|x).
 
         Parameters
         ----------
@@ -199,7 +210,7 @@ class BaseCTBN(MultiLabelEstimator):
         n : int, default=1
             Number of labelsets for each row.
         random_state : int, RandomState instance or None, default=None
-            Seed of the draws.
+            Seed for sampling.
 
         Returns
         -------
@@ -211,7 +222,7 @@ class BaseCTBN(MultiLabelEstimator):
         NotFittedError
             Before `fit`.
         ValueError
-            As in `predict`, and if `n` is not a whole number of at least 1.
+            As in `predict`, and if `n` is not a positive integer.
         """
         checked = self._check_X(X)
         check_domain("n", n, Number(low=1, whole=True))
@@ -219,14 +230,14 @@ class BaseCTBN(MultiLabelEstimator):
         shape = (checked.shape[0], n, 1 + self.n_labels_)
         return self._draw(checked, random.random_sample(shape))
 
-    def _warn_of_many_pairs(self) -> None:
+    def _warn_about_many_pairs(self) -> None:
         others = self.n_labels_ - 1
         n_pairs = self.n_labels_ * min(self.n_parent_candidates or others, others)
         if n_pairs > _MANY_PAIRS:
             warnings.warn(
-                f"{n_pairs:,} pairs of labels are to be tried for each tree, each with a model of "
-                "its own, which takes long. n_parent_candidates=20 would try the 20 labels that "
-                "tell most about each label; verbose=True shows the time left.",
+                f"{n_pairs:,} pairs of labels need a model for each tree, which takes long. Set "
+                "n_parent_candidates=20 to try only the 20 labels with the highest mutual "
+                "information with each label, and verbose=True to see the remaining time.",
                 UserWarning,
                 skip_file_prefixes=(PACKAGE,),
             )
@@ -236,7 +247,7 @@ class BaseCTBN(MultiLabelEstimator):
         return self._rows(X)
 
     def _rows(self, X: Features) -> Matrix:
-        """Features as the models take them."""
+        """Preprocess features for the models."""
         return X if self._design is None else self._design.transform(X)
 
     def _learners(
@@ -246,7 +257,7 @@ class BaseCTBN(MultiLabelEstimator):
         run: Run,
         random: np.random.RandomState,
     ) -> tuple[Learner, Learner]:
-        """Trainers of the models while the mixture grows, and of the final ones."""
+        """Return the learners while the mixture grows, and for the final models."""
         if self.base_estimator is not None:
             self.C_ = None
             learner = EstimatorLearner(self.base_estimator)
@@ -288,11 +299,11 @@ class BaseCTBN(MultiLabelEstimator):
                 self.mixture_.components, self.mixture_.weights, self._log_cpds(X), strict=True
             )
         ]
-        # The sum of the weights may exceed 1 by rounding.
+        # Because of rounding, the sum of the weights can exceed 1.
         return np.minimum(np.sum(parts, axis=0), 1)
 
     def _draw(self, X: Features, uniform: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Draw labelsets by random numbers of shape (n_samples, n, 1 + n_labels)."""
+        """Sample labelsets, given random numbers of shape (n_samples, n, 1 + n_labels)."""
         limits = np.cumsum(self.mixture_.weights)[:-1]
         chosen = np.searchsorted(limits, uniform[..., 0], side="right")
         found = np.empty((*uniform.shape[:2], self.n_labels_), dtype=np.int8)
@@ -303,15 +314,3 @@ class BaseCTBN(MultiLabelEstimator):
                 log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
             )
         return found
-
-
-@contextmanager
-def _threads(n_jobs: int | None) -> Iterator[Run]:
-    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
-    count = n_threads(n_jobs)
-    with threadpool_limits(1, "blas"):
-        if count == 1:
-            yield one_by_one
-            return
-        with ThreadPoolExecutor(count) as pool:
-            yield lambda function, items: list(pool.map(function, items))

@@ -1,11 +1,11 @@
-"""How a mixture grows: structures are added one by one on reweighted rows (section 5.3.2).
+"""Growing a mixture: add trees one by one on reweighted rows (section 5.3.2).
 
-The rows are split into an internal training and a validation part. Each new tree is learned on
-the training part with the weights ω = 1 - P(y|x) under the mixture so far (all equal at first),
-which turns to the rows that are predicted badly; EM then fits the whole mixture, until the
-validation part's log-likelihood falls. When it is lower than with one tree less, growth stops, and
-without the last tree the mixture is fitted again on all rows, by at most as many iterations of EM
-as a step of the growth took.
+The rows are split into an internal training and a validation set. Each new tree is learned on the
+training set with the weights ω = 1 - P(y|x) under the current mixture (all equal at first), which
+focus on badly predicted rows. EM then fits the whole mixture until the log-likelihood of the
+validation set decreases. Growth stops when this log-likelihood is lower than with one tree less.
+Without the last tree, the mixture is fitted on all rows, with at most as many iterations of EM as a
+step of the growth took.
 """
 
 import itertools
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,
@@ -28,28 +27,23 @@ from xdcc.ctbn.mixture import (
     without_collapsed,
 )
 from xdcc.ctbn.structure import Search, edge_weights, maximum_branching
-from xdcc.ctbn.tree_inference import Parents, documented_tree
+from xdcc.ctbn.tree_inference import Parents
+from xdcc.linear.logistic import Floats, Matrix
 
 _VALIDATION_FOLDS = 5
-"""One of so many parts of the rows is the internal test set."""
+"""The internal validation set is one of this number of folds."""
 
 _STRUCTURE_FOLDS = 3
-"""One of so many parts of the training rows scores the structures."""
+"""The rows that score the structures are one of this number of folds of the training rows."""
 
 
 @dataclass
 class Growth:
-    """How the growing went.
+    """History of the growth.
 
-    Attributes
-    ----------
-    validation : list of float
-        Log-likelihood of the validation part by number of components, to the first that is worse or
-        has a component that collapsed.
-    curves : list of lists of float
-        EM's objective by iteration, for each number of components.
-    final_curve : list of float
-        EM's objective on all rows.
+    `validation` is the log-likelihood of the validation set by number of components, up to the
+    first that is worse or has a collapsed component. `curves` holds the objective of EM by
+    iteration for each number of components, `final_curve` that of the fit on all rows.
     """
 
     validation: list[float] = field(default_factory=list)
@@ -57,21 +51,8 @@ class Growth:
     final_curve: list[float] = field(default_factory=list)
 
 
-@documented_tree
 class Grower:
-    """Grows mixtures on given data.
-
-    Parameters
-    ----------
-    rough, exact : Learner
-        Train models while the mixture grows, and those of the final mixture.
-    limits : EMLimits
-        When EM ends.
-    random : RandomState
-        Splits the rows.
-    search : Search
-        How structures are searched for.
-    """
+    """Grows mixtures, with one learner during growth and another one for the final models."""
 
     def __init__(
         self,
@@ -79,7 +60,7 @@ class Grower:
         exact: Learner,
         limits: EMLimits,
         random: np.random.RandomState,
-        search: Search = Search(),  # noqa: B008 (it cannot change)
+        search: Search = Search(),  # noqa: B008 (immutable)
     ) -> None:
         self._rough = rough
         self._exact = exact
@@ -88,20 +69,7 @@ class Grower:
         self._search = search
 
     def grow(self, X: Matrix, Y: Floats, max_components: int) -> tuple[Mixture, Growth]:
-        """Find structures and fit the mixture on all rows.
-
-        Parameters
-        ----------
-        X : float array or CSR matrix of shape (n, n_features)
-            Features, at least two rows.
-        {known_or_not}
-        max_components : int
-            Most trees; one needs no validation part.
-
-        Returns
-        -------
-        Mixture, Growth
-        """
+        """Grow a mixture and fit it on all rows, at least two; NaN in Y is unknown."""
         growth = Growth()
         if max_components == 1 or Y.shape[1] == 1:
             component = self._component(X, Y, np.ones(len(Y)))
@@ -119,19 +87,10 @@ class Grower:
     def sequence(
         self, train: tuple[Matrix, Floats], validation: tuple[Matrix, Floats], growth: Growth
     ) -> Iterator[Mixture]:
-        """Grow without end.
+        """Yield mixtures with one tree, two, and so on without end, and update `growth`.
 
-        Parameters
-        ----------
-        train, validation : tuples of X and Y
-            Rows to learn from, and rows that end EM when their log-likelihood falls.
-        growth : Growth
-            Gets the log-likelihoods.
-
-        Yields
-        ------
-        Mixture
-            With one tree, two, and so on.
+        `train` and `validation` are pairs of X and Y. EM ends when the log-likelihood of the
+        validation set decreases.
         """
         mixture = Mixture([self._component(*train, np.ones(len(train[1])))], np.ones(1))
         mixture, curve = expectation_maximisation(self._rough, mixture, *train, self._limits)
@@ -139,7 +98,7 @@ class Grower:
             growth.curves.append(curve)
             growth.validation.append(float(mixture.log_prob(*validation).sum()))
             yield mixture
-            # ω of section 5.3.2; a row that is certain still counts a little.
+            # ω of section 5.3.2; rows with probability 1 keep a tiny weight.
             error = np.maximum(-np.expm1(mixture.log_prob(*train)), np.finfo(float).tiny)
             new = self._component(*train, error / error.mean())
             size = len(mixture.components) + 1
@@ -179,25 +138,10 @@ class Grower:
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:
-    """Hold one of `n_folds` parts of the rows out, with about the same share of every label.
-
-    Parameters
-    ----------
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown; at least two rows.
-    n_folds : int
-        Number of parts; at most as many as there are rows are made.
-    random : RandomState
-        Deals the rows out.
-
-    Returns
-    -------
-    bool array of shape (n,)
-        Some True and some False.
-    """
+    """Mark the rows of one of `n_folds` stratified folds; neither side is empty."""
     folds = stratified_folds(Y, min(n_folds, len(Y)), random)
     held_out = folds == 0
     if held_out.all() or not held_out.any():
-        # Stratification may leave one of very few parts empty.
+        # With very few rows, stratification can leave a fold empty.
         held_out = np.arange(len(Y)) % n_folds == 0
     return held_out

@@ -1,98 +1,69 @@
 """A mixture of conditional trees: its probabilities, and EM for its parameters (Algorithm 1).
 
-A :class:`Component` is a tree with trained models, a :class:`Mixture` some of them with weights.
-:func:`expectation_maximisation` improves both. As in the paper the weights of a component's rows
-are normalised before its models are trained, here to the mean 1, so that a penalty is as strong
-beside a small component's rows as beside all N. What every step raises is therefore
+A :class:`Component` is a tree with trained models, a :class:`Mixture` is a weighted set of
+components. :func:`expectation_maximisation` fits models and weights. As in the paper, the weights
+of the rows of a component are normalised before training, here to the mean 1, so a penalty has the
+same strength for small and large components. Each step therefore increases
 
     sum_n log sum_k λ_k P(y_n|x_n, T_k) exp(-R_k / N),
 
-the log-likelihood of the known labels, penalised: R_k are the penalties of component k's models,
-and for one tree it is the log-likelihood minus R. The E-step is exact (with the factor
-exp(-R_k / N), about the same for all components), the M-step starts where the models are, so the
-objective never falls. Everything is in log space.
+the penalised log-likelihood of the known labels, where R_k is the sum of the penalties of component
+k. For one tree, it is the log-likelihood minus R. The E-step is exact (including the factors
+exp(-R_k / N), which are similar for all components), and the M-step starts at the current models,
+so the objective never decreases. All computations are in log space.
 
-Unknown labels are summed out in the likelihood. In the M-step a row with unknown labels counts
-once for each value of a label's parent, with the probability of that value as weight and the
-label's conditional probability as target; a row without any counts once.
+Unknown labels are summed out of the likelihood. In the M-step, a row with unknown labels counts
+once for each value of a label's parent, with the probability of the value as weight and the
+conditional probability of the label as target; a row without unknown labels counts once.
 """
 
 import warnings
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from xdcc.ctbn.learner import Learner, Models
-from xdcc.ctbn.logistic import Floats, Matrix
-from xdcc.ctbn.tree_inference import (
-    Parents,
-    documented_tree,
-    labelset_log_prob,
-    log_cpd_of,
-    sum_product,
-)
+from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
+from xdcc.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
+from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_ROWS = 1.0
-"""A component that is responsible for less than so many rows has collapsed."""
+"""A component has collapsed if it is responsible for less than this number of rows."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """A tree with its models: a CTBN.
+    """A conditional tree-structured Bayesian network: the tree and a model for each label."""
 
-    Attributes
-    ----------
-    parents : int array of shape (n_labels,)
-        Parent of every label, -1 for none.
-    models : Models
-        One for each label.
-    """
+    _stored = MappingProxyType({"parents": Parents, "models": LogisticModels | EstimatorModels})
 
-    parents: Parents
+    parents: Parents  # (n_labels,) -1 for a root
     models: Models
 
     def log_cpd(self, X: Matrix) -> Floats:
-        """Logarithms of the conditional probabilities, shape (n_labels, 2, 2, n)."""
+        """Compute the log conditional probabilities, (n_labels, 2, 2, n)."""
         log_odds = self.models.log_odds(X)
-        # A root has one distribution, whatever its model says of a parent.
+        # The distribution of a root does not depend on a parent.
         log_odds[self.parents < 0, 1] = log_odds[self.parents < 0, 0]
         return log_cpd_of(log_odds)
 
 
-@documented_tree
 @dataclass(frozen=True)
 class Mixture:
-    """Components and their weights.
-
-    Attributes
-    ----------
-    components : list of Component
-    weights : float array of shape (n_components,)
-        Positive, with the sum 1.
-    """
+    """Components and their weights."""
 
     components: list[Component]
-    weights: Floats
+    weights: Floats  # (n_components,) positive, with the sum 1
 
     def log_cpds(self, X: Matrix) -> list[Floats]:
-        """Conditional probabilities of every component, as `Component.log_cpd` has them."""
+        """Compute the log conditional probabilities of each component."""
         return [component.log_cpd(X) for component in self.components]
 
     def log_prob(self, X: Matrix, Y: Floats) -> Floats:
-        """Log P(y|x) of the known labels (equation 5).
-
-        Parameters
-        ----------
-        {rows}
-        {known_or_not}
-
-        Returns
-        -------
-        float array of shape (n,)
-        """
+        """Compute log P(y|x) of the known labels (equation 5), (n,); NaN in Y is unknown."""
         parts = [
             component_log_prob(log_cpd, component.parents, Y)
             for component, log_cpd in zip(self.components, self.log_cpds(X), strict=True)
@@ -102,14 +73,14 @@ class Mixture:
 
 @dataclass(frozen=True)
 class EMLimits:
-    """When EM ends: after so many iterations, or when a row's mean objective rises by less."""
+    """Stopping criteria of EM."""
 
     max_iter: int = 100
-    tol: float = 1e-4
+    tol: float = 1e-4  # increase of the objective, per row
 
 
 def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
-    """Log P(y|x, T) of the known labels, shape (n,); Y holds NaN where a label is unknown."""
+    """Compute log P(y|x, T) of the known labels, (n,); NaN in Y is unknown."""
     whole = ~np.isnan(Y).any(axis=1)
     found = np.empty(len(Y))
     found[whole] = labelset_log_prob(log_cpd[..., whole], parents, Y[whole].astype(np.int64))
@@ -118,33 +89,16 @@ def component_log_prob(log_cpd: Floats, parents: Parents, Y: Floats) -> Floats:
     return found
 
 
-@documented_tree
 def fit_component(
     learner: Learner, X: Matrix, Y: Floats, parents: Parents, weights: Floats
 ) -> Component:
-    """Train the models of a new tree on weighted rows.
-
-    Parameters
-    ----------
-    {learner}
-    {rows}
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown; a label counts where it and its parent are known.
-    {parents}
-    weights : float array of shape (n,)
-        Not negative, of the rows.
-
-    Returns
-    -------
-    Component
-    """
+    """Train the models of a new tree on weighted rows where the label and its parent are known."""
     above = np.where(parents < 0, 0, Y[:, parents])
     counted = weights[:, None] * ~(np.isnan(Y) | np.isnan(above))
     models = learner.fit(X, np.nan_to_num(Y), counted, np.nan_to_num(above), None)
     return Component(parents, models)
 
 
-@documented_tree
 def expectation_maximisation(
     learner: Learner,
     mixture: Mixture,
@@ -153,26 +107,11 @@ def expectation_maximisation(
     limits: EMLimits,
     validation: tuple[Matrix, Floats] | None = None,
 ) -> tuple[Mixture, list[float]]:
-    """Improve parameters and mixture weights until the objective stands still (Algorithm 1).
+    """Fit models and weights of a mixture by EM (Algorithm 1), starting at `mixture`.
 
-    Parameters
-    ----------
-    {learner}
-    mixture : Mixture
-        Where to begin.
-    {rows}
-    {known_or_not}
-    limits : EMLimits
-        When to end.
-    validation : tuple of X and Y, optional
-        Other rows. When their log-likelihood falls, EM ends before the iteration that did it.
-
-    Returns
-    -------
-    mixture : Mixture
-        With the same trees.
-    curve : list of float
-        The objective before the first iteration and after each.
+    `validation` is a pair of X and Y of other rows; EM stops before an iteration that lowers their
+    log-likelihood. Returns the mixture, and the objective before the first iteration and after
+    each.
     """
     log_joint = _log_joint(mixture, X, Y)
     curve = [float(logsumexp(log_joint, axis=0).sum())]
@@ -196,7 +135,7 @@ def expectation_maximisation(
 def _maximise(
     learner: Learner, mixture: Mixture, X: Matrix, Y: Floats, responsibility: Floats
 ) -> Mixture:
-    """Do the M-step: all models of all components in one batch (equation 10)."""
+    """Perform the M-step: train the models of all components in one batch (equation 10)."""
     components, n_labels = mixture.components, Y.shape[1]
     total = responsibility.sum(axis=1)
     mean_1 = responsibility / np.maximum(total / len(Y), np.finfo(float).tiny)[:, None]
@@ -221,10 +160,10 @@ def _maximise(
 def _expected(
     component: Component, X: Matrix, Y: Floats, partly: NDArray[np.intp], weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Targets, weights and parents of a component's models, each (n + n_partly, n_labels).
+    """Compute targets, weights and parents of the models, each (n + n_partly, n_labels).
 
-    X are the features of the rows `partly`, which have unknown labels; they come once with every
-    parent as if it were 0, and once more at the end with every parent as if it were 1.
+    X are the features of the rows `partly`, which have unknown labels. These rows occur once with
+    all parents set to 0, and again at the end with all parents set to 1.
     """
     parents = component.parents
     targets = np.nan_to_num(Y)
@@ -247,7 +186,7 @@ def _expected(
 
 
 def _log_joint(mixture: Mixture, X: Matrix, Y: Floats) -> Floats:
-    """Log of the numerator of equation 8 with the penalties, shape (n_components, n)."""
+    """Compute the log of the numerator of equation 8 with penalties, (n_components, n)."""
     parts = [
         component_log_prob(component.log_cpd(X), component.parents, Y)
         - component.models.penalty() / len(Y)
@@ -259,36 +198,19 @@ def _log_joint(mixture: Mixture, X: Matrix, Y: Floats) -> Floats:
 
 
 def collapsed(mixture: Mixture, n_samples: int) -> NDArray[np.bool_]:
-    """Say which components are responsible for less than one of the rows that EM saw."""
+    """Mark the components that are responsible for less than one row."""
     return mixture.weights * n_samples < _FEWEST_ROWS
 
 
 def without_collapsed(mixture: Mixture, n_samples: int) -> Mixture:
-    """Drop components that have collapsed.
-
-    Parameters
-    ----------
-    mixture : Mixture
-        A result of EM.
-    n_samples : int
-        Number of rows that it was fitted on.
-
-    Returns
-    -------
-    Mixture
-
-    Warns
-    -----
-    UserWarning
-        If a component is dropped.
-    """
+    """Remove collapsed components and warn; `n_samples` is the number of training rows."""
     drops = collapsed(mixture, n_samples)
     if not drops.any():
         return mixture
     numbers = ", ".join(str(number) for number in np.flatnonzero(drops))
     warnings.warn(
         f"Component {numbers} of the mixture has collapsed (it is responsible for less than one "
-        "row) and is dropped.",
+        "row) and was removed.",
         UserWarning,
         stacklevel=2,
     )

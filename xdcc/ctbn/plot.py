@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def plot_trees(model: BaseCTBN) -> "list[Axes]":
-    """Draw the trees of a fitted mixture, each in axes of its own under its weight.
+    """Draw the trees of a fitted mixture, each in its own axes.
 
     Parameters
     ----------
-    model : CTBNMixtureClassifier
-        A fitted one.
+    model : CTBNMixtureClassifier or CTBNClassifier
+        A fitted model.
 
     Returns
     -------
     list of Axes
-        One for each tree, the heaviest first, in one figure. Arrows go from parents to labels.
+        The axes of the trees by decreasing weight, in one figure. Arrows go from parents to labels.
 
     Raises
     ------
@@ -47,14 +47,14 @@ def plot_trees(model: BaseCTBN) -> "list[Axes]":
     order = np.argsort(-model.mixture_weights_, kind="stable")
     n_columns = min(3, len(order))
     n_rows = -(-len(order) // n_columns)
-    trees = [_places(model.mixture_.components[number].parents) for number in order]
+    trees = [_positions(model.mixture_.components[number].parents) for number in order]
     width, height = _size(trees)
     _, grid = pyplot.subplots(
         n_rows, n_columns, figsize=(width * n_columns, height * n_rows), squeeze=False
     )
     drawn = []
-    for ax, number, places in zip(grid.flat, order, trees, strict=False):
-        _draw_tree(ax, model, model.mixture_.components[number].parents, places)
+    for ax, number, positions in zip(grid.flat, order, trees, strict=False):
+        _draw_tree(ax, model, model.mixture_.components[number].parents, positions)
         ax.set_title(f"weight {model.mixture_weights_[number]:.3f}")
         drawn.append(ax)
     for ax in grid.flat:
@@ -63,8 +63,8 @@ def plot_trees(model: BaseCTBN) -> "list[Axes]":
 
 
 def _size(trees: list[dict[int, tuple[float, float]]]) -> tuple[float, float]:
-    """Width and height in inches that the widest and the deepest tree need."""
-    across, down = np.array([place for tree in trees for place in tree.values()]).T
+    """Return the width and height in inches of the widest and the deepest tree."""
+    across, down = np.array([position for tree in trees for position in tree.values()]).T
     return max(4.0, 0.9 * (across.max() + 1)), max(3.0, 0.6 * (1 - down.min()))
 
 
@@ -72,14 +72,14 @@ def _draw_tree(
     ax: "Axes",
     model: BaseCTBN,
     parents: Parents,
-    places: dict[int, tuple[float, float]],
+    positions: dict[int, tuple[float, float]],
 ) -> None:
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(range(model.n_labels_))
     graph.add_edges_from((int(parents[k]), k) for k in range(model.n_labels_) if parents[k] >= 0)
     nx.draw_networkx(
         graph,
-        places,
+        positions,
         ax=ax,
         clip_on=False,
         labels=dict(enumerate(map(str, model.label_names_))),
@@ -90,8 +90,8 @@ def _draw_tree(
     )
 
 
-def _places(parents: Parents) -> dict[int, tuple[float, float]]:
-    """Places of the labels: leaves side by side, parents in the middle above their children."""
+def _positions(parents: Parents) -> dict[int, tuple[float, float]]:
+    """Place leaves side by side and each parent in the middle above its children."""
     order = top_down(parents)
     depth: dict[int, int] = {}
     for label in order:

@@ -1,11 +1,11 @@
-"""Which label depends on which: the maximum branching over held-out log-likelihoods.
+"""Structure of a tree: the maximum branching over held-out log-likelihoods.
 
-Every label i gets a parentless model and one given each other label j (or each of those that tell
-most about it), on a training part of the
-weighted rows. The edge from j to i weighs as much as the held-out part's weighted log-likelihood
-of Y_i given X and Y_j; a virtual root's edge to i is the parentless model's. The maximum spanning
-arborescence from the virtual root is the tree that maximises the paper's score (equation 11);
-labels right below the virtual root are the tree's roots, of which there may be several.
+Each label i gets a model without a parent and a model for each other label j (or each candidate
+parent), trained on a part of the weighted rows. The weight of the edge from j to i is the weighted
+log-likelihood of Y_i given X and Y_j on the held-out rows; the edge from a virtual root to i has
+that of the model without a parent. The maximum spanning arborescence of the virtual root maximises
+the score of the paper (equation 11). The children of the virtual root are the roots of the tree,
+which can be several.
 """
 
 from dataclasses import dataclass
@@ -17,57 +17,36 @@ from scipy.special import rel_entr
 from tqdm import tqdm
 
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
-from xdcc.ctbn.tree_inference import Parents, documented_tree
+from xdcc.ctbn.tree_inference import Parents
+from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**22
-"""Rows times models that are trained at a time."""
+"""Maximum number of rows times models trained at a time."""
 
 _MOST_MODELS = 2**13
-"""Models that are trained at a time, however few the rows are."""
+"""Maximum number of models trained at a time."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """How parents are searched for.
+    """Options of the search for parents."""
 
-    Attributes
-    ----------
-    n_candidates : int or None
-        Number of labels that are tried as the parent of each label, None for all others.
-    verbose : bool
-        Whether a progress bar says how many pairs of labels are done, and the time left.
-    """
-
-    n_candidates: int | None = None
+    n_candidates: int | None = None  # parents tried for each label, None for all
     verbose: bool = False
 
 
-@documented_tree
 def edge_weights(
     learner: Learner,
     train: tuple[Matrix, Floats, Floats],
     held_out: tuple[Matrix, Floats, Floats],
     search: Search,
 ) -> tuple[Floats, Floats]:
-    """Held-out log-likelihood of every label given every other one, and given none.
+    """Compute the held-out log-likelihood of each label given each other label, and without parent.
 
-    Parameters
-    ----------
-    {learner}
-    train, held_out : tuples of X, Y and weights
-        Features (n, n_features), labels (n, n_labels) with NaN for unknown, and weights (n,) of
-        the rows. A label that is unknown does not count; where a parent is unknown, the
-        parentless model answers.
-    search : Search
-        Which pairs are tried.
-
-    Returns
-    -------
-    edges : float array of shape (n_labels, n_labels)
-        Entry [j, i] is the weight W_ji of the edge from j to i, -inf if it was not tried.
-    roots : float array of shape (n_labels,)
-        The weights of the parentless models.
+    `train` and `held_out` are tuples of features, labels and weights of rows. Unknown labels (NaN)
+    do not count; if the parent is unknown, the model without a parent predicts. Returns the weights
+    W_ji (n_labels, n_labels) of the edges from j to i, -inf for pairs that were not tried, and the
+    weights (n_labels,) of the models without parents.
     """
     X, Y, weight = train
     X_held, Y_held, weight_held = held_out
@@ -98,22 +77,9 @@ def edge_weights(
 
 
 def candidate_parents(Y: Floats, weight: Floats, n_candidates: int | None) -> NDArray[np.bool_]:
-    """Choose the labels that are tried as the parent of each label.
+    """Choose the labels to try as the parent of each label by their mutual information.
 
-    Parameters
-    ----------
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown.
-    weight : float array of shape (n,)
-        Of the rows.
-    n_candidates : int or None
-        So many of each label's others, those whose mutual information with it is highest; None
-        for all.
-
-    Returns
-    -------
-    bool array of shape (n_labels, n_labels)
-        Entry [j, i] says whether j is tried as the parent of i.
+    Entry [j, i] of the result (n_labels, n_labels) says whether to try j as the parent of i.
 
     Examples
     --------
@@ -135,29 +101,19 @@ def candidate_parents(Y: Floats, weight: Floats, n_candidates: int | None) -> ND
 
 
 def _mutual_information(Y: Floats, weight: Floats) -> Floats:
-    """Mutual information of all pairs in rows where both are known, (n_labels, n_labels)."""
+    """Compute the mutual information of all pairs in rows where both labels are known."""
     absent, present = np.equal(Y, 0).astype(float), np.equal(Y, 1).astype(float)
     joint = np.array([[(a.T * weight) @ b for b in (absent, present)] for a in (absent, present)])
     joint /= np.maximum(joint.sum(axis=(0, 1)), np.finfo(float).tiny)
     independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    # Rounding must not break ties that exact sums would have.
+    # Rounding errors must not break ties.
     return np.asarray(rel_entr(joint, independent).sum(axis=(0, 1)).round(12))
 
 
 def maximum_branching(edges: Floats, roots: Floats) -> Parents:
-    """Find the tree with the largest sum of weights.
+    """Find the parents (n_labels,) of the tree with the largest sum of weights, -1 for roots.
 
-    Parameters
-    ----------
-    edges : float array of shape (n_labels, n_labels)
-        Entry [j, i] is the weight of the edge from j to i; the diagonal is not looked at.
-    roots : float array of shape (n_labels,)
-        Weight of every label without a parent.
-
-    Returns
-    -------
-    int array of shape (n_labels,)
-        Parent of every label, -1 for none.
+    `edges` and `roots` are as returned by `edge_weights`.
 
     Examples
     --------
@@ -170,8 +126,7 @@ def maximum_branching(edges: Floats, roots: Floats) -> Parents:
     for i in range(n_labels):
         graph.add_edge(-1, i, weight=roots[i])
         for j in range(n_labels):
-            # An edge that is no better than none can be left out: were it in a best tree, the
-            # root's edge could stand in its place.
+            # Skip edges that are not better than the root's edge, which can replace them.
             if j != i and edges[j, i] > roots[i]:
                 graph.add_edge(j, i, weight=edges[j, i])
     parents = np.full(n_labels, -1, dtype=np.intp)

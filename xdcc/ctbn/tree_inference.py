@@ -1,12 +1,10 @@
-"""Exact inference in one tree of labels: max-sum, sum-product, sampling, for all rows at once.
+"""Exact inference in one tree of labels for all rows at once: max-sum, sum-product, sampling.
 
-A tree is an array `parents`: the parent of every label, -1 for a root (a forest is a tree, too).
-Its conditional probabilities are an array `log_cpd` of shape (n_labels, 2, 2, n_samples):
-``log_cpd[i, v, y]`` are the logarithms of P(Y_i = y | x, Y_parent = v), a vector over the rows; a
-root's two halves are equal. Messages go up from the leaves and down from the roots, one label
-after the other; everything is in log space.
-
-Unknown labels are summed out: `known` labels are given as Y with NaN for the others.
+`parents` (n_labels,) are the parents of the labels, -1 for roots, of which there can be several.
+`log_cpd` (n_labels, 2, 2, n_samples) are the conditional probabilities of the tree:
+``log_cpd[i, v, y]`` is log P(Y_i = y | x, Y_parent = v) for each row; for a root, both values of v
+have the same probabilities. Messages are passed up from the leaves and down from the roots, in log
+space.
 """
 
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.documentation import documented_with
-from xdcc.ctbn.logistic import Floats
+from xdcc.linear.logistic import Floats
 
 type Parents = NDArray[np.intp]
 type Ints = NDArray[np.int64]
@@ -44,19 +42,15 @@ documented_tree = documented_with(
             """,
     }
 )
-"""Fills in what the documentation of trees of labels shares, as a decorator."""
+"""Decorator that fills in shared docstring entries."""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """What sum-product finds.
+    """Result of sum-product.
 
-    Attributes
-    ----------
-    log_evidence : float array of shape (n_samples,)
-        Log probability of the known labels.
-    pairs : float array of shape (n_labels, 2, 2, n_samples)
-        ``pairs[i, v, y]`` is P(Y_i = y, Y_parent = v | x, known labels); a root has v = 0.
+    `log_evidence` (n_samples,) is the log-probability of the known labels. ``pairs[i, v, y]`` is
+    P(Y_i = y, Y_parent = v | x, known labels); for a root, v = 0.
 
     Examples
     --------
@@ -69,25 +63,16 @@ class Posterior:
     pairs: Floats
 
     def marginals(self) -> Floats:
-        """P(Y_i = 1 | x, known labels), shape (n_samples, n_labels)."""
+        """Return P(Y_i = 1 | x, known labels), (n_samples, n_labels)."""
         return self.pairs[:, :, 1].sum(axis=1).T
 
 
 def log_cpd_of(log_odds: Floats) -> Floats:
-    """Logarithms of the conditional probabilities.
-
-    Parameters
-    ----------
-    log_odds : float array of shape (n_labels, 2, n_samples)
-        Of Y_i = 1, for both values of the parent.
-
-    Returns
-    -------
-    float array of shape (n_labels, 2, 2, n_samples)
+    """Convert log-odds of Y_i = 1 (n_labels, 2, n_samples) to log conditional probabilities.
 
     Examples
     --------
-    >>> log_cpd = log_cpd_of(np.log([[[3.0], [3.0]]]))  # odds of 3 to 1, whatever the parent
+    >>> log_cpd = log_cpd_of(np.log([[[3.0], [3.0]]]))  # odds of 3 to 1
     >>> np.exp(log_cpd[0, 0])
     array([[0.25],
            [0.75]])
@@ -96,12 +81,7 @@ def log_cpd_of(log_odds: Floats) -> Floats:
 
 
 def top_down(parents: Parents) -> list[int]:
-    """Labels in an order in which parents come first.
-
-    Raises
-    ------
-    ValueError
-        If there is a cycle.
+    """Return the labels in an order in which parents come first; raise ValueError for a cycle.
 
     Examples
     --------
@@ -118,24 +98,12 @@ def top_down(parents: Parents) -> list[int]:
     for label in order:
         order += children[label]
     if len(order) < len(parents):
-        raise ValueError(f"parents={parents.tolist()} have a cycle.")
+        raise ValueError(f"parents={parents.tolist()} contains a cycle.")
     return order
 
 
-@documented_tree
 def labelset_log_prob(log_cpd: Floats, parents: Parents, Y: NDArray[np.integer]) -> Floats:
-    """Log P(y|x) of whole labelsets (equation 4).
-
-    Parameters
-    ----------
-    {log_cpd}
-    {parents}
-    Y : int array of shape (n_samples, n_labels)
-        Zeros and ones.
-
-    Returns
-    -------
-    float array of shape (n_samples,)
+    """Compute log P(y|x) of complete labelsets (equation 4), (n_samples,).
 
     Examples
     --------
@@ -151,20 +119,10 @@ def labelset_log_prob(log_cpd: Floats, parents: Parents, Y: NDArray[np.integer])
     return total
 
 
-@documented_tree
 def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) -> Posterior:
-    """Posteriors of all labels and of all pairs of a label and its parent.
+    """Compute the posteriors of all labels and of all pairs of a label and its parent.
 
-    Parameters
-    ----------
-    {log_cpd}
-    {parents}
-    known : float array of shape (n_samples, n_labels) or None
-        0, 1, or NaN where a label is not known; None if none is.
-
-    Returns
-    -------
-    Posterior
+    `known` (n_samples, n_labels) are 0, 1, or NaN for labels that are not known.
 
     Examples
     --------
@@ -175,7 +133,7 @@ def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) 
     """
     order = top_down(parents)
     n_labels, n_samples = len(parents), log_cpd.shape[-1]
-    # What a label's value is worth by what is known of it and below it.
+    # Log-likelihood of the known labels in the subtree, given the value of a label.
     below = np.zeros((n_labels, 2, n_samples))
     if known is not None:
         below[:, 0][known.T == 1] = -np.inf
@@ -201,16 +159,8 @@ def sum_product(log_cpd: Floats, parents: Parents, known: Floats | None = None) 
     return Posterior(log_evidence, pairs)
 
 
-@documented_tree
 def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
-    """Most probable labelset of every row (equation 1 for one tree); ties go to 0.
-
-    Parameters
-    ----------
-    {log_cpd}
-    {parents}
-
-    {returns_labels}
+    """Find the most probable labelset of each row (equation 1 for one tree); ties go to 0.
 
     Examples
     --------
@@ -235,24 +185,12 @@ def max_sum(log_cpd: Floats, parents: Parents) -> Ints:
     return Y
 
 
-@documented_tree
 def draw(
     log_cpd: Floats, parents: Parents, rows: NDArray[np.intp], uniform: Floats
 ) -> NDArray[np.int8]:
-    """Draw labelsets, parents before children.
+    """Sample labelsets (n_draws, n_labels) for `rows` (n_draws,), parents before children.
 
-    Parameters
-    ----------
-    {log_cpd}
-    {parents}
-    rows : int array of shape (n_draws,)
-        For which row each labelset is drawn.
-    uniform : float array of shape (n_draws, n_labels)
-        Random numbers, uniform in [0, 1).
-
-    Returns
-    -------
-    int8 array of shape (n_draws, n_labels)
+    `uniform` (n_draws, n_labels) are random numbers in [0, 1).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""XDCC on Dask: chains trained on several workers, each with its own rows.
+"""Chains trained on Dask: several workers, each with its own rows.
 
 Needs the extra ``dask``.
 """

@@ -1,10 +1,10 @@
 """``DaskDynamicChainClassifier``: the chain of ``xdcc.chain``, trained on several workers.
 
-Every worker checks and keeps its own rows (``rows.py``). Then all of them run the
-loop of ``xdcc.chain`` at once, connected by XGBoost's collective (``communicator.py``): the
-updater adds up histograms over the workers, and the loop its label frequencies and what early
-stopping measures, so that all end with the same boosters, while each propagates labels in its own
-rows. Predictions are made chunk by chunk by the local estimator.
+Every worker checks and keeps its own rows (``worker_rows.py``). Then all workers run the loop of
+``xdcc.chain`` together, connected by XGBoost's collective (``communicator.py``). The updater sums
+histograms over the workers; the loop sums label frequencies and what early stopping measures. So
+all workers end with the same boosters, while each propagates labels in its own rows. Predictions
+are made chunk by chunk by the local estimator.
 """
 
 import itertools
@@ -26,30 +26,28 @@ from xgboost import collective
 
 from xdcc import chain
 from xdcc.base.categories import feature_types
+from xdcc.base.checks import check_fit_data
 from xdcc.base.estimator import EvalSet, checked_pairs
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData, check_fit_data
+from xdcc.base.fit_data import FitData
 from xdcc.base.plugin import require_plugin
 from xdcc.base.threads import available_cpus, n_threads
 from xdcc.boosting.sketch_choice import AUTO, RACE_ROWS, choose_sketch
 from xdcc.chain.propagation import ChainOrder
 from xdcc.chain.training import ChainPlan, RoundCallback, train_chain
-from xdcc.dask.communicator import Place, run_together
-from xdcc.dask.rows import (
-    WorkerRows,
-    concatenate,
-    deal_folds,
+from xdcc.dask.client_rows import (
     draw_positions,
     is_collection,
     map_rows,
     place_measured_rows,
     place_rows,
-    positive_bits,
     stand_ins,
 )
+from xdcc.dask.communicator import Place, run_together
+from xdcc.dask.worker_rows import WorkerRows, concatenate, deal_folds, positive_bits
 
 type WorkerParts = tuple[list[Any], list[Any]]
-"""Of a worker: pairs of `WorkerRows` and their folds, or None; rows to measure on, if any."""
+"""What a worker gets: pairs of `WorkerRows` and folds (or None), and rows of the evaluation set."""
 
 type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.floating]]
 
@@ -57,28 +55,27 @@ type ChunkFunction = Callable[[chain.DynamicChainClassifier, Any], NDArray[np.fl
 class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     """A dynamic chain that is trained on the workers of a Dask cluster.
 
-    Takes the parameters of :class:`xdcc.chain.DynamicChainClassifier` and has its attributes
-    after `fit`. Two parameters mean something else here: `n_jobs` is the number of threads of
-    each worker, by default as many as the worker has for its tasks, but no more than there are CPUs
-    that its process may use; `verbose` prints on one of the workers.
+    Has the parameters and attributes of :class:`xdcc.chain.DynamicChainClassifier`.
+    Two parameters differ: `n_jobs` is the number of threads of each worker, by default as many as
+    the worker has for its tasks, limited by the CPUs that its process may use; `verbose` prints on
+    one of the workers.
 
     Every worker needs this package and the XGBoost of this project.
 
     Attributes
     ----------
     client : distributed.Client
-        Where to train. Set it, or leave it to be the client that is current. It is neither
-        copied nor pickled with the estimator.
+        Where to train; by default the current client. It is neither copied nor pickled with the
+        estimator.
 
     Notes
     -----
-    The first worker is given the first chunks of rows, and so on; chunks that lie elsewhere are
-    copied there. With the same chunks and number of workers the model is the same, save for
-    rounding. It is the model of the local estimator, save for rounding too, if features have no
-    more than `max_bin` values: else the workers' quantiles are merged, and bins can differ
-    slightly. Rows for `subsample` are drawn on each worker, so other rows than locally. Folds
-    are those of the local estimator: one worker deals them out, for which it holds the labels of
-    all rows.
+    The first worker gets the first chunks of rows, and so on; chunks that are elsewhere are copied
+    there. With the same chunks and number of workers the model is the same, except for rounding. If
+    features have at most `max_bin` values, it is the model of the local estimator, again except for
+    rounding. Otherwise the quantiles of the workers are merged, and bins can differ slightly. Rows
+    for `subsample` are drawn on each worker, so they differ from the local estimator's. Folds are
+    those of the local estimator: one worker computes them from the labels of all rows.
 
     Examples
     --------
@@ -111,7 +108,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
     @property
     def client(self) -> distributed.Client:
-        """The Dask client: the one that was set, else the current one."""
+        """The Dask client that was set, otherwise the current one."""
         if self._client is not None:
             return self._client
         try:
@@ -129,7 +126,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         self._client = client
 
     def __getstate__(self) -> dict[str, Any]:
-        """State for copies and pickles: without the client, which belongs to this process."""
+        """Return the state for copies and pickles, without the client of this process."""
         return {name: v for name, v in super().__getstate__().items() if name != "_client"}
 
     def fit(
@@ -154,15 +151,14 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         sample_weight : Dask array or Series of shape (n_samples,), optional
             Weights of the rows, in the same chunks.
         eval_set : sequence of pairs (X, Y) of Dask collections, optional
-            On the rows of the last pair `stop_measure` is measured for early stopping; they are
-            not trained on. X and Y of a pair are in the same chunks of rows.
+            Early stopping evaluates `stop_measure` on the rows of the last pair; they are not used
+            for training. X and Y of a pair are in the same chunks of rows.
         callback : callable, optional
-            Called on one of the workers after each round with its number from 1, the number of
-            rounds, and the seconds that it took.
+            Called on one of the workers after each chain step with its number from 1, the number of
+            steps, and the seconds that it took.
         coll_cfg : xgboost.collective.Config, optional
-            Addresses, ports and timeouts of the workers' connections. A worker that freezes
-            without ending is noticed when `timeout` (by default half an hour) has passed, or
-            when Dask gives it up.
+            Addresses, ports and timeouts of the workers' connections. A worker that freezes is
+            noticed after `timeout` (by default half an hour), or when Dask gives it up.
 
         Returns
         -------
@@ -172,19 +168,19 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         Raises
         ------
         TypeError
-            If X, Y, the weights or an `eval_set` are no Dask collections.
+            If X, Y, the weights or an `eval_set` are not Dask collections.
         ValueError
-            If an argument is out of range or unknown, the chunks do not fit together, the data
-            are not as described, or there is no client.
+            If an argument is unknown or out of range, the chunks do not fit together, the data are
+            not as described, or there is no client.
         WorkerLostError
-            If a worker disappears while it trains. The estimator is left as it was.
+            If a worker disappears during training. The estimator is left as it was.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
 
         Warns
         -----
         UserWarning
-            If `chain_length` is above the number of labels, or a label unknown in all rows.
+            If `chain_length` is above the number of labels, or a label is unknown in all rows.
         """
         params = self._native_booster_params()
         self._check_params()
@@ -195,7 +191,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
             raise ValueError("The client is asynchronous; fit needs a synchronous one.")
         rows, summaries = place_rows(client, X, Y, sample_weight, self.sparse_zeros)
 
-        # Learned by an estimator of its own, so that this one is whole if the training fails.
+        # Another estimator learns, so that this one is unchanged if training fails.
         local = chain.DynamicChainClassifier(**self.get_params())
         check_fit_data(local, *stand_ins(summaries))
         absent = ~np.any([summary.is_known for summary in summaries], axis=0)
@@ -222,7 +218,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         )
         boosters, scores = run_together(client, train, parts, coll_cfg)
         for booster in itertools.chain.from_iterable(boosters):
-            # It was trained with a worker's threads.
+            # It was trained with the number of threads of a worker.
             booster.set_param({"nthread": params.get("nthread", 0)})
         local._learn(plan, boosters, scores)
         _become_fitted(self, local)
@@ -235,7 +231,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
     def _deal_folds(
         self, rows: Sequence[Future], absent: NDArray[np.bool_], seed: int | None
     ) -> Sequence[Future | None]:
-        """Let a worker deal the rows out to folds; the numbers stay on the workers."""
+        """Let a worker divide the rows into folds; the fold numbers stay on the workers."""
         if not self._propagates_out_of_fold():
             return [None] * len(rows)
         client = self.client
@@ -261,7 +257,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         absent: NDArray[np.bool_],
         params: Mapping[str, Any],
     ) -> dict[str, int]:
-        """Let a worker choose what is ``"auto"``, on as many rows as the race takes."""
+        """Let a worker choose what is ``"auto"``, on a sample of the rows."""
         if AUTO not in (params.get("sketch_size"), params.get("labels_per_tree")):
             return {}
         client = self.client
@@ -284,7 +280,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         Returns
         -------
         xdcc.chain.DynamicChainClassifier
-            With the same parameters and attributes; it shares the boosters.
+            With the same parameters, attributes and boosters.
 
         Raises
         ------
@@ -297,7 +293,7 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         return local
 
     def predict_proba(self, X: Any) -> Any:
-        """Probability of every label: the chain's cumulated or standard prediction.
+        """Predict the probability of every label: the chain's cumulated or standard prediction.
 
         {takes_any_X}
 
@@ -314,11 +310,11 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         return self._map(_proba, X, (self.n_labels_,), np.float32)
 
     def predict(self, X: Any) -> Any:
-        """Labels; of a Dask collection a Dask array, as with `predict_proba`."""
+        """Predict labels; for a Dask collection a Dask array, as `predict_proba` returns."""
         return self._decide(self.predict_proba(X)) if is_collection(X) else super().predict(X)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Probability of every label after each round.
+        """Predict the probability of every label after each chain step.
 
         {takes_any_X}
 
@@ -338,13 +334,13 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
         return (stages[:, round_] for round_ in range(self.n_rounds_))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Labels after each round; of a Dask collection Dask arrays."""
+        """Predict labels after each chain step; for a Dask collection Dask arrays."""
         if not is_collection(X):
             return super().staged_predict(X)
         return (self._decide(Y_proba) for Y_proba in self.staged_predict_proba(X))
 
     def chain_order(self, X: Any) -> ChainOrder:
-        """Tell which label was propagated in which round, and with what value.
+        """Return which label was propagated in which chain step, and with which value.
 
         {takes_any_X}
 
@@ -396,7 +392,7 @@ def _choose(
 
 
 def _with_threads(params: Mapping[str, Any], n_jobs: int | None) -> dict[str, Any]:
-    """Parameters with the number of threads on this worker, of those it has for its tasks."""
+    """Set the number of threads for this worker, from those that it has for its tasks."""
     available = min(distributed.get_worker().state.nthreads, available_cpus())
     return {**params, "nthread": n_threads(n_jobs, available)}
 
@@ -404,7 +400,7 @@ def _with_threads(params: Mapping[str, Any], n_jobs: int | None) -> dict[str, An
 def _put_together(
     parts: Sequence[FitData], estimator: chain.DynamicChainClassifier, absent: NDArray[np.bool_]
 ) -> FitData:
-    """Put rows together as an estimator trains on them, that knows what all rows are like."""
+    """Put rows together for training, with an estimator that has seen a summary of all rows."""
     data = concatenate(parts)
     if isinstance(data.X, pd.DataFrame):
         data = data._replace(
@@ -432,7 +428,7 @@ def _train(
         plan = replace(plan, folds=np.concatenate(folds))
     eval_set = [pair for pair in measured if pair is not None]
     if has_eval_set and not eval_set:
-        eval_set = [(data.X[:0], data.Y[:0])]  # other workers have the rows
+        eval_set = [(data.X[:0], data.Y[:0])]  # its rows are on other workers
     watch = estimator._watch(data.Y, eval_set, plan)
     boosters = train_chain(
         data,
@@ -447,7 +443,7 @@ def _train(
 def _become_fitted(
     estimator: chain.DynamicChainClassifier, fitted: chain.DynamicChainClassifier
 ) -> None:
-    """Replace what an estimator has learned by what another one has."""
+    """Replace the fitted attributes of an estimator by those of another one."""
     params = {*estimator.get_params(), "booster_params", "_client"}
     for name in [name for name in vars(estimator) if name not in params]:
         delattr(estimator, name)

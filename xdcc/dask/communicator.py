@@ -1,8 +1,8 @@
 """One function on several Dask workers at once, connected by XGBoost's collective.
 
-:func:`run_together` starts a tracker on the scheduler, as ``xgboost.dask`` does, submits a task
-to every worker, and watches them: tasks of one communicator need each other, so when a worker is
-gone or fails, nothing is repeated and nobody is left waiting; the call raises instead.
+:func:`run_together` starts a tracker on the scheduler, as ``xgboost.dask`` does, submits a task to
+every worker, and watches them. Tasks of one communicator need each other. So when a worker is gone
+or fails, nothing is repeated and no worker is left waiting; the call raises an error instead.
 """
 
 import threading
@@ -23,14 +23,14 @@ from xgboost.tracker import RabitTracker
 _POLL_SECONDS = 0.2
 _SHORT_POLL_SECONDS = 0.02
 _GRACE_SECONDS = 3.0
-"""After a failure, how long the other workers have to notice it themselves."""
+"""Time that the other workers have to notice a failure themselves."""
 
 _trackers: dict[str, RabitTracker] = {}
-"""On the scheduler: the trackers of the trainings that run."""
+"""On the scheduler: the trackers of running trainings."""
 
 
 class WorkerLostError(RuntimeError):
-    """A Dask worker disappeared while it trained together with others."""
+    """A Dask worker disappeared while training together with others."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Place:
     Attributes
     ----------
     address : str
-        Where the scheduler finds it.
+        Address of the worker.
     process : str
-        Identifies the process: a worker that was started again can have the same address.
+        Identity of the process: a restarted worker can have the same address.
     """
 
     address: str
@@ -50,7 +50,7 @@ class Place:
 
     @classmethod
     def here(cls) -> Self:
-        """Return the worker that runs the present task."""
+        """Return the worker that runs the current task."""
         worker = get_worker()
         return cls(worker.address, worker.id)
 
@@ -68,35 +68,35 @@ def run_together(
     client : distributed.Client
         A synchronous one.
     function : callable
-        Called with one argument on every worker. It can use `xgboost.collective`.
+        Called with its argument on every worker. It can use `xgboost.collective`.
     arguments : mapping from Place to Future or list of Future
-        The workers, and what each is given.
+        The argument of each worker.
     coll_cfg : xgboost.collective.Config, optional
         Addresses, ports and timeouts of the communicator.
 
     Returns
     -------
     object
-        What the function returned on the worker of rank 0.
+        What the function returned on the worker with rank 0.
 
     Raises
     ------
     WorkerLostError
-        If a worker disappeared before all were done, or lost its connection to the others.
+        If a worker disappeared before all were done, or lost the connection to the others.
     Exception
         What the function raised on a worker.
     """
     config = collective.Config() if coll_cfg is None else coll_cfg
     addresses = [place.address for place in arguments]
     _await_arguments(client, arguments)
-    # The lock is the one of xgboost.dask: two trainings that each wait for a thread of the
-    # worker that the other one occupies would wait for ever.
+    # The lock is the one of xgboost.dask. Without it, two trainings could wait forever for a thread
+    # that the other one occupies.
     with (
         MultiLock(addresses, client=client),
         _tracker(client, len(addresses), config) as tracker_args,
     ):
         tasks = {
-            # On this worker or nowhere. (A preference would let an idle worker steal the task.)
+            # Only on this worker: with a mere preference, an idle worker could steal the task.
             place: client.submit(
                 _call,
                 place,
@@ -111,10 +111,10 @@ def run_together(
         }
         while not _all_done(tasks) and not _lost(client, tasks) and not _failed(tasks):
             time.sleep(_POLL_SECONDS)
-        # The tracker stays for a while: a worker cannot leave the communicator without it, and
-        # would report that instead of what it met.
+        # Keep the tracker for a while: a worker cannot leave the communicator without it, and would
+        # report that instead of its own error.
         _let_end(client, tasks)
-    # A worker that still waits for the others to connect fails now.
+    # Workers that still wait for others to connect fail now.
     _let_end(client, tasks)
 
     failed = _failed(tasks)
@@ -125,9 +125,9 @@ def run_together(
     if lost or all(_is_consequence(task) for task in failed):
         what = "disappeared" if lost else "do not answer" if silent else "lost their connections"
         raise WorkerLostError(
-            f"Of the {len(tasks)} workers that trained together some {what}: "
+            f"Of the {len(tasks)} workers that trained together, some {what}: "
             f"{', '.join(lost or silent or addresses)}. The training was stopped and there is no "
-            "model. The workers' logs may say more; often one had too little memory."
+            "model. The logs of the workers may say more; a common reason is too little memory."
         ) from next((task.exception() for task in failed), None)
     return min(failed, key=_is_consequence).result()  # raises, with the worker's traceback
 
@@ -139,9 +139,9 @@ def _call(
     tracker_args: dict[str, Any],
     config: collective.Config,
 ) -> tuple[int, Any]:
-    """Run on a worker; return its rank and, for rank 0, the function's result."""
+    """Run on a worker; return its rank and, on rank 0, the result of the function."""
     if Place.here() != place:
-        raise WorkerLostError(f"The worker at {place.address} has been started again.")
+        raise WorkerLostError(f"The worker at {place.address} was restarted.")
     with CommunicatorContext(**config.update_worker_args(dict(tracker_args))):
         rank = collective.get_rank()
         result = function(argument)
@@ -150,7 +150,7 @@ def _call(
 
 @contextmanager
 def _tracker(client: Client, n_workers: int, config: collective.Config) -> Iterator[dict[str, Any]]:
-    """Run a tracker on the scheduler; give the arguments by which workers find it."""
+    """Run a tracker on the scheduler; yield the arguments that connect workers to it."""
     host = config.tracker_host_ip
     if host is None:
         host = get_address_host(client.scheduler_info()["address"])
@@ -173,8 +173,8 @@ def _start_tracker(
         )
     except (XGBoostError, OSError) as error:
         raise RuntimeError(
-            f"XGBoost's tracker cannot listen on {host!r}, port {port or 'any'}, of the machine "
-            "of the Dask scheduler: give another `tracker_host_ip` or `tracker_port` in coll_cfg."
+            f"XGBoost's tracker cannot listen on {host!r}, port {port or 'any'}, on the machine of "
+            "the Dask scheduler: set another `tracker_host_ip` or `tracker_port` in coll_cfg."
         ) from error
     tracker.start()
     _trackers[name] = tracker
@@ -182,27 +182,27 @@ def _start_tracker(
 
 
 def _stop_tracker(name: str) -> None:
-    # In a thread: the scheduler must not wait for connections to end.
+    # In a thread, since the scheduler must not wait for connections to end.
     threading.Thread(target=_free, args=(_trackers.pop(name),), daemon=True).start()
 
 
 def _free(tracker: RabitTracker) -> None:
-    # After a failure the tracker has not seen all workers leave, and says so.
+    # After a failure the tracker reports that not all workers have left.
     with suppress(XGBoostError):
         tracker.free()
 
 
 def _await_arguments(client: Client, arguments: Mapping[Place, Any]) -> None:
-    """Wait until all that the workers are given has been computed, unless one of them is gone.
+    """Wait until all arguments have been computed, unless a worker is gone.
 
-    A worker whose own arguments are there would start and wait for the others with its only thread,
-    and could be the one that has to compute what another waits for.
+    Otherwise a worker could start and wait for the others with its only thread, although it has to
+    compute an argument of another worker.
     """
     futures = futures_of(list(arguments.values()))
     while any(future.status == "pending" for future in futures):
         alive = client.nthreads()
         if any(place.address not in alive for place in arguments):
-            return  # which is said as soon as they are called
+            return  # the caller reports it
         time.sleep(_SHORT_POLL_SECONDS)
 
 
@@ -211,7 +211,7 @@ def _all_done(tasks: Mapping[Place, Future]) -> bool:
 
 
 def _let_end(client: Client, tasks: Mapping[Place, Future]) -> None:
-    """Wait for the workers that are still there, but not for long."""
+    """Wait for a limited time for the workers that are still there."""
     end = time.monotonic() + _GRACE_SECONDS
     while time.monotonic() < end:
         alive = client.nthreads()
@@ -236,6 +236,6 @@ def _lost(client: Client, tasks: Mapping[Place, Future]) -> list[str]:
 
 
 def _is_consequence(task: Future) -> bool:
-    """Whether a task failed because it could not reach another worker, which failed first."""
+    """Tell whether a task failed because another worker failed first and could not be reached."""
     error = task.exception()
     return isinstance(error, XGBoostError) and "src/collective/" in str(error)

@@ -1,4 +1,4 @@
-"""Multi-label data sets: read from Mulan's and MEKA's files, loaded by name, or generated."""
+"""Multi-label data sets: read Mulan and MEKA files, load data sets by name, or generate data."""
 
 from xdcc.data.arff import load_arff
 from xdcc.data.arff_text import ArffError

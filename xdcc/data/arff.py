@@ -1,22 +1,21 @@
-"""Reader of multi-label data sets in Mulan's and MEKA's files.
+"""Reader of multi-label data sets in the formats of Mulan and MEKA.
 
-Both projects keep features and labels as attributes of one ARFF file. Mulan names the labels in
-an XML beside it; MEKA says in the relation's name how many of the first or last attributes are
-labels (``-C 6`` the first six, ``-C -6`` the last six). `load_arff` reads either:
+Both projects store features and labels as attributes of one ARFF file. Mulan names the labels in
+an XML file. MEKA states the number of labels in the name of the relation: ``-C 6`` means that the
+first six attributes are labels, ``-C -6`` the last six. `load_arff` reads both:
 
-1. `arff_text` cuts the file into lines, words and cells, and reads the declarations.
-2. Mulan's XML, MEKA's option or the caller says which attributes are the labels.
-   `read_label_names` collects the ``name`` of each ``<label>``, in the document's order; in a
-   hierarchy of labels the inner labels count as the others do. The parser is expat from the
-   standard library, used directly because it knows the line and column of every element.
-3. `arff_rows` turns the rows into numbers; `load_arff` sorts the columns into features and labels.
+1. `arff_text` splits the file into lines, words and cells, and reads the declarations.
+2. Mulan's XML, MEKA's option or the caller determine the labels. `read_label_names` collects the
+   ``name`` of each ``<label>`` in document order, including inner labels of a hierarchy. It uses
+   expat from the standard library directly, which provides the line and column of each element.
+3. `arff_rows` converts the rows to numbers; `load_arff` splits the columns into features and
+   labels.
 
-The reader is our own because none of the existing ones does the work. scipy.io.arff has no sparse
-rows, and pandas reads no ARFF. liac-arff (2.5.0, of 2020; scikit-learn keeps a private copy)
-refuses a comment behind the relation's name, which the slashdot data have, comments behind rows,
-instance weights, dates, and a list of categories right behind a name; it accepts repeated and
-descending sparse indices, ``nan``, ``inf``, ``1_0`` and a file without rows; and its errors name
-a line, but no file and no column.
+Existing readers do not suffice. scipy.io.arff does not support sparse rows, and pandas does not
+read ARFF. liac-arff (2.5.0 of 2020, of which scikit-learn has a private copy) rejects comments
+after the name of the relation (as in the slashdot data) and after rows, instance weights, dates,
+and categories directly after a name. It accepts repeated and descending sparse indices, ``nan``,
+``inf``, ``1_0`` and files without rows. Its errors name a line, but neither file nor column.
 """
 
 import re
@@ -34,7 +33,7 @@ from xdcc.data.dataset import Features, Labels, MultiLabelDataset, as_labels
 
 
 class LabelName(NamedTuple):
-    """A label's name and the place where the XML has it (line and column counted from 1)."""
+    """Name of a label and its position in the XML file (line and column from 1)."""
 
     name: str
     line: int
@@ -42,23 +41,10 @@ class LabelName(NamedTuple):
 
 
 def read_label_names(path: Path) -> list[LabelName]:
-    """Read the names of the labels.
+    """Read the names of the labels from Mulan's XML: ``<labels>`` with ``<label name="...">``.
 
-    Parameters
-    ----------
-    path : Path
-        A Mulan XML: ``<labels>`` with nested ``<label name="...">``.
-
-    Returns
-    -------
-    list of LabelName
-        At least one, without duplicates.
-
-    Raises
-    ------
-    ArffError
-        For malformed XML, another root element, a label without or with a repeated name, and a
-        file without labels.
+    Raises ArffError for malformed XML, another root element, a label without a name, a repeated
+    name, and a file without labels.
 
     Examples
     --------
@@ -83,7 +69,7 @@ def read_label_names(path: Path) -> list[LabelName]:
             return
         name = attributes.get("name")
         if name is None:
-            raise here("a <label> without the attribute 'name'")
+            raise here("a <label> has no attribute 'name'")
         if name in names:
             raise here(f"the label {name!r} is already named in line {names[name].line}")
         names[name] = LabelName(name, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
@@ -96,14 +82,14 @@ def read_label_names(path: Path) -> list[LabelName]:
         raise ArffError(problem, path, error.lineno, error.offset + 1) from error
     except ArffError:
         raise
-    except (LookupError, ValueError, Warning) as error:  # as codecs fail, and expat's use of them
+    except (LookupError, ValueError, Warning) as error:  # raised by codecs and by expat
         raise here(f"the XML declares an encoding that cannot be read: {error}") from error
     if not names:
-        raise ArffError("the XML names no label", path, 1, 1)
+        raise ArffError("the XML contains no <label>", path, 1, 1)
     return list(names.values())
 
 
-# Of a number with more digits the first nine are too many labels as well.
+# Nine digits suffice: such a number is larger than any number of attributes.
 _MEKA_OPTION = re.compile(r"(?:^|[\s:])-C\s+(-?)0*([0-9]{1,9})")
 
 
@@ -121,31 +107,30 @@ def load_arff(
     path : str or Path
         The ARFF file, dense or sparse, in UTF-8 or Latin-1.
     xml : str or Path, optional
-        Mulan's XML, which names the labels. They come in its order, wherever they stand among
-        the attributes.
+        Mulan's XML file with the names of the labels. The columns of `Y` are in its order.
     n_labels : int, optional
-        Without an XML: the last `n_labels` attributes are the labels, or the first
-        ``-n_labels`` if it is negative, whatever the relation's name says. Without both, MEKA's
-        option ``-C`` in the relation's name decides.
+        The last `n_labels` attributes are the labels, or the first ``-n_labels`` if it is negative.
+        Without `xml` and `n_labels`, MEKA's option ``-C`` in the name of the relation determines
+        the labels.
     max_label_bytes : int
-        The largest `Y` to make of sparse rows, which say nothing of most labels: a small file can
-        ask for a large array.
+        Maximum size of `Y` for sparse rows, where a small file can require a large array.
 
     Returns
     -------
     MultiLabelDataset
         `X` is a CSR array if the rows are sparse. An absent entry of a sparse row is 0 (the first
-        category of a nominal attribute), ``?`` is missing. Nominal features become the index of
-        the category in the file's order. Strings and dates are left out and listed in `dropped`.
+        category of a nominal attribute), ``?`` is missing. Nominal features are encoded as the
+        index of the category in the order of the file. Strings and dates are dropped and listed in
+        `dropped`.
 
     Raises
     ------
     ArffError
         If the ARFF file or the XML is malformed, with file, line and column; if the XML names a
-        label that the ARFF file lacks; if nothing says which attributes are labels, or these are
-        all or none of them; if `Y` would be larger than `max_label_bytes`.
+        label that the ARFF file does not have; if the labels are not specified, or if all
+        attributes are labels or none is; if `Y` would be larger than `max_label_bytes`.
     ValueError
-        If both `xml` and `n_labels` are given, or `n_labels` is 0.
+        If both `xml` and `n_labels` are given, or if `n_labels` is 0.
     FileNotFoundError
         If a file does not exist.
 
@@ -164,13 +149,13 @@ def load_arff(
     ([[1], [0]], ('red',), [[0.5], [nan]])
     """
     if xml is not None and n_labels is not None:
-        raise ValueError("give xml or n_labels, not both: each says which attributes are labels")
+        raise ValueError("pass either xml or n_labels, not both: each determines the labels")
     if n_labels == 0:
         raise ValueError("n_labels is 0; expected n for the last n attributes, -n for the first n")
     lines = read_lines(Path(path))
     header, rows = read_header(lines)
     if not rows:
-        raise lines[-1].error("no rows behind @data: the file is truncated")
+        raise lines[-1].error("no rows after @data: the file is truncated")
     labels = _labels_by_xml(header, Path(xml)) if xml else _labels_by_count(header, n_labels)
     is_label = set(labels)
     kept = [
@@ -179,7 +164,7 @@ def load_arff(
         if i not in is_label and attribute.kind in ("numeric", "nominal")
     ]
     if not kept:
-        raise header.line.error("no attribute is left as a feature")
+        raise header.line.error("there are no features: all attributes are labels or dropped")
 
     readers = [AttributeReader(a, i in is_label) for i, a in enumerate(header.attributes)]
     X: Features
@@ -211,7 +196,7 @@ def load_arff(
 def _dense_labels(
     entries: sparse.csr_array, absent: NDArray[np.float64], header: Header, max_bytes: int
 ) -> Labels:
-    """Make an array of labels; one that a row does not store is what its absence stands for."""
+    """Create a dense array of labels, with the values `absent` for entries that are not stored."""
     dtype = np.dtype(np.float64 if np.isnan(entries.data).any() else np.int8)
     n_bytes = entries.shape[0] * entries.shape[1] * dtype.itemsize
     if n_bytes > max_bytes:
@@ -234,14 +219,14 @@ def _labels_by_xml(header: Header, xml: Path) -> list[int]:
             folded = _folded(label.name)
             close = next((name for name in positions if _folded(name) == folded), None)
             hint = "" if close is None else f" (which has {close!r})"
-            problem = f"the label {label.name!r} is no attribute of {header.line.path}{hint}"
+            problem = f"the label {label.name!r} is not an attribute of {header.line.path}{hint}"
             raise ArffError(problem, xml, label.line, label.column)
         labels.append(positions[label.name])
     return labels
 
 
 def _folded(name: str) -> str:
-    """Return the letters and digits of a name, in lower case."""
+    """Return the letters and digits of a name in lower case."""
     return "".join(filter(str.isalnum, name)).lower()
 
 
@@ -251,8 +236,8 @@ def _labels_by_count(header: Header, n_labels: int | None) -> list[int]:
         option = _MEKA_OPTION.search(header.relation)
         if option is None:
             raise header.line.error(
-                "nothing says which attributes are labels: the relation's name has no option -C "
-                "(as MEKA's files have); pass xml or n_labels"
+                "cannot determine the labels: the name of the relation has no option -C (as in "
+                "MEKA's files); pass xml or n_labels"
             )
         n_labels = -int(option[1] + option[2])
     if not 0 < abs(n_labels) <= n_attributes:
@@ -265,6 +250,6 @@ def _labels_by_count(header: Header, n_labels: int | None) -> list[int]:
 
 
 def _name(relation: str) -> str:
-    """Return the relation's name without MEKA's options."""
+    """Return the name of the relation without MEKA's options."""
     option = _MEKA_OPTION.search(relation)
     return relation[: option.start()].rstrip(" :") if option else relation

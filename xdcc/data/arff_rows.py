@@ -1,16 +1,15 @@
-"""The rows of an ARFF file as a dense or CSR matrix with one column per attribute.
+"""Convert the rows of an ARFF file to a dense or CSR matrix with one column per attribute.
 
-An `AttributeReader` turns a cell into a number: a feature's value or the index of its category, 0
-or 1 for a label, NaN for ``?``, and 0 for a string or a date, whose columns are dropped. It has
-two ways to do so. `AttributeReader.fast` is a built-in function that knows ordinary cells only;
-`AttributeReader.exact` knows all the rules and raises the errors.
+An `AttributeReader` converts a cell to a number: the value of a feature or the index of its
+category, 0 or 1 for a label, NaN for ``?``, and 0 for a string or a date, whose columns are
+dropped.
 
-Most rows hold nothing special: no quotes, no missing value, no surprise. They are split and
-converted by built-in functions alone, which makes millions of cells a matter of a second. Where
-that fails, or a row contains a character with a meaning, the *exact* reading of that row takes
-over: it knows all the rules, and it alone raises errors. It also rereads rows in which the fast
-reading let something pass that needs a look (a number that is not finite, indices that do not
-ascend), so that both accept the same rows.
+There is a fast and an exact path. Most rows have neither quotes nor missing values. Built-in
+functions split and convert them (`AttributeReader.fast`), which takes about a second for millions
+of cells. If this fails, or if a row contains a special character, the exact path
+(`AttributeReader.exact`) handles the row; it implements all rules and raises the errors. It also
+checks rows in which the fast path found a number that is not finite or indices that do not ascend,
+so both paths accept the same rows.
 """
 
 import re
@@ -34,7 +33,7 @@ from xdcc.data.arff_text import (
     unquote,
 )
 
-#: What a label's categories may be, in lower case.
+#: Allowed categories of labels, in lower case.
 LABEL_VALUES = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0}
 
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -42,26 +41,14 @@ _CATEGORIES_IN_MESSAGE = 10
 
 
 class AttributeReader:
-    """Turns the cells of one attribute into numbers.
+    """Converts the cells of one attribute to numbers.
 
-    Parameters
-    ----------
-    attribute : Attribute
-    is_label : bool
+    `fast` converts the text of an ordinary cell and raises ValueError or KeyError for other cells;
+    unlike `exact`, it accepts ``nan``, ``inf`` and underscores. `absent` is the number of an entry
+    that a sparse row does not store: 0, or the value of the first category for a label.
 
-    Attributes
-    ----------
-    fast : callable
-        From the text of an ordinary cell to its number. Raises ValueError or KeyError for any
-        other cell; accepts the numbers ``nan`` and ``inf`` and underscores, which `exact` refuses.
-    absent : float
-        The number that a sparse row without this attribute stands for: 0, which is also the index
-        of a nominal feature's first category; for a label the value of its first category.
-
-    Raises
-    ------
-    ArffError
-        If a label is a string, a date or has categories other than 0 and 1 (or false and true).
+    Raises ArffError if a label is a string or a date, or if it has categories other than 0 and 1
+    (or false and true).
     """
 
     def __init__(self, attribute: Attribute, is_label: bool) -> None:
@@ -86,7 +73,7 @@ class AttributeReader:
             case "string" | "date", False:
                 self.fast = _zero
         if self._numbers:
-            # Categories that can only be written in quotes are left to `exact`.
+            # `exact` handles categories that need quotes.
             self.fast = {
                 c: v for c, v in self._numbers.items() if c == c.strip() and c not in ("", "?")
             }.__getitem__
@@ -101,14 +88,7 @@ class AttributeReader:
         return value
 
     def exact(self, line: Line, cell: Cell) -> float:
-        """Return the number of any cell.
-
-        Raises
-        ------
-        ArffError
-            If the cell is empty, not a category, not a finite number, or a label's number is
-            neither 0 nor 1. Any string or date will do.
-        """
+        """Convert any cell; raise ArffError for an invalid value of the attribute."""
         attribute = self.attribute
         if attribute.kind not in ("numeric", "nominal"):
             return 0.0
@@ -116,7 +96,7 @@ class AttributeReader:
             return nan
         if not cell.raw:
             raise line.error(
-                f"no value for the attribute {attribute.name!r}; a missing value is written ?",
+                f"no value for the attribute {attribute.name!r}; use ? for a missing value",
                 cell.start,
             )
         text = unquote(cell.raw)
@@ -131,8 +111,8 @@ class AttributeReader:
         value = float(text) if NUMBER.fullmatch(text) else inf
         if not isfinite(value):
             raise line.error(
-                f"{text!r} is not a finite number, and the attribute {attribute.name!r} is "
-                "numeric; a missing value is written ?",
+                f"{text!r} is not a finite number, but the attribute {attribute.name!r} is "
+                "numeric; use ? for a missing value",
                 cell.start,
             )
         if self.is_label and value not in (0.0, 1.0):
@@ -156,30 +136,16 @@ type Floats = NDArray[np.float64]
 # No quotes, braces within a row, "_" (which int and float accept between digits) or non-ASCII.
 _PLAIN_DENSE_ROW = re.compile(r"""[^'"_{}\u0080-\U0010ffff]*""")
 _PLAIN_SPARSE_ROW = re.compile(r"""\s*\{([^'"_{}\u0080-\U0010ffff]*)\}\s*""")
-# Nine digits: more than any number of attributes has, and int takes its time for thousands.
+# Nine digits suffice for any number of attributes; int is slow for thousands of digits.
 _INDEX = re.compile(r"([+-]?)0*([0-9]{1,9})\s+")
 
 
 def read_dense(rows: list[Line], readers: list[AttributeReader]) -> tuple[Floats, Floats]:
     """Read rows of comma-separated cells.
 
-    Parameters
-    ----------
-    rows : list of Line
-    readers : list of AttributeReader
-        One per declared attribute.
-
-    Returns
-    -------
-    matrix : float64 array, shape (n_rows, n_attributes)
-        NaN where a value is missing.
-    weights : float64 array, shape (n_rows,)
-        The weights that some files give to instances (``{2.5}`` at the end of a row), else 1.
-
-    Raises
-    ------
-    ArffError
-        For a malformed row.
+    Returns a matrix (n_rows, n_attributes) with NaN for missing values, and weights (n_rows,): a
+    row can end with its weight, for example ``{2.5}``; the default is 1. Raises ArffError for a
+    malformed row.
     """
     values = array("d")
     weights = np.ones(len(rows))
@@ -190,7 +156,7 @@ def read_dense(rows: list[Line], readers: list[AttributeReader]) -> tuple[Floats
                 values.extend([f(c) for f, c in zip(fast, row.text.split(","), strict=True)])
                 continue
             except (ValueError, KeyError):
-                pass  # The exact reading accepts the row or says what is wrong with it.
+                pass  # The exact path accepts the row or raises an error.
         numbers, weights[position] = _exact_dense(row, readers)
         values.extend(numbers)
     matrix = np.asarray(values).reshape(len(rows), len(readers))
@@ -202,24 +168,9 @@ def read_dense(rows: list[Line], readers: list[AttributeReader]) -> tuple[Floats
 def read_sparse(
     rows: list[Line], readers: list[AttributeReader]
 ) -> tuple[sparse.csr_array, Floats]:
-    """Read rows of the form ``{index value, index value}``.
+    """Read rows of the form ``{index value, index value}``; see `read_dense`.
 
-    Parameters
-    ----------
-    rows, readers
-        As in `read_dense`.
-
-    Returns
-    -------
-    matrix : CSR array of float64, shape (n_rows, n_attributes)
-        Its entries are those of the file. NaN where a value is missing.
-    weights : float64 array, shape (n_rows,)
-        As in `read_dense`.
-
-    Raises
-    ------
-    ArffError
-        For a malformed row, and for indices that are out of range or do not ascend.
+    The CSR array stores the entries of the file. Indices must be in range and strictly ascending.
     """
     indices, values, indptr = array("i"), array("d"), array("i", [0])
     weights = np.ones(len(rows))
@@ -227,7 +178,7 @@ def read_sparse(
     for position, row in enumerate(rows):
         entries: list[tuple[int, float]] | None = None
         if plain := _PLAIN_SPARSE_ROW.fullmatch(row.text):
-            # Where this fails the exact reading accepts the row or says what is wrong with it.
+            # If this fails, the exact path accepts the row or raises an error.
             with suppress(ValueError, KeyError, IndexError):
                 entries = [
                     (i := int(index), fast[i](cell))
@@ -248,7 +199,7 @@ def read_sparse(
 def _suspicious_rows(
     data: Floats, columns: NDArray[np.int32], starts: NDArray[np.int32]
 ) -> NDArray[np.intp]:
-    """Find the rows with a number that is not finite or with indices that do not ascend from 0."""
+    """Find rows with a number that is not finite, or with indices that do not ascend from 0."""
     row_of_entry = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     within_row = np.diff(row_of_entry, prepend=-1) == 0
     descends = within_row & (np.diff(columns, prepend=0) <= 0)
@@ -266,7 +217,7 @@ def _exact_dense(row: Line, readers: list[AttributeReader]) -> tuple[list[float]
             raise row.error("a sparse row, but the first row of the file is dense", cells[0].start)
         extra = cells[len(readers)].start if len(cells) > len(readers) else len(row.text)
         raise row.error(
-            f"the row has {len(cells)} values, and the header declares {len(readers)} attributes",
+            f"the row has {len(cells)} values, but the header declares {len(readers)} attributes",
             extra,
         )
     return [r.exact(row, cell) for r, cell in zip(readers, cells, strict=True)], weight
@@ -275,7 +226,7 @@ def _exact_dense(row: Line, readers: list[AttributeReader]) -> tuple[list[float]
 def _exact_sparse(
     row: Line, readers: list[AttributeReader]
 ) -> tuple[list[tuple[int, float]], float]:
-    """Return the entries of a row (index and number) and its weight."""
+    """Return the entries (index and number) of a row and its weight."""
     text = row.text
     start = skip_space(text, 0)
     if text[start] != "{":
@@ -299,8 +250,7 @@ def _exact_sparse(
             )
         if entries and index <= entries[-1][0]:
             raise row.error(
-                f"the index {index} stands behind {entries[-1][0]}; indices ascend, each at most "
-                "once",
+                f"the index {index} follows {entries[-1][0]}; indices must be strictly ascending",
                 start,
             )
         entries.append((index, readers[index].exact(row, value)))
@@ -315,15 +265,15 @@ def _exact_sparse(
 
 
 def _entry_error(row: Line, start: int) -> ArffError:
-    """Say what is wrong with the entry at `start`."""
+    """Return the error for a malformed entry at `start`."""
     text = row.text
     if "," not in text[start:] and "}" not in text[start:]:
-        return row.error("the sparse row is not closed with a }", len(text))
+        return row.error("the sparse row does not end with }", len(text))
     return row.error("expected an entry of the form 'index value'", start)
 
 
 def _weight(row: Line, start: int) -> float:
-    """Return the weight ``{number}`` that ends the row."""
+    """Return the weight ``{number}`` at the end of a row."""
     text = row.text[start:].rstrip()
     number = text[1:-1].strip()
     braces = text.startswith("{") and text.endswith("}")

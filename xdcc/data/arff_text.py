@@ -1,18 +1,17 @@
-r"""The text of an ARFF file: lines, quoted words, cells, declarations of its header, and errors.
+r"""Lexical rules and header of ARFF files: lines, quoted words, cells, declarations, errors.
 
-A file is read as UTF-8 (with or without a byte order mark) and, if it is not UTF-8, as Latin-1.
-It becomes a list of `Line`, without blank lines and comments. What is cut from a line is cut at
-its end, so that an offset in ``Line.text`` is an offset in the file's line, and `Line.error`
-points at the place. Lexical rules:
+A file is decoded as UTF-8 (with or without a byte order mark) or, if that fails, as Latin-1, and
+split into `Line` objects, without blank lines and comments. Lines are only cut at their ends, so an
+offset in ``Line.text`` is an offset in the line of the file, and `Line.error` refers to it. Rules:
 
 - ``%`` starts a comment at the start of a line and after white space, but not within quotes.
-- A word in single or double quotes may hold anything; a backslash escapes (``\'``, ``\\``,
-  ``\n``, ``\r``, ``\t``, ``\u00e9``). Outside quotes a backslash is a backslash.
-- Cells are separated by commas; white space around a cell does not count.
+- A word in single or double quotes can contain anything. A backslash is an escape character
+  (``\'``, ``\\``, ``\n``, ``\r``, ``\t``, ``\u00e9``) only within quotes.
+- Cells are separated by commas; white space around a cell is ignored.
 
-`read_header` takes the lines up to ``@data``, the relation's name and the declarations of the
-attributes, and hands the rest on. Keywords and types may be written in upper or lower case. Each
-`Attribute` remembers where it was declared, for errors that are found later.
+`read_header` parses the lines up to ``@data``: the name of the relation and the declarations of the
+attributes. Keywords and types are not case-sensitive. Each `Attribute` stores the position of its
+declaration for later errors.
 """
 
 import re
@@ -22,10 +21,10 @@ from typing import Literal, NamedTuple
 
 type Delimiters = Literal[",", ",}"]
 
-#: What a quoted word can start with.
+#: Characters that start a quoted word.
 QUOTES = ("'", '"')
-#: Behind the opening quote. Possessive: what has been read is not read again in another way, so
-#: that a word takes time in proportion to its length.
+#: Text after the opening quote. Possessive quantifiers prevent backtracking, so the time is linear
+#: in the length of a word.
 _TO_CLOSING_QUOTE = {
     "'": re.compile(r"(?:[^'\\]++|\\.)*+'"),
     '"': re.compile(r'(?:[^"\\]++|\\.)*+"'),
@@ -44,12 +43,11 @@ class ArffError(ValueError):
     Attributes
     ----------
     problem : str
-        What is wrong and what would be right. Words of the file may be long: the middle of a long
-        text is left out.
+        What is wrong and what is expected. The middle of a long text is omitted.
     path : Path
         The file.
     line, column : int
-        Where, both counted from 1.
+        The position, counted from 1.
     """
 
     def __init__(self, problem: str, path: Path, line: int, column: int) -> None:
@@ -63,7 +61,7 @@ class ArffError(ValueError):
         self.column = column
 
     def __str__(self) -> str:
-        """Return the place and the problem in one line."""
+        """Return the position and the problem in one line."""
         return f"{self.path}, line {self.line}, column {self.column}: {self.problem}"
 
 
@@ -73,8 +71,8 @@ class Line(NamedTuple):
     Examples
     --------
     >>> from pathlib import Path
-    >>> str(Line(Path("a.arff"), 3, "1,x").error("x is no number", start=2))
-    'a.arff, line 3, column 3: x is no number'
+    >>> str(Line(Path("a.arff"), 3, "1,x").error("x is not a number", start=2))
+    'a.arff, line 3, column 3: x is not a number'
     """
 
     path: Path
@@ -82,31 +80,25 @@ class Line(NamedTuple):
     text: str
 
     def error(self, problem: str, start: int = 0) -> ArffError:
-        """Make the error for a problem at the offset `start` of this line."""
+        """Create the error for a problem at the offset `start` of this line."""
         return ArffError(problem, self.path, self.number, start + 1)
 
 
 class Cell(NamedTuple):
-    """A cell as it is written (quotes included) and its offset in the line."""
+    """The text of a cell (including quotes) and its offset in the line."""
 
     raw: str
     start: int
 
 
 def read_lines(path: Path) -> list[Line]:
-    """Read the lines of a file that hold anything other than white space and comments.
-
-    Raises
-    ------
-    ArffError
-        If there is none.
-    """
+    """Read the lines that are not blank or comments; raise ArffError if there are none."""
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    # Not str.splitlines: it also splits at characters that a quoted name may hold (U+0085, U+2028).
+    # str.splitlines also splits at characters that a quoted name can contain (U+0085, U+2028).
     texts = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = []
     for number, text in enumerate(texts, start=1):
@@ -120,7 +112,7 @@ def read_lines(path: Path) -> list[Line]:
 
 
 def _without_comment(text: str) -> str:
-    """Return what stands before the comment; a quote that is not closed is a character."""
+    """Return the text before a comment; a quote that is not closed is an ordinary character."""
     unclosed = set()
     start = 0
     while found := _QUOTE_OR_COMMENT.search(text, start):
@@ -128,17 +120,17 @@ def _without_comment(text: str) -> str:
         if mark == "%":
             return text[: found.start()]
         if mark not in unclosed:
-            # A later quote of this kind is not closed either: it is one that was escaped here.
-            behind = _behind_quoted(text, found.start())
-            if behind is None:
+            # If this quote is not closed, later quotes of this kind are not closed, either.
+            end = _end_of_quoted(text, found.start())
+            if end is None:
                 unclosed.add(mark)
             else:
-                start = behind
+                start = end
     return text
 
 
 def unquote(raw: str) -> str:
-    """Return the text that a quoted or unquoted word stands for.
+    """Return the text of a quoted or unquoted word.
 
     Examples
     --------
@@ -157,31 +149,26 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def end_of_quoted(line: Line, start: int) -> int:
-    """Return the offset behind the quoted word that starts at `start`.
-
-    Raises
-    ------
-    ArffError
-        If the quote is not closed.
+    """Return the end offset of the quoted word at `start`; raise ArffError if it is not closed.
 
     Examples
     --------
     >>> end_of_quoted(Line(Path("a.arff"), 3, "'a, b',1"), start=0)
     6
     """
-    behind = _behind_quoted(line.text, start)
-    if behind is None:
+    end = _end_of_quoted(line.text, start)
+    if end is None:
         raise line.error(f"the quote {line.text[start]} is not closed in this line", start)
-    return behind
+    return end
 
 
-def _behind_quoted(text: str, start: int) -> int | None:
+def _end_of_quoted(text: str, start: int) -> int | None:
     closed = _TO_CLOSING_QUOTE[text[start]].match(text, start + 1)
     return closed.end() if closed else None
 
 
 def skip_space(text: str, start: int) -> int:
-    """Return the offset of the first character at or behind `start` that is no white space.
+    """Return the offset of the first character at or after `start` that is not white space.
 
     Examples
     --------
@@ -195,17 +182,8 @@ def skip_space(text: str, start: int) -> int:
 def read_cell(line: Line, start: int, end: int, delimiters: Delimiters = ",") -> tuple[Cell, int]:
     """Read the cell at `start`, up to a delimiter outside quotes or to `end`.
 
-    Returns
-    -------
-    cell : Cell
-        Without the white space around it; it may be empty.
-    stop : int
-        The offset of the delimiter, or `end`.
-
-    Raises
-    ------
-    ArffError
-        For a quote that is not closed, and for text behind a closing quote.
+    Returns the cell without surrounding white space, and the offset of the delimiter or `end`.
+    Raises ArffError for a quote that is not closed, and for text after a closing quote.
 
     Examples
     --------
@@ -215,24 +193,19 @@ def read_cell(line: Line, start: int, end: int, delimiters: Delimiters = ",") ->
     text = line.text
     start = skip_space(text, start)
     if text.startswith(QUOTES, start):
-        behind = end_of_quoted(line, start)
-        stop = skip_space(text, behind)
+        cell_end = end_of_quoted(line, start)
+        stop = skip_space(text, cell_end)
         if stop < end and text[stop] not in delimiters:
             expected = " or ".join(delimiters)
-            raise line.error(f"expected {expected} behind the closing quote", behind)
+            raise line.error(f"expected {expected} after the closing quote", cell_end)
     else:
         found = _DELIMITER[delimiters].search(text, start, end)
-        stop = behind = found.start() if found else end
-    return Cell(text[start:behind].rstrip(), start), stop
+        stop = cell_end = found.start() if found else end
+    return Cell(text[start:cell_end].rstrip(), start), stop
 
 
 def split_cells(line: Line, start: int, end: int) -> list[Cell]:
-    """Split ``line.text[start:end]`` at the commas that are not within quotes.
-
-    Raises
-    ------
-    ArffError
-        As `read_cell`.
+    """Split ``line.text[start:end]`` at commas outside quotes; errors are as in `read_cell`.
 
     Examples
     --------
@@ -257,37 +230,22 @@ _DROPPED_KINDS = {"string": "string", "date": "date"}
 
 @dataclass(frozen=True)
 class Attribute:
-    """One declared attribute.
+    """A declared attribute."""
 
-    Attributes
-    ----------
-    name : str
-        Without quotes and escapes.
-    kind : str
-        ``"numeric"`` (also for ``real`` and ``integer``), ``"nominal"``, ``"string"`` or
-        ``"date"``.
-    categories : tuple of str
-        Those of a nominal attribute, in the file's order; else empty.
-    line : Line
-        The line of the declaration.
-    start : int
-        Offset of the name in it.
-    """
-
-    name: str
-    kind: str
-    categories: tuple[str, ...]
+    name: str  # without quotes and escapes
+    kind: str  # numeric (also for real and integer), nominal, string or date
+    categories: tuple[str, ...]  # in the order of the file; empty unless nominal
     line: Line
-    start: int
+    start: int  # offset of the name
 
     def error(self, problem: str) -> ArffError:
-        """Make the error for a problem with this declaration."""
+        """Create the error for a problem with this declaration."""
         return self.line.error(problem, self.start)
 
 
 @dataclass(frozen=True)
 class Header:
-    """The relation's name, its line, and the attributes in the file's order."""
+    """The name of the relation, its line, and the attributes in the order of the file."""
 
     relation: str
     line: Line
@@ -295,24 +253,10 @@ class Header:
 
 
 def read_header(lines: list[Line]) -> tuple[Header, list[Line]]:
-    """Read the declarations.
+    """Read the header; return it and the lines after ``@data``.
 
-    Parameters
-    ----------
-    lines : list of Line
-        All lines of the file, as `read_lines` gives them.
-
-    Returns
-    -------
-    header : Header
-    rows : list of Line
-        The lines behind ``@data``.
-
-    Raises
-    ------
-    ArffError
-        For anything that is not a declaration, an unknown type, an attribute or a category that
-        is declared twice, a file without a relation, an attribute or ``@data``.
+    Raises ArffError for anything that is not a declaration, an unknown type, a repeated attribute
+    or category, and a file without a relation, an attribute or ``@data``.
     """
     relation: tuple[str, Line] | None = None
     attributes: dict[str, Attribute] = {}
@@ -334,7 +278,7 @@ def read_header(lines: list[Line]) -> tuple[Header, list[Line]]:
                 )
         elif keyword == "data":
             if start < len(line.text):
-                raise line.error("the rows of @data start in the next line", start)
+                raise line.error("the rows of @data must start on the next line", start)
             if relation is None or not attributes:
                 missing = "@attribute" if relation else "@relation"
                 raise line.error(f"@data without {missing} before it")
@@ -342,7 +286,7 @@ def read_header(lines: list[Line]) -> tuple[Header, list[Line]]:
             return header, lines[position + 1 :]
         else:
             raise line.error("expected @relation, @attribute or @data", skip_space(line.text, 0))
-    raise lines[-1].error("the file ends before @data: it is truncated, or no ARFF file")
+    raise lines[-1].error("the file ends before @data: it is truncated or not an ARFF file")
 
 
 def _relation_name(line: Line, start: int) -> str:
@@ -353,7 +297,7 @@ def _relation_name(line: Line, start: int) -> str:
         return text
     end = end_of_quoted(line, start)
     if line.text[end:].strip():
-        raise line.error("text behind the quoted name of the relation", end)
+        raise line.error("text after the quoted name of the relation", end)
     return unquote(text)
 
 
@@ -384,14 +328,14 @@ def _attribute(line: Line, start: int) -> Attribute:
 
 
 def _categories(line: Line, start: int) -> tuple[str, ...]:
-    """Read the list of categories whose opening brace is at `start`."""
+    """Read the list of categories with its opening brace at `start`."""
     end = len(line.text.rstrip()) - 1
     if line.text[end] != "}":
         raise line.error("the list of categories does not end with a } in this line", start)
     categories: dict[str, None] = {}
     for cell in split_cells(line, start + 1, end):
         if not cell.raw:
-            raise line.error("an empty category; write '' for the empty text", cell.start)
+            raise line.error("an empty category; use '' for an empty string", cell.start)
         category = unquote(cell.raw)
         if category in categories:
             raise line.error(f"the category {category!r} is listed twice", cell.start)

@@ -1,4 +1,4 @@
-"""`MultiLabelDataset`: a table with several yes/no labels per row, and the names of its parts."""
+"""`MultiLabelDataset`: features and binary labels of samples, with their names and types."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,26 +22,27 @@ class MultiLabelDataset:
     Attributes
     ----------
     X : float64 array or CSR array, shape (n_samples, n_features)
-        A nominal feature holds the index of its category. NaN where a value is missing; what a
-        CSR array does not store is 0, not missing.
+        Nominal features are encoded as the index of the category. NaN is a missing value; entries
+        that a CSR array does not store are 0, not missing.
     Y : int8 array, shape (n_samples, n_labels)
-        0 and 1. If any label is unknown, a float64 array that is NaN there.
+        0 and 1. If any label is unknown, a float64 array with NaN for unknown labels.
     feature_names : tuple of str, length n_features
     feature_types : tuple of {"numeric", "nominal"}, length n_features
     categories : tuple, length n_features
-        For a nominal feature its categories (a tuple of str, by index), for a numeric one None.
+        The categories of a nominal feature (a tuple of str), None for a numeric one.
     label_names : tuple of str, length n_labels
     name : str
     dropped : tuple of str
-        Names of attributes of the source that are not among the features: strings, dates and
-        identifiers of the rows.
+        Names of attributes of the source that are not features: strings, dates and identifiers of
+        the rows.
     sample_weight : float64 array, shape (n_samples,), or None
-        Weights that the source gives to the samples; None if it gives none.
+        Weights of the samples, if the source has any.
 
     Raises
     ------
     ValueError
-        If the parts do not fit together, or `Y` holds anything but 0, 1 and NaN.
+        If shapes, names and types are inconsistent, or if `Y` contains values other than 0, 1 and
+        NaN.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class MultiLabelDataset:
                 f"X and Y must have two dimensions, got shapes {self.X.shape} and {self.Y.shape}"
             )
         if self.X.shape[0] != self.Y.shape[0]:
-            raise ValueError(f"X has {self.X.shape[0]} rows and Y has {self.Y.shape[0]}")
+            raise ValueError(f"X has {self.X.shape[0]} rows, but Y has {self.Y.shape[0]}")
         if not self.n_samples:
             raise ValueError(f"the data set {self.name!r} has no samples")
         expected = {
@@ -90,7 +91,7 @@ class MultiLabelDataset:
         for field, length in expected.items():
             if len(getattr(self, field)) != length:
                 raise ValueError(
-                    f"{field} has the length {len(getattr(self, field))}, expected {length}"
+                    f"{field} has the length {len(getattr(self, field))}; expected {length}"
                 )
 
     def _check_feature_types(self) -> None:
@@ -103,7 +104,7 @@ class MultiLabelDataset:
                 )
 
     def _check_labels(self) -> None:
-        # By blocks, whose truth values take little memory beside Y.
+        # In blocks, to limit the memory for Boolean arrays.
         n_rows = 1 + _CHECKED_AT_ONCE // max(1, self.n_labels)
         for start in range(0, self.n_samples, n_rows):
             block = self.Y[start : start + n_rows]
@@ -132,7 +133,7 @@ class MultiLabelDataset:
 
     @property
     def cardinality(self) -> float:
-        """Mean number of positive labels per sample; an unknown label does not count."""
+        """Mean number of positive labels per sample; unknown labels do not count."""
         return float(np.sum(self.Y == 1) / self.n_samples)
 
     @property
@@ -142,7 +143,7 @@ class MultiLabelDataset:
 
     @property
     def n_labelsets(self) -> int:
-        """Number of distinct rows of `Y`; unknown is a value of its own."""
+        """Number of distinct rows of `Y`; unknown counts as a third value."""
         comparable = np.where(np.isnan(self.Y), 2, self.Y).astype(np.int8)
         return len(np.unique(comparable, axis=0))
 
@@ -160,7 +161,7 @@ class MultiLabelDataset:
         Raises
         ------
         IndexError
-            If `rows` does not fit.
+            If `rows` is out of range.
         """
         positions = np.atleast_1d(np.arange(self.n_samples)[rows])
         weight = self.sample_weight
@@ -179,7 +180,7 @@ class MultiLabelDataset:
         )
 
     def drop_features(self, names: Iterable[str]) -> "MultiLabelDataset":
-        """Return the data set without some features, which are recorded in `dropped`.
+        """Return the data set without some features, whose names are added to `dropped`.
 
         Raises
         ------
@@ -203,7 +204,7 @@ class MultiLabelDataset:
 
 
 def as_labels(values: NDArray[np.float64]) -> Labels:
-    """Return labels 0 and 1 as int8; as they are if one is NaN (unknown).
+    """Convert labels to int8, unless one is NaN (unknown).
 
     Examples
     --------
@@ -216,10 +217,7 @@ def as_labels(values: NDArray[np.float64]) -> Labels:
 def concatenate(first: MultiLabelDataset, second: MultiLabelDataset) -> MultiLabelDataset:
     """Return the samples of `first` followed by those of `second`.
 
-    Raises
-    ------
-    ValueError
-        If the two differ in features, their types and categories, labels or storage.
+    Raises ValueError if features, their types and categories, labels or storage differ.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""A real data set that needs no file: handwritten digits and properties of the digit as labels.
+"""A real data set that needs no file: handwritten digits, with properties of the digit as labels.
 
-The images come with scikit-learn. The labels follow from the digit, so they depend on each other
-logically (a square is never prime, an even prime can only be the 2), while each of them alone cuts
-the images in a way that is harder to see than the digit itself. Every digit has a labelset of its
-own.
+The images come with scikit-learn. The digit determines the labels, so they depend on each other
+logically: a square is never prime, and the only even prime is 2. Each label alone is harder to
+learn than the digit. Each digit has its own labelset.
 """
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from xdcc.data.dataset import MultiLabelDataset
 
-#: Label -> the digits that have the property.
+#: The digits that have each property.
 DIGIT_PROPERTIES: dict[str, frozenset[int]] = {
     "even": frozenset({0, 2, 4, 6, 8}),
     "prime": frozenset({2, 3, 5, 7}),
@@ -44,8 +43,8 @@ def load_digits_properties(split: str | None = None) -> MultiLabelDataset:
     Parameters
     ----------
     split : {None, "train", "test"}
-        None for all 1797 samples; "train" for 1198 and "test" for the other 599 of them, always
-        the same ones, with equal shares of every digit.
+        None for all 1797 samples; "train" for 1198 samples and "test" for the other 599. The split
+        is fixed and stratified by digit.
 
     Returns
     -------

@@ -1,12 +1,11 @@
-"""The published data sets, and how it is told whether what was read is what was published.
+"""The published data sets: addresses and digests of their files.
 
-Mulan publishes its data sets in the project's own repository. Image and langlog lie in that of
-BOOMER, slashdot in that of a course. Every address names a commit, and the digests of bytes were
-taken of what git holds at these commits.
+Most data sets are from the repository of Mulan; image and langlog are from that of BOOMER, and
+slashdot from that of a course. Each address names a commit, and the digests of bytes are those of
+the files at this commit.
 
-Another digest is taken of what a data set holds (:func:`content_digest`), not of bytes of files,
-so that line ends or a comment in a copy do not count; :data:`CONTENT` has those of the published
-files, however they came here.
+The digest of the content of a data set (:func:`content_digest`) does not depend on line ends or
+comments in a copy of a file; :data:`CONTENT` has those of the published files.
 """
 
 import hashlib
@@ -20,12 +19,7 @@ from xdcc.data.dataset import MultiLabelDataset
 
 
 def content_digest(dataset: MultiLabelDataset) -> str:
-    """Return the SHA-256 of features, labels, their names and types, and weights, in hexadecimal.
-
-    Parameters
-    ----------
-    dataset : MultiLabelDataset
-        Its `name` and `dropped` do not count.
+    """Compute the SHA-256 of the content of a data set, without `name` and `dropped`.
 
     Examples
     --------
@@ -85,7 +79,7 @@ CONTENT: dict[str, str] = {
     "image-test.arff": "69a83e4323e4ce1121b3ff15c380a0b9b7ae6aa6af47c541f3a8f41714068eda",
     "rcv1-subset1.arff": "181963e7cca5e520548d58e21aad15f27b011572b0d108306c99da247b16d864",
 }
-"""By file: `content_digest` of what is read from it, identifiers of rows left out."""
+"""The `content_digest` of each file, without identifiers of rows."""
 
 
 _GITHUB = "https://raw.githubusercontent.com"
@@ -93,45 +87,33 @@ _MULAN = f"{_GITHUB}/tsoumakas/mulan/43f6389095ad71984264db4387a8074b22bc7d4a/da
 _BOOMER = f"{_GITHUB}/mrapp-ke/Boomer/0d40528605f419c1a44360e8b7f41444e643b509/data"  # tag 0.6.2
 _COURSE = f"{_GITHUB}/lehneres/edu.uni-tuebingen/3faf6f0c5b4cbfbbe048b4d59fbeafde5ae39195/data"
 
+_NAMED_AS_IN_MULAN = (
+    "emotions",
+    "flags",
+    "scene",
+    "yeast",
+    "birds",
+    "genbase",
+    "medical",
+    "enron",
+    "bibtex",
+    "delicious",
+)
+
 URLS: dict[str, str] = {
-    "emotions-train.arff": f"{_MULAN}/emotions/emotions-train.arff",
-    "emotions-test.arff": f"{_MULAN}/emotions/emotions-test.arff",
-    "emotions.xml": f"{_MULAN}/emotions/emotions.xml",
-    "flags-train.arff": f"{_MULAN}/flags/flags-train.arff",
-    "flags-test.arff": f"{_MULAN}/flags/flags-test.arff",
-    "flags.xml": f"{_MULAN}/flags/flags.xml",
-    "scene-train.arff": f"{_MULAN}/scene/scene-train.arff",
-    "scene-test.arff": f"{_MULAN}/scene/scene-test.arff",
-    "scene.xml": f"{_MULAN}/scene/scene.xml",
-    "yeast-train.arff": f"{_MULAN}/yeast/yeast-train.arff",
-    "yeast-test.arff": f"{_MULAN}/yeast/yeast-test.arff",
-    "yeast.xml": f"{_MULAN}/yeast/yeast.xml",
-    "birds-train.arff": f"{_MULAN}/birds/birds-train.arff",
-    "birds-test.arff": f"{_MULAN}/birds/birds-test.arff",
-    "birds.xml": f"{_MULAN}/birds/birds.xml",
+    **{
+        f"{name}{ending}": f"{_MULAN}/{name}/{name}{ending}"
+        for name in _NAMED_AS_IN_MULAN
+        for ending in ("-train.arff", "-test.arff", ".xml")
+    },
     "tmc2007-500-train.arff": f"{_MULAN}/tmc2007/tmc2007-500-train.arff",
     "tmc2007-500-test.arff": f"{_MULAN}/tmc2007/tmc2007-500-test.arff",
     "tmc2007-500.xml": f"{_MULAN}/tmc2007/tmc2007-500.xml",
-    "genbase-train.arff": f"{_MULAN}/genbase/genbase-train.arff",
-    "genbase-test.arff": f"{_MULAN}/genbase/genbase-test.arff",
-    "genbase.xml": f"{_MULAN}/genbase/genbase.xml",
-    "medical-train.arff": f"{_MULAN}/medical/medical-train.arff",
-    "medical-test.arff": f"{_MULAN}/medical/medical-test.arff",
-    "medical.xml": f"{_MULAN}/medical/medical.xml",
-    "enron-train.arff": f"{_MULAN}/enron/enron-train.arff",
-    "enron-test.arff": f"{_MULAN}/enron/enron-test.arff",
-    "enron.xml": f"{_MULAN}/enron/enron.xml",
-    "bibtex-train.arff": f"{_MULAN}/bibtex/bibtex-train.arff",
-    "bibtex-test.arff": f"{_MULAN}/bibtex/bibtex-test.arff",
-    "bibtex.xml": f"{_MULAN}/bibtex/bibtex.xml",
     "cal500.arff": f"{_MULAN}/cal500/cal500.arff",
     "cal500.xml": f"{_MULAN}/cal500/cal500.xml",
     "corel5k-train.arff": f"{_MULAN}/corel5k/Corel5k-train-sparse.arff",
     "corel5k-test.arff": f"{_MULAN}/corel5k/Corel5k-test-sparse.arff",
     "corel5k.xml": f"{_MULAN}/corel5k/Corel5k.xml",
-    "delicious-train.arff": f"{_MULAN}/delicious/delicious-train.arff",
-    "delicious-test.arff": f"{_MULAN}/delicious/delicious-test.arff",
-    "delicious.xml": f"{_MULAN}/delicious/delicious.xml",
     "slashdot.arff": f"{_COURSE}/SLASHDOT-F.arff",
     "langlog.arff": f"{_BOOMER}/llog.arff",
     "langlog.xml": f"{_BOOMER}/llog.xml",
@@ -139,7 +121,7 @@ URLS: dict[str, str] = {
     "image-test.arff": f"{_BOOMER}/image-test.arff",
     "image.xml": f"{_BOOMER}/image.xml",
 }
-"""By file, named as `load_dataset` wants it: its address."""
+"""The address of each file, by its local name."""
 
 SHA256: dict[str, str] = {
     "emotions-train.arff": "bbe704106c79bb8fb99c1d1d2e9bde081d6a2daeb01f100862f11fd91a3c1f98",
@@ -187,9 +169,9 @@ SHA256: dict[str, str] = {
     "image-test.arff": "7ae850e486b4490b2fa55a06c0b67f2b5bf5406fbf9f2b80fc78acffa2066a26",
     "image.xml": "d1feb933924093f582052b20a1c1417ebcca5ca6267c5973fdc32a2f49014afc",
 }
-"""By file: the digest of its bytes."""
+"""The SHA-256 of each file."""
 
 CONVERTED: dict[str, str] = {
     "rcv1-subset1": "rcv1sub1 of the R package mldr.datasets, without its columns of zeros",
 }
-"""By data set whose files are not published: what they were made of."""
+"""Origins of data sets that were converted from another format and have no download."""

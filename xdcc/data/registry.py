@@ -1,20 +1,19 @@
-"""The known data sets, and `load_dataset`, which finds or downloads them by name.
+"""`load_dataset`: find or download a data set by name.
 
-Places, in this order:
+`load_dataset` searches in this order:
 
-1. ``digits`` comes with scikit-learn (see `embedded`); it needs no file.
-2. The folder that the environment variable ``XDCC_DATA`` names, if it is set.
-3. The data home: ``XDCC_DATA_HOME``, or ``xdcc_data`` in the user's home.
+1. ``digits`` comes with scikit-learn (see `embedded`) and needs no file.
+2. The folder ``XDCC_DATA``, if this environment variable is set. It is only read.
+3. The data home: ``XDCC_DATA_HOME``, or ``xdcc_data`` in the home directory of the user.
 
-The folders hold one folder per data set, with ``<name>-train.arff`` and ``<name>-test.arff`` or
-one ``<name>.arff``, and Mulan's ``<name>.xml`` beside them (slashdot, a MEKA file, has none).
-Files that the data home lacks are downloaded into it from where they are published (`published`).
-Each gets its name when it is whole and its SHA-256 right, so that whoever interrupts a download
-finds it continued by the next call, and several processes may download at once. A folder of
-``XDCC_DATA`` is only read.
+These have a folder for each data set, with ``<name>-train.arff`` and ``<name>-test.arff`` or one
+``<name>.arff``, and Mulan's ``<name>.xml`` (except for slashdot, a MEKA file). Missing files are
+downloaded into the data home (`published`). A file gets its final name when it is complete and its
+SHA-256 is correct, so interrupted downloads can be repeated, and several processes can download at
+once.
 
-Whatever is loaded is compared with the dimensions that the literature reports (`DATASETS`) and
-with digests of what the published files hold (`pinned`). `load_arff` reads files of any version.
+The dimensions of a data set are compared with those in the literature (`DATASETS`), and its content
+with that of the published files (`published`). `load_arff` reads files of any version.
 """
 
 import os
@@ -35,26 +34,14 @@ type Split = Literal["train", "test"] | None
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set.
-
-    Attributes
-    ----------
-    n_train, n_test : int
-        Instances. A data set that is published in one file has all of them in `n_train`, and
-        `n_test` is 0.
-    n_features, n_labels : int
-    has_xml : bool
-        Whether an XML names the labels (else MEKA's option does).
-    identifiers : tuple of str
-        Attributes that only name the row; they are dropped.
-    """
+    """Dimensions and format of a data set; without a split, `n_test` is 0."""
 
     n_train: int
     n_test: int
     n_features: int
     n_labels: int
-    has_xml: bool = True
-    identifiers: tuple[str, ...] = ()
+    has_xml: bool = True  # whether an XML file names the labels, not MEKA's option
+    identifiers: tuple[str, ...] = ()  # attributes that only identify rows and are dropped
 
 
 DATASETS: dict[str, DatasetInfo] = {
@@ -81,7 +68,7 @@ _EMBEDDED = "digits"
 
 
 def dataset_names() -> list[str]:
-    """Return the names that `load_dataset` knows; the first needs neither files nor a network.
+    """Return the names of the known data sets; the first one needs neither files nor a network.
 
     Examples
     --------
@@ -97,10 +84,10 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     Parameters
     ----------
     name : str
-        One of `dataset_names`, in upper or lower case.
+        One of `dataset_names`; not case-sensitive.
     split : {None, "train", "test"}
-        A part of a data set that is published in two files; None for the training part followed
-        by the test part.
+        The part of a data set that is published with a split; None for the training rows followed
+        by the test rows.
 
     Returns
     -------
@@ -109,12 +96,12 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
     Raises
     ------
     ValueError
-        For an unknown name or split, for a split of a data set that has none, and if what is
-        found or downloaded is another version of the data set of that name.
+        For an unknown name or split, for a data set without a split, and if the files are another
+        version of the data set.
     ArffError
         If a file is malformed.
     FileNotFoundError
-        If files are missing and cannot be downloaded, or a folder of ``XDCC_DATA`` lacks some.
+        If files are missing in a folder of ``XDCC_DATA``, or cannot be downloaded.
 
     Examples
     --------
@@ -129,9 +116,9 @@ def load_dataset(name: str, split: Split = None) -> MultiLabelDataset:
         return load_digits_properties(split)
     info = DATASETS.get(name)
     if info is None:
-        raise ValueError(f"unknown data set {name!r}; known are {', '.join(dataset_names())}")
+        raise ValueError(f"unknown data set {name!r}; expected one of {', '.join(dataset_names())}")
     if split is not None and not info.n_test:
-        raise ValueError(f"{name} is published in one file and has no split {split!r}")
+        raise ValueError(f"{name} has no split {split!r}; load it with split=None")
     files = _files(name, info, split)
     folder = _folder(name, files)
     parts = _load_parts(name, info, folder, files)
@@ -148,20 +135,20 @@ def _roots() -> list[Path]:
     if from_environment := os.environ.get("XDCC_DATA"):
         root = Path(from_environment)
         if not root.is_dir():
-            raise FileNotFoundError(f"XDCC_DATA is {from_environment}, which is no folder")
+            raise FileNotFoundError(f"XDCC_DATA is {from_environment}, which is not a folder")
         roots.append(root)
     return [*roots, Path(os.environ.get("XDCC_DATA_HOME") or "~/xdcc_data").expanduser()]
 
 
 def _files(name: str, info: DatasetInfo, split: Split) -> list[str]:
-    """Return the names of the ARFF files that hold the split, and of the XML if there is one."""
+    """Return the names of the ARFF files of a split and of the XML file, if any."""
     parts = [split] if split else ["train", "test"] if info.n_test else []
     arff = [f"{name}-{part}.arff" for part in parts] or [f"{name}.arff"]
     return [*arff, f"{name}.xml"] if info.has_xml else arff
 
 
 def _folder(name: str, files: list[str]) -> Path:
-    """Return the folder that has the files, once those that the data home lacks are downloaded."""
+    """Return the folder of the files; download missing files to the data home."""
     folders = [root / name for root in _roots()]
     home = folders[-1]
     folder = next((folder for folder in folders if folder.is_dir()), home)
@@ -172,12 +159,12 @@ def _folder(name: str, files: list[str]) -> Path:
             raise FileNotFoundError(lacks)
         remedy = (
             f"provide {' and '.join(missing)} in {' or '.join(map(str, folders))} "
-            "(XDCC_DATA and XDCC_DATA_HOME say where)"
+            "(see XDCC_DATA and XDCC_DATA_HOME)"
         )
         if name in published.CONVERTED:
             raise FileNotFoundError(
-                f"{lacks}, of which there is no download: they were made of "
-                f"{published.CONVERTED[name]}; {remedy}"
+                f"{lacks}, for which there is no download (converted from "
+                f"{published.CONVERTED[name]}); {remedy}"
             )
         _download(missing, home, lacks, remedy)
     return folder
@@ -196,13 +183,13 @@ def _download(files: list[str], folder: Path, lacks: str, remedy: str) -> None:
             ) from None
         except ValueError as error:
             raise ValueError(
-                f"what {url} sends is not the file that was published, whose SHA-256 is {sha256}; "
-                "it is not kept"
+                f"{url} is not the published file with the SHA-256 {sha256}; the download was "
+                "discarded"
             ) from error
 
 
 def _first_of(error: BaseException) -> BaseException:
-    """Return the error that others followed: theirs repeat the address, several times."""
+    """Return the original error of a chain; the later messages repeat the address."""
     while error.__context__ is not None:
         error = error.__context__
     return error
@@ -211,7 +198,7 @@ def _first_of(error: BaseException) -> BaseException:
 def _load_parts(
     name: str, info: DatasetInfo, folder: Path, files: list[str]
 ) -> dict[str, MultiLabelDataset]:
-    """Return what each ARFF file holds."""
+    """Load the ARFF files."""
     xml = folder / f"{name}.xml" if info.has_xml else None
     return {
         file: replace(load_arff(folder / file, xml), name=name).drop_features(info.identifiers)
@@ -231,14 +218,14 @@ def _check_dimensions(
         raise ValueError(
             f"{source} has {found[0]} samples, {found[1]} features and {found[2]} labels; "
             f"{dataset.name} has {expected[0]}, {expected[1]} and {expected[2]}: this is another "
-            "version of it"
+            "version of the data set"
         )
 
 
 def _check_content(found: str, expected: str, source: Path) -> None:
     if found != expected:
         raise ValueError(
-            f"{source} has another content than what was published, though its dimensions are "
-            f"right: the SHA-256 of what was read is {found}, expected {expected}. This is another "
-            "version, or it was changed; xdcc.data.load_arff reads files of any version"
+            f"the content of {source} is not the published one, although its dimensions match "
+            f"(SHA-256 {found}; expected {expected}): this is another version, or it was modified. "
+            "Use xdcc.data.load_arff to read files of any version"
         )

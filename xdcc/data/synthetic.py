@@ -1,16 +1,16 @@
-"""Generated data whose labels depend on each other in a known way.
+"""Synthetic data with known dependences between the labels.
 
-`make_multilabel`: by logical rules between labels, features of several forms. The other three are
-the data of section 5.1 of the BOOMER paper, after Dembczyński, Waegeman, Cheng, Hüllermeier: "On
-label dependence and loss minimization in multi-label classification" (Machine Learning 88, 2012).
-Points lie uniformly in the unit disc, a label says on which side of a line through its centre a
-point lies, and then labels are switched at random:
+`make_multilabel` combines labels by logical rules and has several types of features. The other
+three functions generate the data of section 5.1 of the BOOMER paper, after Dembczyński, Waegeman,
+Cheng, Hüllermeier: "On label dependence and loss minimization in multi-label classification"
+(Machine Learning 88, 2012). Points are uniform in the unit disc, a label is the side of a line
+through the centre on which a point lies, and labels are flipped at random:
 
-- `make_marginally_independent`: each label has a point of its own;
-- `make_marginally_dependent`: all labels have the same point and almost the same line;
-- `make_conditionally_dependent`: as before, and labels are only ever switched together.
+- `make_marginally_independent`: each label has its own point;
+- `make_marginally_dependent`: all labels have the same point and nearly the same line;
+- `make_conditionally_dependent`: as before, but all labels are flipped together.
 
-So the best possible prediction is known, the sides themselves (noise below 1/2), and its losses.
+The optimal predictions are the sides (if the noise is below 1/2), and their losses are known.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from scipy import sparse
 
 from xdcc.data.dataset import Features, MultiLabelDataset, as_labels
 
-#: Share of the features of a sample that are not 0 in sparse data.
+#: Share of nonzero features in sparse data.
 _SPARSE_SHARE = 0.3
 
 
@@ -38,11 +38,10 @@ def make_multilabel(
 ) -> MultiLabelDataset:
     """Generate data with a chain of dependent labels.
 
-    The first label says whether a random feature is positive. Every further label combines an
-    earlier label (of the noisy data, so that it is worth knowing) and whether a random feature is
-    positive, by a random one of *and*, *or* and *exclusive or*. Each label is then flipped with
-    probability `noise`. So a label is an easy function of an earlier label and one feature, but a
-    hard function of the features alone.
+    The first label is 1 if a random feature is positive. Each other label combines an earlier label
+    (with its noise) and the sign of a random feature by *and*, *or* or *exclusive or*, chosen at
+    random. Each label is then flipped with probability `noise`. So a label is an easy function of
+    an earlier label and one feature, but a hard function of the features alone.
 
     Parameters
     ----------
@@ -54,17 +53,17 @@ def make_multilabel(
         If True, `X` is a CSR array in which 30 % of the values are positive and the others 0. If
         False, `X` is dense with standard normal values.
     missing : float
-        Share, 0 to 1, of the values of `X` that become NaN (of its stored values, if `X` is
-        sparse). The labels are made before.
+        Share, 0 to 1, of the values of `X` that are replaced by NaN (of the stored values, if `X`
+        is sparse) after the labels are generated.
     unknown : float
-        Share, 0 to 1, of the labels that become NaN.
+        Share, 0 to 1, of the labels that are replaced by NaN.
     random_state : int, numpy.random.Generator or None
         Seed; the same int gives the same data.
 
     Returns
     -------
     MultiLabelDataset
-        With the features x0, x1 and so on, and the labels y0, y1 and so on.
+        With the features x0, x1, ... and the labels y0, y1, ...
 
     Raises
     ------
@@ -108,21 +107,21 @@ def make_marginally_independent(
     directions: Sequence[float] | NDArray[np.float64] | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> MultiLabelDataset:
-    """Generate labels that have nothing to do with each other.
+    """Generate independent labels.
 
-    Label k is the side of a point of its own, the features 2k and 2k + 1. Each label is switched
-    with probability `noise`, by itself. The best possible Hamming loss is `noise`, the best
-    possible subset 0/1 loss 1 - (1 - noise)^n_labels; the defaults give .1 and .469.
+    Label k is the side of its own point, the features 2k and 2k + 1. Each label is flipped with
+    probability `noise`, independently. The optimal Hamming loss is `noise`, the optimal subset 0/1
+    loss 1 - (1 - noise)^n_labels; the defaults give .1 and .469.
 
     Parameters
     ----------
     n_samples, n_labels : int
         At least 1.
     noise : float
-        Probability, 0 to 1, that a label is switched.
+        Probability, 0 to 1, that a label is flipped.
     directions : sequence of n_labels floats, optional
-        The direction of each label's positive side: the angle, in radians, to the first axis of
-        its point. Drawn at random if None.
+        The direction of the positive side of each label, as an angle in radians from the first
+        axis; random if None.
     random_state : int, numpy.random.Generator or None
         Seed; the same int gives the same data.
 
@@ -134,7 +133,7 @@ def make_marginally_independent(
     Raises
     ------
     ValueError
-        For a number outside its range, or another number of directions.
+        For a number outside its range, or a wrong number of directions.
 
     Examples
     --------
@@ -150,7 +149,7 @@ def make_marginally_independent(
     else:
         angles = np.asarray(directions, dtype=np.float64)
     if angles.shape != (n_labels,) or not np.isfinite(angles).all():
-        raise ValueError(f"directions has to hold {n_labels} finite angles, one for each label")
+        raise ValueError(f"directions must contain {n_labels} finite angles, one for each label")
     points = _points_in_disc((n_samples, n_labels), random)
     Y = points[..., 0] * np.cos(angles) + points[..., 1] * np.sin(angles) > 0
     Y ^= random.random(Y.shape) < noise
@@ -166,24 +165,24 @@ def make_marginally_dependent(
     direction: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> MultiLabelDataset:
-    """Generate labels that mostly coincide, and are independent given the features.
+    """Generate labels that mostly coincide and are independent given the features.
 
-    All labels are sides of the same point; the directions of their positive sides divide the
-    angle `spread` equally. So the sides of the first and the last label differ in a share of
-    spread / pi of the points. Each label is switched with probability `noise`, by itself: the best
-    possible losses are as in `make_marginally_independent`.
+    All labels are sides of the same point; the directions of their positive sides divide the angle
+    `spread` equally. So the sides of the first and the last label differ for a share of spread / pi
+    of the points. Each label is flipped with probability `noise`, independently; the optimal losses
+    are as in `make_marginally_independent`.
 
     Parameters
     ----------
     n_samples, n_labels : int
         At least 1.
     noise : float
-        Probability, 0 to 1, that a label is switched.
+        Probability, 0 to 1, that a label is flipped.
     spread : float
         Angle, 0 to pi radians, between the directions of the first and the last label.
     direction : float
-        The angle, in radians, from the first axis to the middle of the directions. At 0 the lines
-        are almost parallel to the second axis: one condition on one feature tells the sides apart.
+        Angle in radians from the first axis to the middle of the directions. With 0, the lines are
+        nearly parallel to the second axis, so one condition on one feature separates the sides.
     random_state : int, numpy.random.Generator or None
         Seed; the same int gives the same data.
 
@@ -218,13 +217,12 @@ def make_conditionally_dependent(
     direction: float = 0.0,
     random_state: int | np.random.Generator | None = None,
 ) -> MultiLabelDataset:
-    """Generate labels that mostly coincide, and depend on each other given the features, too.
+    """Generate labels that mostly coincide and also depend on each other given the features.
 
-    As `make_marginally_dependent`, but with probability `noise` all labels of a sample are
-    switched, else none. So the best possible Hamming loss and subset 0/1 loss are both `noise`.
+    As `make_marginally_dependent`, but with probability `noise`, all labels of a sample are
+    flipped; otherwise none is. So the optimal Hamming loss and subset 0/1 loss are both `noise`.
 
-    Parameters, results and errors as in `make_marginally_dependent`; `noise` is the probability
-    that the labels of a sample are switched.
+    Parameters, results and errors are as in `make_marginally_dependent`.
 
     Examples
     --------
@@ -246,7 +244,7 @@ def _common_point(
     direction: float,
     random: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Check the arguments; return points (n_samples, 2) and their sides (n_samples, n_labels)."""
+    """Check the parameters; return points (n_samples, 2) and their sides (n_samples, n_labels)."""
     _check_counts(n_samples=n_samples, n_labels=n_labels)
     _check_shares(noise=noise)
     if not 0 <= spread <= np.pi:
@@ -254,7 +252,7 @@ def _common_point(
     if not np.isfinite(direction):
         raise ValueError(f"direction is {direction}; expected a finite angle")
     points = _points_in_disc((n_samples,), random)
-    # A single label lies in the middle.
+    # A single label has the direction of the middle.
     angles = direction + spread * (
         np.linspace(-0.5, 0.5, n_labels) if n_labels > 1 else np.zeros(1)
     )
@@ -262,8 +260,8 @@ def _common_point(
 
 
 def _points_in_disc(shape: tuple[int, ...], random: np.random.Generator) -> NDArray[np.float64]:
-    """Return points, shape + (2,), uniform in the unit disc."""
-    # The area within a radius grows with its square.
+    """Draw points, shape + (2,), uniformly from the unit disc."""
+    # The area within a radius is proportional to its square.
     radius = np.sqrt(random.random(shape))
     angle = random.uniform(0, 2 * np.pi, shape)
     return np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=-1)
@@ -284,7 +282,7 @@ def _check_shares(**shares: float) -> None:
 def _dataset(
     X: Features, Y: NDArray[np.floating] | NDArray[np.bool_], name: str
 ) -> MultiLabelDataset:
-    """Return a data set with numeric features x0, x1 ... and labels y0, y1 ..."""
+    """Create a data set with numeric features x0, x1, ... and labels y0, y1, ..."""
     n_features, n_labels = X.shape[1], Y.shape[1]
     return MultiLabelDataset(
         X=X,
@@ -300,7 +298,7 @@ def _dataset(
 def _chain_of_labels(
     positive: NDArray[np.bool_], n_labels: int, noise: float, random: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return labels (n_samples, n_labels) that follow from `positive` features and each other."""
+    """Generate labels (n_samples, n_labels) from `positive` features and earlier labels."""
     n_samples, n_features = positive.shape
     rules = (np.logical_and, np.logical_or, np.logical_xor)
     Y = np.empty((n_samples, n_labels), dtype=bool)

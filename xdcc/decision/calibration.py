@@ -1,7 +1,7 @@
-"""Calibration: probabilities from margins that are right in the mean, for every label.
+"""Calibration: margins whose probabilities are right in the mean, for every label.
 
-Platt scaling: a margin z becomes the probability sigmoid(a z + b), with a at least 0 and b such
-that the log-loss of rows that the model has not seen is least. Two numbers for all labels can
+Platt scaling: a margin z becomes a z + b, its probability sigmoid(a z + b), with a at least 0 and b
+such that the log-loss of rows that the model has not seen is least. Two numbers for all labels can
 hardly overfit; a label gets two of its own if that is better by more than chance on folds that
 these were not fitted to. Targets are smoothed, (N+ + 1) / (N+ + 2) for a label that is there and
 1 / (N- + 2) for one that is not, so that perfect margins stay finite. Source: Platt: "Probabilistic
@@ -20,36 +20,17 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from xdcc.base.labels import Labels
+from xdcc.base.fit_data import FitData
 from xdcc.decision.cuts import Floats
 
 type Bools = NDArray[np.bool_]
-
-_SMALLEST = 1e-6
-"""Probabilities are kept this far from 0 and 1, so that margins are finite."""
 
 _LEAST_OF_BOTH = 10
 """A label needs so many rows with it and without it for two numbers of its own."""
 
 
-def margins_of(proba: NDArray[np.floating]) -> Floats:
-    """Compute log-odds.
-
-    Parameters
-    ----------
-    proba : float array
-        Probabilities.
-
-    Returns
-    -------
-    float64 array of the same shape
-        From -13.8 to 13.8.
-    """
-    return np.asarray(logit(np.clip(proba, _SMALLEST, 1 - _SMALLEST, dtype=np.float64)))
-
-
 class PlattScaling(NamedTuple):
-    """What margins become probabilities with.
+    """The numbers that calibrate margins.
 
     Attributes
     ----------
@@ -60,34 +41,24 @@ class PlattScaling(NamedTuple):
     slope: Floats
     intercept: Floats
 
-    def proba(self, margins: Floats) -> Floats:
-        """Compute probabilities.
-
-        Parameters
-        ----------
-        margins : float64 array of shape (n_samples, n_labels)
-            Margins.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_labels)
-        """
-        return np.asarray(expit(self.slope * margins + self.intercept))
+    def margins(self, margins: Floats) -> Floats:
+        """Calibrate margins of shape (n_samples, n_labels)."""
+        return self.slope * margins + self.intercept
 
 
 class Calibration(NamedTuple):
-    """Scaling for new rows, and probabilities of the rows that it was fitted to.
+    """Scaling for new rows, and calibrated margins of the rows that it was fitted to.
 
     Attributes
     ----------
     scaling : PlattScaling
         Fitted to all rows.
-    proba : float64 array of shape (n_samples, n_labels)
+    margins : float64 array of shape (n_samples, n_labels)
         Each row's by a scaling that was fitted without its fold.
     """
 
     scaling: PlattScaling
-    proba: Floats
+    margins: Floats
 
 
 def calibrate(
@@ -122,9 +93,9 @@ def calibrate(
     every = np.ones(n_labels)
     scaling = PlattScaling(common[0] * every, common[1] * every)
     nested = [PlattScaling(a * every, b * every) for a, b in commons]
-    proba = np.empty(margins.shape)
+    calibrated = np.empty(margins.shape)
     for (_, out), fitted in zip(parts, nested, strict=True):
-        proba[out] = fitted.proba(margins[out])
+        calibrated[out] = fitted.margins(margins[out])
 
     for label in range(n_labels):
         column = np.s_[:, label : label + 1]
@@ -133,17 +104,15 @@ def calibrate(
         if min(present.sum(), known.sum() - present.sum()) < _LEAST_OF_BOTH:
             continue
         own = np.empty(len(y))
-        own_parts = []
         for use, out in parts:
             a, b = fit_platt(z, y, weight, known & use[:, np.newaxis], common)
-            own[out] = expit(a * z[out, 0] + b)
-            own_parts.append((a, b))
+            own[out] = a * z[out, 0] + b
         rows = known[:, 0]
-        if not _is_better(own[rows], proba[rows, label], y[rows, 0], weight[rows]):
+        if not _is_better(own[rows], calibrated[rows, label], y[rows, 0], weight[rows]):
             continue
-        proba[:, label] = own
+        calibrated[:, label] = own
         scaling.slope[label], scaling.intercept[label] = fit_platt(z, y, weight, known, common)
-    return Calibration(scaling, proba)
+    return Calibration(scaling, calibrated)
 
 
 def fit_platt(
@@ -200,14 +169,13 @@ def fit_platt(
     return (float(a), float(b)) if a >= 0 else (0.0, float(logit(sum_1)))
 
 
-def _is_better(proba: Floats, than: Floats, y: NDArray[np.floating], weight: Floats) -> bool:
+def _is_better(margins: Floats, than: Floats, y: NDArray[np.floating], weight: Floats) -> bool:
     """Whether the mean log-loss is lower by more than its standard error."""
 
-    def loss(p: Floats) -> Floats:
-        right = np.where(y == 1, p, 1 - p)
-        return -np.log(np.maximum(right, np.finfo(np.float64).tiny))
+    def loss(z: Floats) -> Floats:
+        return np.logaddexp(0, np.where(y == 1, -z, z))
 
-    gain = loss(than) - loss(proba)
+    gain = loss(than) - loss(margins)
     share = weight / weight.sum()
     mean = share @ gain
     return bool(mean > np.sqrt((share**2) @ (gain - mean) ** 2))
@@ -227,7 +195,8 @@ class ConstantLabels(NamedTuple):
 
     Examples
     --------
-    >>> constant = ConstantLabels.of(np.array([[0, 1], [0, 0]], np.float32), None)
+    >>> Y = np.array([[0, 1], [0, 0]], np.float32)
+    >>> constant = ConstantLabels.of(FitData(None, Y, None))
     >>> constant.value, constant.proba
     (array([ 0., nan]), array([0.25,  nan]))
     """
@@ -236,24 +205,10 @@ class ConstantLabels(NamedTuple):
     proba: Floats
 
     @classmethod
-    def of(cls, Y: Labels, weight: NDArray[np.floating] | None) -> Self:
-        """Find them.
-
-        Parameters
-        ----------
-        Y : float32 array of shape (n_samples, n_labels)
-            0, 1, or NaN where a label is unknown.
-        weight : float array of shape (n_samples,) or None
-            Weights of the rows; those of weight 0 do not count.
-
-        Returns
-        -------
-        ConstantLabels
-        """
-        known = ~np.isnan(Y)
-        if weight is not None:
-            known &= weight[:, np.newaxis] > 0
-        n_known, n_present = known.sum(axis=0), ((Y == 1) & known).sum(axis=0)
+    def of(cls, data: FitData) -> Self:
+        """Find them; rows of weight 0 do not count."""
+        known = data.known & (data.weight[:, np.newaxis] > 0)
+        n_known, n_present = known.sum(axis=0), (data.truth & known).sum(axis=0)
         is_constant = (n_present == 0) | (n_present == n_known)
         value = np.where(is_constant, (n_present > 0).astype(np.float64), np.nan)
         return cls(value, np.where(is_constant, (n_present + 1) / (n_known + 2), np.nan))
@@ -262,6 +217,10 @@ class ConstantLabels(NamedTuple):
     def varied(self) -> NDArray[np.bool_]:
         """Which labels have both values, (n_labels,)."""
         return np.isnan(self.value)
+
+    def in_margins(self, margins: NDArray[np.floating]) -> Floats:
+        """Put their log-odds in place of others, both `(n_samples, n_labels)`; a new array."""
+        return np.where(self.varied, margins, logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
         """Put their probabilities in place of others.
@@ -278,7 +237,7 @@ class ConstantLabels(NamedTuple):
         """
         return np.where(self.varied, proba, self.proba)
 
-    def in_labels(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def in_labels[T: np.integer](self, labels: NDArray[T]) -> NDArray[T]:
         """Put their values in place of what was predicted.
 
         Parameters
@@ -297,7 +256,7 @@ class ConstantLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelCalibration:
-    """What makes probabilities of margins, for each label.
+    """What calibrates margins, for each label.
 
     Attributes
     ----------
@@ -312,63 +271,42 @@ class LabelCalibration:
     constant: ConstantLabels
 
     @classmethod
-    def without_scaling(cls, Y: Labels, weight: NDArray[np.floating] | None) -> Self:
-        """Find the constant labels, and leave margins as they are.
+    def without_scaling(cls, data: FitData) -> Self:
+        """Find the constant labels, and leave margins as they are."""
+        n_labels = data.Y.shape[1]
+        return cls(np.ones(n_labels), np.zeros(n_labels), ConstantLabels.of(data))
 
-        Parameters
-        ----------
-        Y : float32 array of shape (n_samples, n_labels)
-            0, 1, or NaN where a label is unknown.
-        weight : float array of shape (n_samples,) or None
-            Weights of the rows.
+    def margins(self, margins: NDArray[np.floating]) -> Floats:
+        """Calibrate margins of shape (n_samples, n_labels)."""
+        return self.constant.in_margins(self.slope * margins + self.intercept)
 
-        Returns
-        -------
-        LabelCalibration
-        """
-        n_labels = Y.shape[1]
-        return cls(np.ones(n_labels), np.zeros(n_labels), ConstantLabels.of(Y, weight))
-
-    def margins(self, margins: Floats) -> Floats:
-        """Compute calibrated log-odds from margins, both `(n_samples, n_labels)`."""
-        return self.slope * margins + self.intercept
-
-    def proba(self, margins: Floats) -> Floats:
+    def proba(self, margins: NDArray[np.floating]) -> Floats:
         """Compute probabilities from margins, both `(n_samples, n_labels)`."""
         return self.constant.in_proba(expit(self.margins(margins)))
 
 
 class CalibratedLabels(NamedTuple):
-    """A calibration for new rows, and probabilities of the rows that it was fitted to.
+    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
 
     Attributes
     ----------
     calibration : LabelCalibration
         Fitted to all rows.
-    proba : float64 array of shape (n_samples, n_labels)
+    margins : float64 array of shape (n_samples, n_labels)
         Each row's by a calibration that was fitted without its fold.
     """
 
     calibration: LabelCalibration
-    proba: Floats
+    margins: Floats
 
 
-def calibrate_labels(
-    margins: Floats,
-    Y: Labels,
-    weight: NDArray[np.floating] | None,
-    folds: NDArray[np.intp],
-) -> CalibratedLabels:
+def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels:
     """Calibrate out-of-fold margins of the labels that are not constant.
 
     Parameters
     ----------
-    margins : float64 array of shape (n_samples, n_labels)
-        Of models that have not seen the row.
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        X are margins by models that have not seen the row.
     folds : int array of shape (n_samples,)
         Fold of each row.
 
@@ -376,12 +314,11 @@ def calibrate_labels(
     -------
     CalibratedLabels
     """
-    found = LabelCalibration.without_scaling(Y, weight)
+    found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
-    proba = np.empty(margins.shape)
+    calibrated = np.empty(data.Y.shape)
     if varied.any():
-        row_weight = np.ones(len(Y)) if weight is None else weight.astype(np.float64)
-        fitted = calibrate(margins[:, varied], Y[:, varied], row_weight, folds)
-        proba[:, varied] = fitted.proba
+        fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds)
+        calibrated[:, varied] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
-    return CalibratedLabels(found, found.constant.in_proba(proba))
+    return CalibratedLabels(found, found.constant.in_margins(calibrated))

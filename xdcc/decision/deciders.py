@@ -1,41 +1,35 @@
 """What estimators have in common that decide for other classifiers, one or several.
 
-X goes to these as it is, and they check it: so it may be whatever they take. `DecidingEnsemble` is
-of classifiers that predict together, calibrated and with a decision rule.
+X is checked as these classifiers check it: once, by the first of them, if they are of this package;
+others get X as the user gave it and check it themselves. `DecidingEnsemble` is of classifiers that
+predict together, calibrated and with a decision rule.
 """
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from xdcc.base.checks import check_fit_labels, learned_by
 from xdcc.base.domains import Classifier, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
-from xdcc.base.fit_data import check_weight
-from xdcc.base.labels import Labels, check_labels
+from xdcc.base.fit_data import FitData
+from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.measures import MeasureName
 from xdcc.decision.rules import MeasureLike, Rule
 
-
-class DecisionData(NamedTuple):
-    """What deciding needs of the input of ``fit``.
-
-    Attributes
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
-    """
-
-    Y: Labels
-    weight: NDArray[Any] | None
+_OF_CLASSIFIERS = ("categories_", "sparse_X_")
+"""What the data said about X that only the classifiers need to know, which check it."""
 
 
 class Decider(MultiLabelEstimator):
@@ -44,24 +38,63 @@ class Decider(MultiLabelEstimator):
     _fitted_attribute: ClassVar[str]
     """What a fitted one has and another has not."""
 
-    def _begin_decision(self, X: Any, Y: Any, sample_weight: Any) -> DecisionData:
-        """Check parameters, labels and weights, and set what the data say."""
+    @abstractmethod
+    def _wrapped(self) -> Any:
+        """Get a classifier as it is trained, not fitted."""
+
+    @abstractmethod
+    def _predictors(self) -> Sequence[Any]:
+        """Get the fitted classifiers; all check X in the same way."""
+
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        """Check parameters and data, X as the classifiers do, and set what the data say."""
+        wrapped = self._wrapped()
+        if isinstance(X, FitData):
+            return super()._begin_fit(X, Y)
+        if not isinstance(wrapped, MultiLabelEstimator):
+            return self._begin_unchecked(X, Y, sample_weight)
         self._check_params()
-        # Numbers of rows and features, names of features; the estimator checks what X holds.
+        data = clone(wrapped)._begin_fit(X, Y, sample_weight)
+        self._learn_from(data)
+        return data
+
+    def _begin_unchecked(self, X: Any, Y: Any, sample_weight: Any) -> FitData:
+        """Begin as `_begin_fit`, but leave X as it is."""
+        self._check_params()
+        # Numbers of rows and features, names of features; the classifiers check what X holds.
         validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False)
-        labels = check_labels(Y, type(self).__name__)
-        check_consistent_length(X, labels.Y)
-        weight = check_weight(sample_weight, len(labels.Y))
-        self.n_labels_ = len(labels.names)
-        self.label_names_ = labels.names
-        self.classes_ = labels.classes
-        self._labels_are_named = labels.named
-        return DecisionData(labels.Y, weight)
+        data = check_fit_labels(self, Y, sample_weight)
+        check_consistent_length(X, data.Y)
+        return data._replace(X=X, learned=learned_by(self))
+
+    def _learn_from(self, data: FitData) -> None:
+        super()._learn_from(data)
+        for name in _OF_CLASSIFIERS:
+            self.__dict__.pop(name, None)
 
     def _check_X(self, X: Any) -> Any:
-        """Leave it to the classifiers what X holds."""
+        """Check X as the classifiers do; leave it as it is if they are not of this package."""
         check_is_fitted(self, self._fitted_attribute)
-        return X
+        self._check_params()
+        return checked_for(self._predictors()[0], X)
+
+
+def checked_for(model: Any, X: Any) -> Any:
+    """Check X for a fitted classifier; leave it as it is for one of another package.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted one.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Features.
+
+    Returns
+    -------
+    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        What `model` predicts with.
+    """
+    return model._check_X(X) if isinstance(model, MultiLabelEstimator) else X
 
 
 DECIDED_FOR = Classifier(("predict_proba", "decision_function"))
@@ -81,13 +114,20 @@ class ClassifierWrapper(Decider):
         return tags
 
     def _wrapped(self) -> Any:
-        """Get the other classifier, not fitted."""
         return self.estimator
 
 
 class DecidingEnsemble(Decider):
     """What predicts by log-odds of several classifiers, calibrated, and by a rule."""
 
+    _stored = MappingProxyType(
+        {
+            "calibration_": LabelCalibration,
+            "folds_": NDArray[np.int64],
+            "oof_proba_": NDArray[np.float64],
+            "best_score_": float,
+        }
+    )
     _fitted_attribute = "rule_"
 
     measure: MeasureLike
@@ -99,25 +139,40 @@ class DecidingEnsemble(Decider):
         if not callable(self.measure) and not isinstance(self.measure, LabelCosts):
             check_domain("measure", self.measure, MeasureName())
 
-    def _begin_decision(self, X: Any, Y: Any, sample_weight: Any) -> DecisionData:
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check the costs of the labels, too, before anything is trained."""
-        data = super()._begin_decision(X, Y, sample_weight)
+        data = super()._begin_fit(X, Y, sample_weight)
         if isinstance(self.measure, LabelCosts):
             self.measure.prices(self.n_labels_)
         return data
 
-    def _measure_in_words(self) -> str:
-        """Tell what axes of figures say."""
-        if isinstance(self.measure, str):
-            return self.measure
-        return "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
+    def _plot_scores(
+        self, ax: Any, method: str, names: Sequence[str], rows: Mapping[str, Sequence[Any]]
+    ) -> Any:
+        """Draw corrected scores with their standard errors, the chosen one in another colour."""
+        if ax is None:
+            _, ax = require_pyplot(method).subplots(layout="constrained")
+        ax.barh(
+            names,
+            rows["corrected_score"],
+            xerr=rows["standard_error"],
+            color=["C1" if chosen else "C0" for chosen in rows["chosen"]],
+        )
+        ax.invert_yaxis()
+        of_costs = "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
+        ax.set_xlabel(self.measure if isinstance(self.measure, str) else of_costs)
+        return ax
 
     @abstractmethod
-    def _margins(self, X: Any) -> Floats:
+    def _joint_margins(self, X: Any) -> Floats:
         """Predict the log-odds of the classifiers together, `(n_samples, n_labels)`."""
 
+    def _margins(self, X: Any) -> Floats:
+        return self.calibration_.margins(self._joint_margins(X))
+
     def _proba(self, X: Any) -> Floats:
-        return self.calibration_.proba(self._margins(X))
+        return self.calibration_.constant.in_proba(expit(self._margins(X)))
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
-        return self.calibration_.constant.in_labels(self.rule_.predict(self._proba(X)))
+        labels = self.rule_.decide(self._margins(X)).astype(np.int64)
+        return self.calibration_.constant.in_labels(labels)

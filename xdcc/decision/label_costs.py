@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from xdcc.base.fit_data import FitData
 from xdcc.decision.cuts import Floats
-from xdcc.decision.measures import Measure, ValidationData, validation_data
+from xdcc.decision.measures import Measure, validation_data
 
 
 def _minus_wrong(true: Floats, predicted: Floats, both: Floats) -> Floats:
@@ -44,6 +46,8 @@ class LabelCosts(Measure):
     >>> costs.score([[1, 0], [1, 1]], [[0, 0], [1, 0]])
     -5.0
     """
+
+    _stored = MappingProxyType({"false_positive": Any, "false_negative": Any})
 
     axis: None = field(default=None, init=False, repr=False)
     value: Callable[[Floats, Floats, Floats], Floats] = field(
@@ -131,13 +135,13 @@ class LabelCosts(Measure):
         """
         data = validation_data(Y_true, Y_pred, sample_weight)
         sizes = self.entry_sizes(data)
-        return -float(sizes[data.known & (data.truth != (data.proba == 1))].sum())
+        return -float(sizes[data.known & (data.truth != (data.X == 1))].sum())
 
-    def sizes(self, data: ValidationData) -> Floats:
+    def sizes(self, data: FitData) -> Floats:
         """Tell what each entry costs if it is predicted wrongly: (n_samples, n_labels)."""
-        false_positive, false_negative = self.prices(data.truth.shape[1])
+        false_positive, false_negative = self.prices(data.Y.shape[1])
         return np.where(data.known, np.where(data.truth, false_negative, false_positive), 0.0)
 
-    def row_sizes(self, data: ValidationData) -> Floats:
+    def row_sizes(self, data: FitData) -> Floats:
         """Tell what a row counts: 1."""
-        return np.ones(len(data.truth))
+        return np.ones(len(data.Y))

@@ -19,22 +19,22 @@ rows, labels and labelsets is ever there as a whole.
 """
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.fit_data import check_weight
+from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
 from xdcc.base.labels import check_labels
+from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.f1_maximiser import LabelsetSizes, SizedMarginals
-
-_SMALLEST = 1e-6
-"""Probabilities are kept this far from 0 and 1, so that one label alone rules out no labelset."""
 
 _BLOCK_ENTRIES = 2**20
 """Rows times labelsets of a block: 8 MiB for each of the few matrices that are there at once."""
@@ -58,22 +58,21 @@ class LabelsetPosterior:
         self.indicators = sparse.csr_array(self.labelsets.astype(np.float64))
         self.sizes = LabelsetSizes(self.indicators)
 
-    def blocks(self, proba: Floats) -> "Iterator[PosteriorBlock]":
+    def blocks(self, margins: Floats) -> "Iterator[PosteriorBlock]":
         """Walk over rows.
 
         Parameters
         ----------
-        proba : float64 array of shape (n_samples, n_labels)
-            Checked probabilities.
+        margins : float64 array of shape (n_samples, n_labels)
+            Log-odds of the labels.
 
         Yields
         ------
         PosteriorBlock
             Of the next rows.
         """
-        for rows in row_blocks((len(proba), len(self.labelsets)), _BLOCK_ENTRIES):
-            p = np.clip(proba[rows].T, _SMALLEST, 1 - _SMALLEST)
-            yield PosteriorBlock(self, rows, self.indicators @ (np.log(p) - np.log1p(-p)))
+        for rows in row_blocks((len(margins), len(self.labelsets)), _BLOCK_ENTRIES):
+            yield PosteriorBlock(self, rows, self.indicators @ margins[rows].T)
 
 
 class PosteriorBlock:
@@ -218,6 +217,8 @@ class KnownLabelsets:
     array([[1, 0]])
     """
 
+    _stored = MappingProxyType({"labelsets": NDArray[np.int8], "counts": NDArray[Any]})
+
     def __init__(self, labelsets: NDArray[np.int8], counts: NDArray[Any]) -> None:
         self.labelsets = labelsets
         self.counts = counts
@@ -243,15 +244,17 @@ class KnownLabelsets:
         ValueError
             If Y is not as described, or every row has an unknown label.
         """
-        labels = check_labels(Y).Y
-        weight = check_weight(sample_weight, len(labels))
-        whole = ~np.isnan(labels).any(axis=1)
-        if weight is not None:
-            whole &= weight > 0
-        if not whole.any():
+        data = check_labels(Y)
+        return cls.of_data(data._replace(sample_weight=check_weight(sample_weight, len(data.Y))))
+
+    @classmethod
+    def of_data(cls, data: FitData) -> Self:
+        """Collect the labelsets of checked rows, as `of` does."""
+        rows = data.take(data.whole)
+        if not len(rows.Y):
             raise ValueError("Every row of Y has an unknown label: there is no known labelset.")
-        labelsets, number = np.unique(labels[whole].astype(np.int8), axis=0, return_inverse=True)
-        return cls(labelsets, np.bincount(number, None if weight is None else weight[whole]))
+        labelsets, number = np.unique(rows.Y.astype(np.int8), axis=0, return_inverse=True)
+        return cls(labelsets, np.bincount(number, rows.sample_weight))
 
     def most_probable(self, Y_proba: ArrayLike, *, prior: float = 0.0) -> NDArray[np.int64]:
         """Predict the known labelset with the largest probability in each row.
@@ -263,7 +266,8 @@ class KnownLabelsets:
         Parameters
         ----------
         Y_proba : array-like of shape (n_samples, n_labels)
-            Probabilities.
+            Probabilities. Those below 1e-6 count as 1e-6, so that one label alone rules out no
+            labelset; likewise at 1.
         prior : float, default=0.0
             Not negative. How much frequent labelsets are preferred; choose it on validation data.
 
@@ -278,11 +282,11 @@ class KnownLabelsets:
         check_domain("prior", prior, Number(low=0))
         proba = check_proba(Y_proba)
         found = np.empty(proba.shape, dtype=np.int64)
-        for block in self.posterior_blocks(proba):
+        for block in self.posterior_blocks(margins_of(proba)):
             found[block.rows] = block.most_probable(prior)
         return found
 
-    def posterior_blocks(self, proba: Floats) -> Iterator[PosteriorBlock]:
+    def posterior_blocks(self, margins: Floats) -> Iterator[PosteriorBlock]:
         """Walk over rows with the posterior over these labelsets.
 
         Parameters and results are as in :meth:`LabelsetPosterior.blocks`.
@@ -293,8 +297,8 @@ class KnownLabelsets:
             If there is another number of labels.
         """
         n_labels = self.labelsets.shape[1]
-        if proba.shape[1] != n_labels:
+        if margins.shape[1] != n_labels:
             raise ValueError(
-                f"Y_proba has {proba.shape[1]} labels, the known labelsets have {n_labels}."
+                f"Y_proba has {margins.shape[1]} labels, the known labelsets have {n_labels}."
             )
-        yield from self._posterior.blocks(proba)
+        yield from self._posterior.blocks(margins)

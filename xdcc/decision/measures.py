@@ -1,16 +1,15 @@
 """Measures for decisions: by name, on checked validation data, and on rows drawn again.
 
 Each that has a name is a function of three counts, a mean over groups of entries: the samples, the
-labels, or all entries as one group. In a
-group it depends only on how many entries are true, how many are predicted, and how many are both,
-so the search can follow it while entries become predicted one by one. Zero-division conventions
-are the defaults of :mod:`xdcc.metrics`.
+labels, or all entries as one group. In a group it depends only on how many entries are true, how
+many are predicted, and how many are both, so the search can follow it while entries become
+predicted one by one. Zero-division conventions are the defaults of :mod:`xdcc.metrics`.
 
-`ValidationData` are true labels and probabilities of the rows that count. `scores_on_draws` scores
-several predictions of the same rows, on all of them and on rows drawn again. A named measure is a
-function of sums over rows, so its value on many draws at once is a product of matrices: how often
-each row was drawn, times what each row adds. A callable sees the drawn rows themselves, one draw
-after the other.
+Validation data are a :class:`~xdcc.base.fit_data.FitData` of the rows that count: those with a
+known label and a positive weight. `scores_on_draws` scores several predictions of the same rows, on
+all of them and on rows drawn again. A named measure is a function of sums over rows, so its value
+on many draws at once is a product of matrices: how often each row was drawn, times what each row
+adds. A callable sees the drawn rows themselves, one draw after the other.
 """
 
 import re
@@ -24,33 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from xdcc.base.checks import check_weight
 from xdcc.base.domains import check_domain
-from xdcc.base.fit_data import check_weight
+from xdcc.base.fit_data import FitData
 from xdcc.base.labels import check_labels
 from xdcc.decision.cuts import Floats, check_proba
 
 
-@dataclass(frozen=True)
-class ValidationData:
-    """Rows with a known label and a positive weight.
-
-    Attributes
-    ----------
-    truth, known : bool arrays of shape (n_counted, n_labels)
-        What is true, False where unknown; and what is known.
-    proba : float64 array of shape (n_counted, n_labels)
-        Probabilities.
-    weight : float64 array of shape (n_counted,)
-        Positive.
-    """
-
-    truth: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    proba: Floats
-    weight: Floats
-
-
-def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> ValidationData:
+def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
     """Check true labels, probabilities and weights, and leave out rows that cannot count.
 
     Parameters
@@ -64,8 +44,8 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> Validation
 
     Returns
     -------
-    ValidationData
-        At least one row.
+    FitData
+        X are the probabilities. At least one row.
 
     Raises
     ------
@@ -75,23 +55,41 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> Validation
     Examples
     --------
     >>> data = validation_data([[1, np.nan], [np.nan, np.nan]], [[0.7, 0.4], [0.1, 0.2]], None)
-    >>> data.truth, data.known, data.proba
+    >>> data.truth, data.known, data.X
     (array([[ True, False]]), array([[ True, False]]), array([[0.7, 0.4]]))
     """
     proba = check_proba(Y_proba)
-    Y = check_labels(Y_true).Y
-    if Y.shape != proba.shape:
+    labels = check_labels(Y_true)
+    if labels.Y.shape != proba.shape:
         raise ValueError(
             "Y_true and Y_proba must have the same shape (n_samples, n_labels), "
-            f"got {Y.shape} and {proba.shape}."
+            f"got {labels.Y.shape} and {proba.shape}."
         )
-    checked = check_weight(sample_weight, len(Y))
-    weight = np.ones(len(Y)) if checked is None else checked.astype(np.float64)
-    known = ~np.isnan(Y)
-    counts = known.any(axis=1) & (weight > 0)
-    if not counts.any():
+    weight = check_weight(sample_weight, len(proba))
+    return rows_that_count(labels._replace(X=proba, sample_weight=weight))
+
+
+def rows_that_count(data: FitData) -> FitData:
+    """Leave out rows without a known label or a positive weight.
+
+    Parameters
+    ----------
+    data : FitData
+        Checked data.
+
+    Returns
+    -------
+    FitData
+        At least one row.
+
+    Raises
+    ------
+    ValueError
+        If no row counts.
+    """
+    if not data.counts.any():
         raise ValueError("Y_true has no known label in a row of positive weight.")
-    return ValidationData(Y[counts] == 1, known[counts], proba[counts], weight[counts])
+    return data.take(data.counts)
 
 
 @dataclass(frozen=True)
@@ -115,15 +113,15 @@ class Measure:
     axis: Literal[0, 1] | None
     value: Callable[[Floats, Floats, Floats], Floats]
 
-    def sizes(self, data: ValidationData) -> Floats:
+    def sizes(self, data: FitData) -> Floats:
         """Tell what each entry counts among those of its row: (n_samples, n_labels)."""
         return data.known.astype(np.float64)
 
-    def row_sizes(self, data: ValidationData) -> Floats:
+    def row_sizes(self, data: FitData) -> Floats:
         """Tell what a row counts among all, if these are one group: (n_samples,)."""
         return data.known.sum(axis=1, dtype=np.float64)
 
-    def entry_sizes(self, data: ValidationData) -> Floats:
+    def entry_sizes(self, data: FitData) -> Floats:
         """Tell what each entry counts in its group: (n_samples, n_labels), 0 if unknown."""
         sizes = self.sizes(data)
         if self.axis == 1:
@@ -131,7 +129,7 @@ class Measure:
         sizes = sizes * data.weight[:, np.newaxis]
         return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
 
-    def group_shares(self, data: ValidationData) -> Floats:
+    def group_shares(self, data: FitData) -> Floats:
         """Tell what groups count in the mean: (n_samples, 1), (1, n_labels) or (1, 1), sum 1."""
         if self.axis == 1:
             return data.weight[:, np.newaxis] / data.weight.sum()
@@ -265,10 +263,8 @@ type RowCounts = Floats
 
 def scores_on_draws(
     measure: str | Measure | Callable[..., float],
-    data: ValidationData,
+    data: FitData,
     predictions: Sequence[NDArray[np.int8]],
-    *,
-    weighted: bool,
 ) -> Callable[[RowCounts], Floats]:
     """Make a function that scores predictions on draws of rows.
 
@@ -276,13 +272,11 @@ def scores_on_draws(
     ----------
     measure : str, Measure or callable
         A name (see :class:`~xdcc.decision.measures.MeasureName`) or a measure of three counts, or
-        ``measure(Y_true, Y_pred)``, with `sample_weight` if `weighted`.
-    data : ValidationData
-        What is true, what is known, and weights.
+        ``measure(Y_true, Y_pred)``, with `sample_weight` if there are weights.
+    data : FitData
+        Labels and weights of rows that count.
     predictions : sequence of int8 arrays of shape (n_samples, n_labels)
         Zeros and ones.
-    weighted : bool
-        Whether a callable is told the weights.
 
     Returns
     -------
@@ -295,7 +289,7 @@ def scores_on_draws(
         axes: dict[int | None, Any] = {1: _of_samples, 0: _of_labels, None: _of_all}
         return axes[named.axis](named, data, predictions)
 
-    truth = np.where(data.known, data.truth, np.nan)
+    weight = data.sample_weight
     number_of = checked_measure(measure)
 
     def of_callable(counts: RowCounts) -> Floats:
@@ -304,9 +298,9 @@ def scores_on_draws(
             rows = np.repeat(np.arange(len(count)), count.astype(np.intp))
             if not len(rows):
                 continue
-            options = {"sample_weight": data.weight[rows]} if weighted else {}
+            options = {} if weight is None else {"sample_weight": weight[rows]}
             for i, labels in enumerate(predictions):
-                scores[draw, i] = number_of(truth[rows], labels[rows].astype(np.int64), **options)
+                scores[draw, i] = number_of(data.Y[rows], labels[rows].astype(np.int64), **options)
         return scores
 
     return of_callable
@@ -342,33 +336,34 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
 
 
 def _of_samples(
-    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    true = data.truth.sum(axis=1, dtype=np.float64)
+    known, truth, row_weight = data.known, data.truth, data.weight
+    true = truth.sum(axis=1, dtype=np.float64)
     values = np.empty((len(true), len(predictions)))
     for i, labels in enumerate(predictions):
-        predicted = (labels & data.known).sum(axis=1, dtype=np.float64)
-        both = (labels & data.truth).sum(axis=1, dtype=np.float64)
+        predicted = (labels & known).sum(axis=1, dtype=np.float64)
+        both = (labels & truth).sum(axis=1, dtype=np.float64)
         values[:, i] = measure.value(true, predicted, both)
 
     def scores(counts: RowCounts) -> Floats:
-        weight = counts * data.weight
+        weight = counts * row_weight
         return _mean(weight @ values, weight.sum(axis=1, keepdims=True))
 
     return scores
 
 
 def _of_all(
-    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    sizes, of_rows = measure.sizes(data), measure.row_sizes(data)
+    sizes, of_rows, row_weight = measure.sizes(data), measure.row_sizes(data), data.weight
     sizes_true = sizes * data.truth
     true = sizes_true.sum(axis=1)
     predicted = np.column_stack([np.vecdot(labels, sizes) for labels in predictions])
     both = np.column_stack([np.vecdot(labels, sizes_true) for labels in predictions])
 
     def scores(counts: RowCounts) -> Floats:
-        weight = counts * data.weight
+        weight = counts * row_weight
         total = weight @ of_rows[:, np.newaxis]
         parts = (weight @ true[:, np.newaxis], weight @ predicted, weight @ both)
         shares = [_mean(part, total) for part in parts]
@@ -378,16 +373,17 @@ def _of_all(
 
 
 def _of_labels(
-    measure: Measure, data: ValidationData, predictions: Sequence[NDArray[np.int8]]
+    measure: Measure, data: FitData, predictions: Sequence[NDArray[np.int8]]
 ) -> Callable[[RowCounts], Floats]:
-    known, true = (sparse.csr_array(part.T, dtype=np.float64) for part in (data.known, data.truth))
+    is_known, is_true, row_weight = data.known, data.truth, data.weight
+    known, true = (sparse.csr_array(part.T, dtype=np.float64) for part in (is_known, is_true))
     predicted = [
-        sparse.csr_array((labels & data.known).T, dtype=np.float64) for labels in predictions
+        sparse.csr_array((labels & is_known).T, dtype=np.float64) for labels in predictions
     ]
-    both = [sparse.csr_array((labels & data.truth).T, dtype=np.float64) for labels in predictions]
+    both = [sparse.csr_array((labels & is_true).T, dtype=np.float64) for labels in predictions]
 
     def scores(counts: RowCounts) -> Floats:
-        weight = np.ascontiguousarray((counts * data.weight).T)
+        weight = np.ascontiguousarray((counts * row_weight).T)
         of_label = known @ weight > 0
         n_true = true @ weight
         found = np.empty((len(counts), len(predictions)))

@@ -1,13 +1,15 @@
-"""Out-of-fold probabilities of any classifier.
+"""Out-of-fold predictions of any classifier.
 
 A row is predicted by a clone that was trained without its fold. Estimators that do this themselves
-and better, as boosters that find their number of iterations on the way, are asked to
+and better, as boosters that find their number of rounds on the way, are asked to
 (:mod:`xdcc.base.folds`).
 
-`proba_of` gets the probabilities from any classifier, in the one form that decision rules want.
+Estimators of this package get checked data and give margins. Other classifiers get X as the user
+gave it, and labels in the form of those in ``fit``; :func:`margins_by` and :func:`proba_by` read
+what they predict.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,24 +18,28 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 
-from xdcc.base.fit_data import take_rows
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import OutOfFold, TrainsOutOfFold
 from xdcc.base.labels import label_scores
+from xdcc.base.margins import margins_of
 from xdcc.base.threads import n_threads
-from xdcc.decision.calibration import margins_of
 from xdcc.decision.cuts import Floats, check_proba
 
+type Predict = Callable[[Any, Any, int], Floats]
+"""From a fitted classifier, its X and the number of labels to an array (n_samples, n_labels)."""
 
-def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
+
+def proba_by(model: Any, X: Any, n_labels: int) -> Floats:
     """Predict a probability for every label.
 
     Parameters
     ----------
     model : classifier
         A fitted one, with `predict_proba` or `decision_function`. Scores are turned into numbers
-        from 0 to 1 by the logistic function: an order, not probabilities in earnest.
+        from 0 to 1 by the logistic function; they order the labels, but are not calibrated.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What the classifier takes.
+        Checked features for an estimator of this package; else what the classifier takes.
     n_labels : int
         Number of labels.
 
@@ -46,35 +52,57 @@ def proba_of(model: Any, X: Any, n_labels: int) -> Floats:
     Raises
     ------
     ValueError
-        If the classifier's answer has other labels or holds no probabilities.
+        If the classifier predicts another number of labels, or no probabilities.
 
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> X, Y = make_multilabel_classification(n_classes=3, random_state=0)
-    >>> proba_of(KNeighborsClassifier().fit(X, Y), X, n_labels=3).shape
+    >>> proba_by(KNeighborsClassifier().fit(X, Y), X, n_labels=3).shape
     (100, 3)
     """
+    if isinstance(model, MultiLabelEstimator):
+        return check_proba(model._proba(X))
     scores = label_scores(model, X, n_labels)
     return check_proba(scores if hasattr(model, "predict_proba") else expit(scores))
 
 
+def margins_by(model: Any, X: Any, n_labels: int) -> Floats:
+    """Predict the log-odds of every label.
+
+    Parameters
+    ----------
+    model, X, n_labels
+        As in :func:`proba_by`. The scores of a `decision_function` are log-odds as they are.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_labels)
+
+    Raises
+    ------
+    ValueError
+        As :func:`proba_by`, and if a score is not finite.
+    """
+    if isinstance(model, MultiLabelEstimator):
+        return np.asarray(model._margins(X), dtype=np.float64)
+    scores = label_scores(model, X, n_labels)
+    if hasattr(model, "predict_proba"):
+        return margins_of(check_proba(scores))
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{type(model).__name__} gives scores that are not finite.")
+    return scores
+
+
 def out_of_fold(
-    estimator: Any,
-    X: Any,
-    Y: Any,
-    folds: NDArray[np.intp],
-    *,
-    n_labels: int,
-    sample_weight: NDArray[np.float32] | None = None,
-    n_jobs: int | None = None,
+    estimator: Any, data: FitData, folds: NDArray[np.intp], *, n_jobs: int | None = None
 ) -> OutOfFold:
     """Let a classifier train its folds as it does best: by itself if it can, else one by one.
 
     Parameters
     ----------
-    estimator, X, Y, folds, n_labels, sample_weight, n_jobs
+    estimator, data, folds, n_jobs
         As in :func:`cross_fit`. A classifier that trains all folds by itself uses as many threads
         as its own `n_jobs` says, and may find other settings than it has, which all its folds and
         `unfitted` then share.
@@ -82,64 +110,67 @@ def out_of_fold(
     Returns
     -------
     OutOfFold
+        With margins in double precision.
 
     Raises
     ------
     ValueError
         As :func:`cross_fit`.
     """
-    if isinstance(estimator, TrainsOutOfFold):
-        return clone(estimator).out_of_fold(X, Y, folds, sample_weight)
-    return cross_fit(
-        estimator, X, Y, folds, n_labels=n_labels, sample_weight=sample_weight, n_jobs=n_jobs
-    )
+    found = None
+    if isinstance(estimator, MultiLabelEstimator):
+        found = estimator._out_of_fold(data, folds)
+    elif isinstance(estimator, TrainsOutOfFold):
+        found = clone(estimator).out_of_fold(data.X, data.target(), folds, data.sample_weight)
+    if found is not None:
+        return found._replace(margins=np.asarray(found.margins, dtype=np.float64))
+    models, margins = cross_fit(estimator, data, folds, margins_by, n_jobs=n_jobs)
+    return OutOfFold(margins, models, clone(estimator))
 
 
 def cross_fit(
     estimator: Any,
-    X: Any,
-    Y: Any,
+    data: FitData,
     folds: NDArray[np.intp],
+    predict: Predict,
     *,
-    n_labels: int,
-    sample_weight: NDArray[np.float32] | None = None,
     n_jobs: int | None = None,
-) -> OutOfFold:
+) -> tuple[list[Any], Floats]:
     """Train a classifier, as it is, for each fold without it, and predict the fold with it.
 
     Parameters
     ----------
     estimator : classifier
         With `predict_proba` or `decision_function`. It is cloned, not changed.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What the classifier takes.
-    Y : array-like, sparse matrix, DataFrame or Series
-        What the classifier takes.
+    data : FitData
+        Training data. X is checked for an estimator of this package, and is else what the
+        classifier takes.
     folds : int array of shape (n_samples,)
         Fold of each row, from 0.
-    n_labels : int
-        Number of labels.
-    sample_weight : float32 array of shape (n_samples,), optional
-        Weights of the rows, for training.
+    predict : callable
+        What to predict: :func:`margins_by` or :func:`proba_by`.
     n_jobs : int or None, default=None
         How many folds are trained at a time, in threads; -1 for as many as there are CPUs, -2 for
         one less, and so on. None is one if the classifier has an `n_jobs` of its own, else as -1.
 
     Returns
     -------
-    OutOfFold
+    models : list of classifiers
+        One for each fold.
+    predicted : float64 array of shape (n_samples, n_labels)
+        Each row's prediction by the model that was trained without its fold.
 
     Raises
     ------
     ValueError
-        If the classifier refuses the data, or its probabilities have another shape.
+        If the classifier refuses the data, or its predictions have another shape.
     """
+    n_labels = data.Y.shape[1]
 
-    def fold_model(fold: int) -> tuple[Any, NDArray[np.float64]]:
+    def fold_model(fold: int) -> tuple[Any, Floats]:
         rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        weight = None if sample_weight is None else sample_weight[others]
-        model = fit_on(clone(estimator), take_rows(X, others), take_rows(Y, others), weight)
-        return model, proba_of(model, take_rows(X, rows), n_labels)
+        model = fit_on(clone(estimator), data, others)
+        return model, predict(model, take_rows(data.X, rows), n_labels)
 
     if n_jobs is None:
         n_jobs = 1 if hasattr(estimator, "n_jobs") else -1
@@ -147,10 +178,10 @@ def cross_fit(
     # Threads, so that nothing has to be pickled; what takes long runs without the interpreter.
     parallel = Parallel(n_jobs=min(n_threads(n_jobs), n_folds), prefer="threads")
     found = parallel(delayed(fold_model)(fold) for fold in range(n_folds))
-    proba = np.empty((len(folds), n_labels))
+    predicted = np.empty(data.Y.shape)
     for fold, (_, of_fold) in enumerate(found):
-        proba[folds == fold] = of_fold
-    return OutOfFold(proba, [model for model, _ in found], clone(estimator))
+        predicted[folds == fold] = of_fold
+    return [model for model, _ in found], predicted
 
 
 def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
@@ -161,7 +192,7 @@ def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
     estimators : sequence of classifiers
         Fitted, at least one.
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What they take.
+        As in :func:`proba_by`.
     n_labels : int
         Number of labels.
 
@@ -170,28 +201,33 @@ def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
     float64 array of shape (n_samples, n_labels)
         The mean of their log-odds.
     """
-    found = (margins_of(proba_of(model, X, n_labels)) for model in estimators)
-    margins = next(found)
-    for more in found:
-        margins += more
-    return margins / len(estimators)
+    total = margins_by(estimators[0], X, n_labels)
+    for model in estimators[1:]:
+        total = total + margins_by(model, X, n_labels)
+    return total / len(estimators)
 
 
-def fit_on(model: Any, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:
-    """Fit a classifier, which hears of weights only if there are any.
+def fit_on(model: Any, data: FitData, rows: NDArray[np.intp] | None = None) -> Any:
+    """Fit a classifier; one that is not of this package is given weights only if there are any.
 
     Parameters
     ----------
     model : classifier
         Is fitted.
-    X, Y : array-like, sparse matrix or DataFrame
-        What it takes.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        As in :func:`cross_fit`.
+    rows : int array, optional
+        Rows to fit on; all if None.
 
     Returns
     -------
     classifier
         The same.
     """
-    return model.fit(X, Y) if weight is None else model.fit(X, Y, sample_weight=weight)
+    if isinstance(model, MultiLabelEstimator):
+        return model._fit_checked(data if rows is None else data.part(rows))
+    if rows is not None:
+        data = data.take(rows)
+    if data.sample_weight is None:
+        return model.fit(data.X, data.target())
+    return model.fit(data.X, data.target(), sample_weight=data.sample_weight)

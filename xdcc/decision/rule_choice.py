@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xdcc.base.fit_data import FitData
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
-from xdcc.decision.measures import checked_measure, scores_on_draws, validation_data
+from xdcc.decision.measures import checked_measure, scores_on_draws
 from xdcc.decision.rules import (
     LABELSET_RULES,
     RULE_NAMES,
@@ -55,19 +56,17 @@ class RuleTrial(NamedTuple):
 
 
 def try_rules(
-    Y: NDArray[np.floating],
-    proba: Floats,
+    data: FitData,
     folds: NDArray[np.intp],
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
-    sample_weight: NDArray[np.floating] | None = None,
 ) -> RuleTrial:
-    """Learn rules on out-of-fold probabilities, and judge each fold by rules of the others.
+    """Learn rules on out-of-fold margins, and judge each fold by rules of the others.
 
     Parameters
     ----------
-    Y, proba, folds, measure, names, sample_weight
+    data, folds, measure, names
         As in :func:`choose_rule`.
 
     Returns
@@ -79,38 +78,29 @@ def try_rules(
     ValueError
         As :func:`choose_rule`.
     """
-    counts = _rows_that_count(Y, sample_weight)
+    counts = data.counts
     if len(np.unique(folds[counts])) < 2:
         raise ValueError(
             "All rows with a known label and a positive weight are in one fold: no rule can be "
             "judged on rows that it was not learned from."
         )
-    weight = None if sample_weight is None else sample_weight.astype(np.float64)
     target = checked_measure(measure) if callable(measure) else measure
-    names = _suitable(names, Y[counts], folds[counts], target)
-
-    def learn(rows: NDArray[np.bool_]) -> list[Rule]:
-        of_rows = None if weight is None else weight[rows]
-        return learn_rules(names, Y[rows], proba[rows], of_rows, target)
-
-    rules = learn(counts)
-    predicted = [np.zeros(Y.shape, dtype=np.int8) for _ in rules]
+    names = _suitable(names, data.Y[counts], folds[counts], target)
+    rules = learn_rules(names, data.take(counts), target)
+    predicted = [np.zeros(data.Y.shape, dtype=np.int8) for _ in rules]
     for fold in np.unique(folds[counts]):
         out = counts & (folds == fold)
-        of_others = learn(counts & (folds != fold))
-        for labels, found in zip(predicted, predict_with_all(of_others, proba[out]), strict=True):
+        of_others = learn_rules(names, data.take(counts & (folds != fold)), target)
+        for labels, found in zip(predicted, predict_with_all(of_others, data.X[out]), strict=True):
             labels[out] = found
-    return trial_of(rules, predicted, Y, proba, measure=measure, sample_weight=sample_weight)
+    return trial_of(rules, predicted, data, measure)
 
 
 def trial_of(
     rules: Sequence[Rule],
     predicted: Sequence[NDArray[np.int8]],
-    Y: NDArray[np.floating],
-    proba: Floats,
-    *,
+    data: FitData,
     measure: MeasureLike,
-    sample_weight: NDArray[np.floating] | None = None,
 ) -> RuleTrial:
     """Judge rules by what they predict for rows that they were not learned from.
 
@@ -120,26 +110,16 @@ def trial_of(
         Learned from all rows.
     predicted : sequence of int8 arrays of shape (n_samples, n_labels)
         One for each rule.
-    Y, proba, measure, sample_weight
+    data, measure
         As in :func:`choose_rule`.
 
     Returns
     -------
     RuleTrial
     """
-    counts = _rows_that_count(Y, sample_weight)
-    data = validation_data(Y, proba, sample_weight)
-    counted = [labels[counts] for labels in predicted]
-    scores = scores_on_draws(measure, data, counted, weighted=sample_weight is not None)
+    counts = data.counts
+    scores = scores_on_draws(measure, data.take(counts), [labels[counts] for labels in predicted])
     return RuleTrial(list(rules), scores, int(counts.sum()))
-
-
-def _rows_that_count(
-    Y: NDArray[np.floating], sample_weight: NDArray[np.floating] | None
-) -> NDArray[np.bool_]:
-    """Tell which rows have a known label and a positive weight."""
-    counts = ~np.isnan(Y).all(axis=1)
-    return counts if sample_weight is None else counts & (sample_weight > 0)
 
 
 class Standing(NamedTuple):
@@ -211,31 +191,25 @@ class RuleChoice(NamedTuple):
 
 
 def choose_rule(
-    Y: NDArray[np.floating],
-    proba: Floats,
+    data: FitData,
     folds: NDArray[np.intp],
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
-    sample_weight: NDArray[np.floating] | None = None,
     seed: int = 0,
 ) -> RuleChoice:
-    """Choose the rule that is best for a measure on out-of-fold probabilities.
+    """Choose the rule that is best for a measure on out-of-fold margins.
 
     Parameters
     ----------
-    Y : float array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    proba : float64 array of shape (n_samples, n_labels)
-        Out-of-fold probabilities.
+    data : FitData
+        X are out-of-fold margins.
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
         What is made as high as possible.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the measure and the data.
-    sample_weight : float array of shape (n_samples,), optional
-        Weights of the rows.
     seed : int, default=0
         Of the drawn rows.
 
@@ -248,7 +222,7 @@ def choose_rule(
     ValueError
         If a kind of rule that was asked for does not suit the measure or the data.
     """
-    trial = try_rules(Y, proba, folds, measure=measure, names=names, sample_weight=sample_weight)
+    trial = try_rules(data, folds, measure=measure, names=names)
     rules = trial.rules
     standing = compare([trial], measure, seed)
     best, draws = standing.best(), standing.draws

@@ -1,6 +1,7 @@
-"""Decision rules: what makes labels of probabilities, and how each is learned from data.
+"""Decision rules: how labels are predicted from margins, and how each rule is learned from data.
 
-A rule is small and immutable: it predicts from probabilities alone. :func:`learn_rules` learns all
+A rule is small and immutable: it predicts from margins, or from probabilities, alone.
+:func:`learn_rules` learns all
 configurations of some kinds of rules at once, always in the same order, so that those learned on
 parts of the rows can be compared one by one; :func:`predict_with_all` predicts with all of them,
 sharing what is expensive, the posterior over known labelsets.
@@ -9,17 +10,19 @@ sharing what is expensive, the posterior over known labelsets.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from xdcc.base.label_rows import Weights
+from xdcc.base.fit_data import FitData
+from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, apply_thresholds, check_proba
 from xdcc.decision.label_costs import LabelCosts
 from xdcc.decision.labelsets import KnownLabelsets, PosteriorBlock
 from xdcc.decision.measures import Measure, beta_of
-from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label
+from xdcc.decision.thresholds import threshold_for, thresholds_for
 
 type MeasureLike = str | Measure | Callable[..., float]
 
@@ -31,54 +34,64 @@ _MAX_CANDIDATES = 50
 """Thresholds that are tried for a measure that is a callable."""
 
 
-class Rule(Protocol):
-    """From probabilities to labels."""
+class Rule(ABC):
+    """From margins, or probabilities, to labels."""
 
     name: ClassVar[str]
 
     @property
     def params(self) -> dict[str, Any]:
         """What was chosen or learned, to be read."""
+        return {}
+
+    @abstractmethod
+    def decide(self, margins: Floats) -> NDArray[np.int8]:
+        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
 
     def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
         """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return self.decide(margins_of(check_proba(Y_proba))).astype(np.int64)
+
+
+class _ThresholdRule(Rule):
+    """A label is predicted where its probability is at least a threshold."""
+
+    @abstractmethod
+    def _thresholds(self) -> ArrayLike:
+        """Get the threshold of all labels, or of each."""
+
+    def decide(self, margins: Floats) -> NDArray[np.int8]:
+        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
+        return apply_thresholds(expit(margins), self._thresholds()).astype(np.int8)
+
+    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
+        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
+        return apply_thresholds(Y_proba, self._thresholds())
 
 
 @dataclass(frozen=True)
-class LabelWise:
+class LabelWise(_ThresholdRule):
     """A label is predicted where its probability is at least 0.5."""
 
     name: ClassVar[str] = "label_wise"
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """Nothing is learned."""
-        return {}
-
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return apply_thresholds(Y_proba, 0.5)
+    def _thresholds(self) -> float:
+        return 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class LeastCost:
+class LeastCost(_ThresholdRule):
     """A label is predicted where that is expected to cost less, see `LabelCosts.thresholds`."""
 
     name: ClassVar[str] = "least_cost"
     thresholds: Floats = field(repr=False)
 
-    @property
-    def params(self) -> dict[str, Any]:
-        """Nothing is learned."""
-        return {}
-
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return apply_thresholds(Y_proba, self.thresholds)
+    def _thresholds(self) -> Floats:
+        return self.thresholds
 
 
 @dataclass(frozen=True)
-class CommonThreshold:
+class CommonThreshold(_ThresholdRule):
     """A label is predicted where its probability is at least a threshold, the same for all."""
 
     name: ClassVar[str] = "threshold"
@@ -89,13 +102,12 @@ class CommonThreshold:
         """The threshold."""
         return {"threshold": self.threshold}
 
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return apply_thresholds(Y_proba, self.threshold)
+    def _thresholds(self) -> float:
+        return self.threshold
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdPerLabel:
+class ThresholdPerLabel(_ThresholdRule):
     """Each label has a threshold, between its own best one and the best for all.
 
     With m rows that have the label, it is (m own + s common) / (m + s), s being the shrinkage.
@@ -110,29 +122,22 @@ class ThresholdPerLabel:
         """The shrinkage."""
         return {"shrinkage": self.shrinkage}
 
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return apply_thresholds(Y_proba, self.thresholds)
+    def _thresholds(self) -> Floats:
+        return self.thresholds
 
 
 @dataclass(frozen=True, eq=False)
-class _LabelsetRule(ABC):
+class _LabelsetRule(Rule):
     """A rule that reads the posterior over known labelsets."""
 
-    name: ClassVar[str]
     known: KnownLabelsets = field(repr=False)
 
-    @property
-    @abstractmethod
-    def params(self) -> dict[str, Any]:
-        """What was chosen."""
-
-    def predict(self, Y_proba: ArrayLike) -> NDArray[np.int64]:
-        """Predict labels, `(n_samples, n_labels)`, from probabilities of the same shape."""
-        return predict_with_all([self], check_proba(Y_proba))[0].astype(np.int64)
+    def decide(self, margins: Floats) -> NDArray[np.int8]:
+        """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
+        return predict_with_all([self], margins)[0]
 
     @abstractmethod
-    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
         """Predict the labels of a block of rows."""
 
 
@@ -148,7 +153,7 @@ class MostProbableLabelset(_LabelsetRule):
         """The exponent of the prior."""
         return {"prior": self.prior}
 
-    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
         """Predict the labels of a block of rows."""
         return block.most_probable(self.prior)
 
@@ -167,9 +172,15 @@ class F1Maximiser(_LabelsetRule):
         """The exponents of likelihood and prior, and beta."""
         return {"temperature": self.temperature, "prior": self.prior, "beta": self.beta}
 
-    def decide(self, block: PosteriorBlock) -> NDArray[np.int8]:
+    def decide_block(self, block: PosteriorBlock) -> NDArray[np.int8]:
         """Predict the labels of a block of rows."""
         return block.best_for_f1(self.temperature, self.prior, self.beta)
+
+
+type AnyRule = (
+    LabelWise | LeastCost | CommonThreshold | ThresholdPerLabel | MostProbableLabelset | F1Maximiser
+)
+"""What `learn_rules` learns."""
 
 
 RULE_NAMES: tuple[str, ...] = (
@@ -186,25 +197,15 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
 """Those that need rows of which every label is known."""
 
 
-def learn_rules(
-    names: Sequence[str],
-    Y: NDArray[np.floating],
-    proba: Floats,
-    weight: Weights,
-    measure: MeasureLike,
-) -> list[Rule]:
+def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> list[Rule]:
     """Learn all configurations of some kinds of rules.
 
     Parameters
     ----------
     names : sequence of str
         Of `RULE_NAMES`.
-    Y : float array of shape (n_samples, n_labels)
-        0, 1, or NaN where a label is unknown.
-    proba : float64 array of shape (n_samples, n_labels)
-        Out-of-fold probabilities.
-    weight : float array of shape (n_samples,) or None
-        Weights of the rows.
+    data : FitData
+        Rows that count; X are their out-of-fold margins.
     measure : str, Measure or callable
         What rules are learned for.
 
@@ -223,23 +224,22 @@ def learn_rules(
         rules.append(LabelWise())
     if LeastCost.name in names:
         assert isinstance(measure, LabelCosts)
-        rules.append(LeastCost(measure.thresholds(Y.shape[1])))
+        rules.append(LeastCost(measure.thresholds(data.Y.shape[1])))
     if CommonThreshold.name in names or ThresholdPerLabel.name in names:
-        common = best_threshold(
-            Y, proba, measure, sample_weight=weight, max_candidates=_MAX_CANDIDATES
-        )
+        of_proba = data._replace(X=expit(data.X))
+        common = threshold_for(of_proba, measure, _MAX_CANDIDATES)
         if CommonThreshold.name in names:
             rules.append(CommonThreshold(common))
         if ThresholdPerLabel.name in names:
             assert isinstance(measure, str | Measure)
-            own = best_thresholds_per_label(Y, proba, measure, sample_weight=weight)
-            n_present = np.nansum(Y, axis=0)
+            own = thresholds_for(of_proba, measure)
+            n_present = np.nansum(data.Y, axis=0)
             rules += [
                 ThresholdPerLabel(common + n_present / (n_present + s) * (own - common), s)
                 for s in _SHRINKAGES
             ]
     if not LABELSET_RULES.isdisjoint(names):
-        known = KnownLabelsets.of(Y, weight)
+        known = KnownLabelsets.of_data(data)
         if MostProbableLabelset.name in names:
             rules += [MostProbableLabelset(known, prior) for prior in _PRIORS]
         if F1Maximiser.name in names:
@@ -252,15 +252,15 @@ def learn_rules(
     return rules
 
 
-def predict_with_all(rules: Sequence[Rule], proba: Floats) -> list[NDArray[np.int8]]:
+def predict_with_all(rules: Sequence[Rule], margins: Floats) -> list[NDArray[np.int8]]:
     """Predict with several rules; those on the same known labelsets share the posterior.
 
     Parameters
     ----------
     rules : sequence of rules
         Those on known labelsets have the same ones.
-    proba : float64 array of shape (n_samples, n_labels)
-        Probabilities.
+    margins : float64 array of shape (n_samples, n_labels)
+        Log-odds.
 
     Returns
     -------
@@ -268,9 +268,9 @@ def predict_with_all(rules: Sequence[Rule], proba: Floats) -> list[NDArray[np.in
         One for each rule.
     """
     found = [
-        np.empty(proba.shape, dtype=np.int8)
+        np.empty(margins.shape, dtype=np.int8)
         if isinstance(rule, _LabelsetRule)
-        else rule.predict(proba).astype(np.int8)
+        else rule.decide(margins)
         for rule in rules
     ]
     on_labelsets = [
@@ -279,7 +279,7 @@ def predict_with_all(rules: Sequence[Rule], proba: Floats) -> list[NDArray[np.in
         if isinstance(rule, _LabelsetRule)
     ]
     if on_labelsets:
-        for block in on_labelsets[0][0].known.posterior_blocks(proba):
+        for block in on_labelsets[0][0].known.posterior_blocks(margins):
             for rule, labels in on_labelsets:
-                labels[block.rows] = rule.decide(block)
+                labels[block.rows] = rule.decide_block(block)
     return found

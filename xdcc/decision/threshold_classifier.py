@@ -5,26 +5,27 @@ or from an `eval_set`), chooses thresholds on them, and trains the classifier on
 answers become an array of probabilities stands in ``out_of_fold.py``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from xdcc.base.checks import check_labels_as_in_fit
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
 from xdcc.base.estimator import EvalSet, declares_parameters
-from xdcc.base.fit_data import check_labels_as_in_fit
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
-from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper
-from xdcc.decision.measures import MeasureName
-from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_of
-from xdcc.decision.thresholds import best_threshold, best_thresholds_per_label, pcut, per_label_pcut
+from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
+from xdcc.decision.measures import MeasureName, rows_that_count
+from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
+from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
 Method = Literal["fixed", "pcut", "per_label_pcut", "global", "per_label"]
 
@@ -91,6 +92,7 @@ class ThresholdClassifier(ClassifierWrapper):
            [1, 1, 1, 0, 1]])
     """
 
+    _stored = MappingProxyType({"thresholds_": NDArray[np.float64], "estimator_": BaseEstimator})
     _fitted_attribute = "thresholds_"
     _domains = MappingProxyType(
         {
@@ -144,28 +146,38 @@ class ThresholdClassifier(ClassifierWrapper):
         NotFittedError
             With ``cv="prefit"``, if the estimator is not fitted.
         """
-        labels, weight = self._begin_decision(X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         self._check_validation(eval_set)
         if self.method == "fixed":
             self.thresholds_ = check_thresholds(self.threshold, self.n_labels_)
-            self.estimator_ = self._final_estimator(X, Y, weight)
+            self.estimator_ = self._final_estimator(data)
         elif eval_set:
             X_eval, Y_eval = self._validation_pair(eval_set)
-            self.estimator_ = self._final_estimator(X, Y, weight)
-            found = proba_of(self.estimator_, X_eval, self.n_labels_)
-            self.thresholds_ = self._choose(labels, weight, Y_eval, found, None)
+            self.estimator_ = self._final_estimator(data)
+            found = self._proba(checked_for(self.estimator_, X_eval))
+            self.thresholds_ = self._choose(data, FitData(found, Y_eval, None))
         elif self.cv == "prefit":
-            self.estimator_ = self._final_estimator(X, Y, weight)
-            found = proba_of(self.estimator_, X, self.n_labels_)
-            self.thresholds_ = self._choose(labels, weight, labels, found, weight)
+            self.estimator_ = self._final_estimator(data)
+            found = self._proba(checked_for(self.estimator_, data.X))
+            self.thresholds_ = self._choose(data, data._replace(X=found))
         else:
-            found = self._out_of_fold_proba(X, Y, labels, weight)
-            self.thresholds_ = self._choose(labels, weight, labels, found, weight)
-            self.estimator_ = self._final_estimator(X, Y, weight)
+            assert self.cv is not None
+            folds = stratified_folds(data.Y, int(self.cv), self.random_state)
+            _, found = cross_fit(self.estimator, data, folds, proba_by, n_jobs=1)
+            self.thresholds_ = self._choose(data, data._replace(X=found))
+            self.estimator_ = self._final_estimator(data)
         return self
 
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        if self.cv == "prefit":  # the fitted estimator checks X
+            return self._begin_unchecked(X, Y, sample_weight)
+        return super()._begin_fit(X, Y, sample_weight)
+
+    def _predictors(self) -> Sequence[Any]:
+        return [self.estimator_]
+
     def _proba(self, X: Any) -> Floats:
-        return proba_of(self.estimator_, X, self.n_labels_)
+        return proba_by(self.estimator_, X, self.n_labels_)
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
         return apply_thresholds(self._proba(X), self.thresholds_)
@@ -195,52 +207,29 @@ class ThresholdClassifier(ClassifierWrapper):
         check_consistent_length(X, labels)
         return X, labels
 
-    def _final_estimator(self, X: Any, Y: Any, weight: NDArray[np.float32] | None) -> Any:
+    def _final_estimator(self, data: FitData) -> Any:
         if self.cv == "prefit":
             check_is_fitted(self.estimator)
             return self.estimator
-        return fit_on(clone(self.estimator), X, Y, weight)
+        return fit_on(clone(self.estimator), data)
 
-    def _out_of_fold_proba(
-        self, X: Any, Y: Any, labels: Labels, weight: NDArray[np.float32] | None
-    ) -> Floats:
-        assert self.cv is not None
-        folds = stratified_folds(labels, int(self.cv), self.random_state)
-        found = cross_fit(
-            self.estimator, X, Y, folds, n_labels=self.n_labels_, sample_weight=weight, n_jobs=1
-        )
-        return np.asarray(found.proba, dtype=np.float64)
-
-    def _choose(
-        self,
-        Y_train: Labels,
-        train_weight: NDArray[np.float32] | None,
-        Y_valid: Labels,
-        Y_proba: Floats,
-        weight: NDArray[np.float32] | None,
-    ) -> Floats:
+    def _choose(self, train: FitData, valid: FitData) -> Floats:
+        """Choose on validation data, whose X are probabilities; densities are those of training."""
         if self.method == "per_label":
             assert isinstance(self.measure, str)
-            return best_thresholds_per_label(
-                Y_valid,
-                Y_proba,
-                self.measure,
-                sample_weight=weight,
-                min_positive=self.min_positive,
-            )
+            return thresholds_for(rows_that_count(valid), self.measure, self.min_positive)
         if self.method == "per_label_pcut":
-            frequencies = label_frequency(Y_train, train_weight, empty=0)
-            return per_label_pcut(Y_proba, frequencies, sample_weight=weight)
+            frequencies = label_frequency(train.Y, train.sample_weight, empty=0)
+            return per_label_pcut(valid.X, frequencies, sample_weight=valid.sample_weight)
         if self.method == "pcut":
-            density = _density(Y_train, train_weight)
-            threshold = pcut(Y_proba, density, sample_weight=weight)
+            threshold = pcut(valid.X, _density(train), sample_weight=valid.sample_weight)
         else:
-            threshold = best_threshold(Y_valid, Y_proba, self.measure, sample_weight=weight)
+            threshold = threshold_for(rows_that_count(valid), self.measure)
         return np.full(self.n_labels_, threshold)
 
 
-def _density(Y: Labels, weight: NDArray[np.float32] | None) -> float:
+def _density(data: FitData) -> float:
     """Share of ones among the known entries."""
-    all_entries = Y.reshape(-1, 1)
-    entry_weight = None if weight is None else np.repeat(weight, Y.shape[1])
+    all_entries, weight = data.Y.reshape(-1, 1), data.sample_weight
+    entry_weight = None if weight is None else np.repeat(weight, data.Y.shape[1])
     return float(label_frequency(all_entries, entry_weight, empty=0)[0])

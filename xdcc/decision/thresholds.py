@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.fit_data import check_weight
-from xdcc.decision.cuts import Cuts, Floats, apply_thresholds, check_proba
-from xdcc.decision.measures import Measure, ValidationData, measure_named, validation_data
+from xdcc.base.fit_data import FitData
+from xdcc.decision.cuts import Cuts, Floats, check_proba
+from xdcc.decision.measures import Measure, measure_named, validation_data
 
 _SAME_DENSITY = 1e-12
 """Differences of densities below it are rounding."""
@@ -174,15 +175,34 @@ def best_threshold(
     0.25
     """
     data = validation_data(Y_true, Y_proba, sample_weight)
+    return threshold_for(data, measure, max_candidates)
+
+
+def threshold_for(
+    data: FitData, measure: str | Measure | Callable[..., float], max_candidates: int = 200
+) -> float:
+    """Choose as :func:`best_threshold` does, on checked data of rows that count.
+
+    Parameters
+    ----------
+    data : FitData
+        X are probabilities.
+    measure, max_candidates
+        As in :func:`best_threshold`.
+
+    Returns
+    -------
+    float
+    """
     if not callable(measure):
         return _best_for_all(data, measure_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
-    thresholds = Cuts.of(data.proba[data.known]).thresholds
+    thresholds = Cuts.of(data.X[data.known]).thresholds
     if len(thresholds) > max_candidates:
         ranks = np.linspace(0, len(thresholds) - 1, max_candidates).round().astype(np.intp)
         thresholds = thresholds[ranks]
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    scores = [measure(Y_true, apply_thresholds(Y_proba, cut), **weights) for cut in thresholds]
+    weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
+    scores = [measure(data.Y, (cut <= data.X).astype(np.int64), **weights) for cut in thresholds]
     return _choose(thresholds, np.array(scores, dtype=np.float64), near=0.5)
 
 
@@ -236,7 +256,26 @@ def best_thresholds_per_label(
     """
     rule = measure_named(measure)
     check_domain("min_positive", min_positive, Number(low=0, whole=True))
-    data = validation_data(Y_true, Y_proba, sample_weight)
+    return thresholds_for(validation_data(Y_true, Y_proba, sample_weight), rule, min_positive)
+
+
+def thresholds_for(
+    data: FitData, measure: str | Measure, min_positive: int = 10
+) -> NDArray[np.float64]:
+    """Choose as :func:`best_thresholds_per_label` does, on checked data of rows that count.
+
+    Parameters
+    ----------
+    data : FitData
+        X are probabilities.
+    measure, min_positive
+        As in :func:`best_thresholds_per_label`.
+
+    Returns
+    -------
+    float64 array of shape (n_labels,)
+    """
+    rule = measure_named(measure)
     common = _best_for_all(data, rule)
     enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
     return _ascend(data, rule, common, np.flatnonzero(enough))
@@ -247,14 +286,14 @@ def _choose(thresholds: Floats, scores: Floats, near: float) -> float:
     return float(best[np.argmin(np.abs(best - near))])
 
 
-def _best_for_all(data: ValidationData, measure: Measure) -> float:
+def _best_for_all(data: FitData, measure: Measure) -> float:
     """Find the threshold for all labels.
 
     Entries become predicted in the order of their probabilities. What an entry changes follows
     from the counts in its group before and after it, and these from the order in the group.
     """
     sizes = measure.entry_sizes(data)
-    matrices: list[Floats] = [data.proba, sizes, sizes * data.truth]
+    matrices: list[Floats] = [data.X, sizes, sizes * data.truth]
     if measure.axis == 0:
         matrices = [matrix.T for matrix in matrices]
     elif measure.axis is None:
@@ -273,11 +312,9 @@ def _best_for_all(data: ValidationData, measure: Measure) -> float:
     return _choose(cuts.thresholds, scores, near=0.5)
 
 
-def _ascend(
-    data: ValidationData, measure: Measure, common: float, labels: NDArray[np.intp]
-) -> Floats:
+def _ascend(data: FitData, measure: Measure, common: float, labels: NDArray[np.intp]) -> Floats:
     """Improve the thresholds of `labels`, one at a time, until none can be improved."""
-    thresholds = np.full(data.proba.shape[1], common)
+    thresholds = np.full(data.Y.shape[1], common)
     columns = {label: _Column(data, label) for label in labels}
     state = _State(data, measure, common)
     improved = True
@@ -288,8 +325,8 @@ def _ascend(
             now = scores[np.searchsorted(column.cuts.sizes, state.n_predicted(label))]
             if scores.max() > now + _TOLERANCE:
                 thresholds[label] = _choose(column.cuts.thresholds, scores, near=common)
-                at_least = data.proba[:, label] >= thresholds[label]
-                state.predict(label, at_least & data.known[:, label])
+                at_least = data.X[:, label] >= thresholds[label]
+                state.predict(label, at_least & ~np.isnan(data.Y[:, label]))
                 improved = True
     return thresholds
 
@@ -297,20 +334,20 @@ def _ascend(
 class _Column:
     """The rows in which a label is known, and the cuts of its probabilities there."""
 
-    def __init__(self, data: ValidationData, label: int) -> None:
-        self.rows = np.flatnonzero(data.known[:, label])
-        self.cuts = Cuts.of(data.proba[self.rows, label])
+    def __init__(self, data: FitData, label: int) -> None:
+        self.rows = np.flatnonzero(~np.isnan(data.Y[:, label]))
+        self.cuts = Cuts.of(data.X[self.rows, label])
 
 
 class _State:
     """What is predicted now, and the counts of every group that follow from it."""
 
-    def __init__(self, data: ValidationData, measure: Measure, threshold: float) -> None:
+    def __init__(self, data: FitData, measure: Measure, threshold: float) -> None:
         self._measure = measure
         self._size = measure.entry_sizes(data)
         self._size_true = self._size * data.truth
         self._share = measure.group_shares(data)
-        self._labels = (data.proba >= threshold) & data.known
+        self._labels = (threshold <= data.X) & data.known
         self._true = self._size_true.sum(axis=measure.axis, keepdims=True)
         self._predicted = (self._size * self._labels).sum(axis=measure.axis, keepdims=True)
         self._both = (self._size_true * self._labels).sum(axis=measure.axis, keepdims=True)

@@ -1,6 +1,6 @@
 """``TunedDecisionClassifierCV``: any classifier, calibrated, with the decision rule that is best.
 
-``fit`` goes from out-of-fold probabilities (``out_of_fold.py``) over calibration
+``fit`` goes from out-of-fold margins (``out_of_fold.py``) over calibration
 (``calibration.py``) to a rule for the measure (``rules.py``, ``rule_choice.py``). New rows are
 predicted by the folds' classifiers together, or by one that is trained on all rows.
 """
@@ -11,20 +11,21 @@ from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
-from xdcc.base.pyplot import require_pyplot
-from xdcc.decision.calibration import LabelCalibration, calibrate_labels, margins_of
+from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
 from xdcc.decision.measures import Measure
 from xdcc.decision.out_of_fold import fit_on, mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.decision.rules import RULE_NAMES
+from xdcc.decision.rules import RULE_NAMES, AnyRule
 
 
 @declares_parameters
@@ -132,6 +133,13 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     True
     """
 
+    _stored = MappingProxyType(
+        {
+            "estimators_": list[BaseEstimator],
+            "cv_results_": dict[str, Any],
+            "rule_": AnyRule,
+        }
+    )
     _domains = MappingProxyType(
         {
             "estimator": DECIDED_FOR,
@@ -180,37 +188,25 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         TypeError
             If a callable measure returns no number at all.
         """
-        labels, weight = self._begin_decision(X, Y, sample_weight)
+        data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state) or 0
-        folds = stratified_folds(labels, int(self.cv), seed)
-        found = out_of_fold(
-            self.estimator,
-            X,
-            Y,
-            folds,
-            n_labels=self.n_labels_,
-            sample_weight=weight,
-            n_jobs=self.n_jobs,
-        )
+        folds = stratified_folds(data.Y, int(self.cv), seed)
+        found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
         if self.calibrate:
-            calibration, proba = calibrate_labels(margins_of(found.proba), labels, weight, folds)
+            calibration, margins = calibrate_labels(data._replace(X=found.margins), folds)
         else:
-            calibration = LabelCalibration.without_scaling(labels, weight)
-            proba = calibration.constant.in_proba(np.asarray(found.proba, dtype=np.float64))
+            calibration = LabelCalibration.without_scaling(data)
+            margins = calibration.margins(found.margins)
         choice = choose_rule(
-            labels,
-            proba,
+            data._replace(X=margins),
             folds,
             measure=self.measure,
             names=None if isinstance(self.rules, str) else self.rules,
-            sample_weight=weight,
             seed=seed,
         )
-        self.estimators_ = (
-            found.estimators if self.ensemble else [fit_on(found.unfitted, X, Y, weight)]
-        )
+        self.estimators_ = found.estimators if self.ensemble else [fit_on(found.unfitted, data)]
         self.folds_ = folds
-        self.oof_proba_ = proba
+        self.oof_proba_ = calibration.constant.in_proba(expit(margins))
         self.calibration_ = calibration
         self.cv_results_ = choice.results
         self.best_score_ = choice.score
@@ -239,32 +235,23 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             Before `fit`.
         """
         check_is_fitted(self, self._fitted_attribute)
-        if ax is None:
-            _, ax = require_pyplot("plot_rules").subplots(layout="constrained")
         table = self.cv_results_
-        kinds = list(dict.fromkeys(table["rule"]))
-        best = [
-            max(
-                (i for i, kind in enumerate(table["rule"]) if kind == name),
-                key=lambda i: table["score"][i],
-            )
-            for name in kinds
-        ]
-        ax.barh(
-            kinds,
-            [table["corrected_score"][i] for i in best],
-            xerr=[table["standard_error"][i] for i in best],
-            color=["C1" if name == self.rule_.name else "C0" for name in kinds],
-        )
-        ax.invert_yaxis()
-        ax.set_xlabel(self._measure_in_words())
-        return ax
+        best: dict[str, int] = {}
+        for number, (kind, score) in enumerate(zip(table["rule"], table["score"], strict=True)):
+            if kind not in best or score > table["score"][best[kind]]:
+                best[kind] = number
+        columns = {name: [column[i] for i in best.values()] for name, column in table.items()}
+        columns["chosen"] = [kind == self.rule_.name for kind in best]
+        return self._plot_scores(ax, "plot_rules", list(best), columns)
 
     def _check_params(self) -> None:
         super()._check_params()
         check_domain("rules", self.rules, Either(Choice(("auto",)), _Names()))
 
-    def _margins(self, X: Any) -> Floats:
+    def _predictors(self) -> Sequence[Any]:
+        return self.estimators_
+
+    def _joint_margins(self, X: Any) -> Floats:
         return mean_margins(self.estimators_, X, self.n_labels_)
 
 

@@ -1,14 +1,14 @@
-"""Explanations of a trained chain or of boosters: what is decided when, and from what.
+"""Explanations of chains and boosters: order of the labels, importance, dependencies, SHAP values.
 
-An :class:`~xdcc.chain.OrderFreeChainClassifier` is explained step by step, its features being the
-margins that it starts from. A :class:`~xdcc.boosting.MultiLabelXGBClassifier`, or the mixture of
-them in a :class:`~xdcc.MultiLabelClassifier`, is a chain of one round that decides all labels at
-once and has no label features; only ``label_dependencies`` wants a chain, which may be the one that
-a ``MultiLabelClassifier`` decides by.
+``round_statistics``, ``feature_importance``, ``label_dependencies`` and ``shap_values`` compute
+numbers. ``plot_rounds``, ``plot_order``, ``plot_dependencies`` and ``plot_shap`` draw them with
+Matplotlib.
 
-Numbers: ``round_statistics``, ``feature_importance``, ``label_dependencies``, ``shap_values``.
-Plots of them, which need Matplotlib: ``plot_rounds``, ``plot_order``, ``plot_dependencies``,
-``plot_shap``.
+Explanations have a round for each chain step. In an :class:`~xdcc.chain.OrderFreeChainClassifier`,
+the features are the initial margins. A :class:`~xdcc.boosting.MultiLabelXGBClassifier`, and the
+mixture of boosters in a :class:`~xdcc.MultiLabelClassifier`, have one round that decides all
+labels, without label features. ``label_dependencies`` requires a chain, for example the one in the
+decision rule of a ``MultiLabelClassifier``.
 """
 
 from xdcc.explain.importance import ShapValues, feature_importance, shap_values

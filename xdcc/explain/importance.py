@@ -1,11 +1,10 @@
-"""How much features and propagated labels count: in the splits of each round, and by SHAP values.
+"""Importance of features and propagated labels: by splits and by SHAP values.
 
-:func:`feature_importance` is XGBoost's, of the boosters of a round together. :func:`shap_values`
-tells what every feature and every propagated label adds to a prediction. XGBoost computes the SHAP
-values of trees exactly, and can do so for every label of trees with vectors in their leaves. The
-values of a label add up to its margin, the log-odds of its probability. In a round of several
-boosters probabilities are averaged, which is no sum of features; the values there are those of the
-mean of the boosters' margins.
+:func:`feature_importance` is XGBoost's importance, for all boosters of a round together.
+:func:`shap_values` computes the contribution of each feature and propagated label to a prediction.
+XGBoost computes exact SHAP values of trees with vector leaves for each label. The values of a label
+sum to its margin, the log-odds of its probability. In a round with several boosters, probabilities
+are averaged, which is not additive; the SHAP values are those of the mean margin.
 """
 
 from dataclasses import dataclass
@@ -28,17 +27,16 @@ class ShapValues:
     Attributes
     ----------
     values : float32 array of shape (n_samples, n_labels, n_features + n_propagated + 1)
-        For every row and predicted label: what each feature of X adds, then each propagated
-        label (n_propagated is n_labels in a chain, 0 in a single booster), then the bias, the
-        expected margin. A label that is still open can add something
-        too: that it is open tells the boosters something.
+        For each row and predicted label: the contribution of each feature of X, of each propagated
+        label (n_propagated is n_labels in a chain, 0 in a single booster), and the bias, the
+        expected margin. An undecided label can have a contribution, too, as being undecided is
+        information.
     feature_names : list of str
         Names of the features.
     label_names : list of str
-        Names of the labels: of those predicted, and of the propagated ones.
+        Names of the labels, both predicted and propagated.
     round : int or None
-        The round that is explained, from 1; None if each label is explained by the round that
-        decided it.
+        The explained round, from 1; None if each label is explained by the round that decided it.
 
     Examples
     --------
@@ -59,17 +57,17 @@ class ShapValues:
 
     @property
     def of_features(self) -> NDArray[np.float32]:
-        """The part of the features of X, (n_samples, n_labels, n_features)."""
+        """Contributions of the features of X, (n_samples, n_labels, n_features)."""
         return self.values[:, :, : len(self.feature_names)]
 
     @property
     def of_labels(self) -> NDArray[np.float32]:
-        """The part of the propagated labels, (n_samples, n_labels, n_propagated)."""
+        """Contributions of the propagated labels, (n_samples, n_labels, n_propagated)."""
         return self.values[:, :, len(self.feature_names) : -1]
 
     @property
     def propagated_names(self) -> list[str]:
-        """Names of the propagated labels: those of all labels, or none for a single booster."""
+        """Names of the propagated labels: all labels, or none for a single booster."""
         return self.label_names[: self.of_labels.shape[2]]
 
     @property
@@ -82,30 +80,30 @@ class ShapValues:
 def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
     """Explain the predictions of a model by SHAP values.
 
-    Label features are what the chain itself propagated before the round. That a propagated
-    label in turn depends on X is not followed further. Takes memory for n_samples * n_labels *
-    (n_features + n_propagated + 1) numbers, and much more time than predicting.
+    Label features are the values that the chain propagated before the round; their own dependence
+    on X is not attributed to features. The computation needs memory for n_samples * n_labels *
+    (n_features + n_propagated + 1) numbers, and much more time than prediction.
 
     Parameters
     ----------
     {model}
     {rows}
     round_ : int, optional
-        The round to explain, from 1. By default each label of a row is explained by the round
-        that propagated it; if none did, by the last round that the row took part in.
+        The round to explain, from 1. By default, each label of a row is explained by the round that
+        propagated it, or by the last round of the row if it was not propagated.
 
     Returns
     -------
     ShapValues
-        Their sum over the last axis is the margin of the round's booster, or the mean margin of
-        its boosters. The end label, if the chain has one, is not explained.
+        The sum over the last axis is the (mean) margin of the boosters of the round. An end label
+        is not explained.
 
     Raises
     ------
     {model_errors}
     ValueError
-        If `round_` is not one of the chain's, or X is not as described or has another number of
-        features than in `fit`.
+        If there is no such round, or X is not as described or has a different number of features
+        than in `fit`.
 
     Examples
     --------
@@ -131,7 +129,7 @@ def shap_values(model: Model, X: Any, round_: int | None = None) -> ShapValues:
 
 
 def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float32]:
-    """Compute SHAP values, (n_samples, n_labels, n_columns), without those of an end label."""
+    """Compute SHAP values (n_samples, n_labels, n_columns) without those of an end label."""
     n_before_bias = len(walk.feature_names) + len(walk.propagated_names)
     values = np.zeros((*round_.before.shape, n_before_bias + 1), dtype=np.float32)
     if round_.start is not None:
@@ -142,7 +140,7 @@ def _of_round(round_: Round, walk: Walk, n_jobs: int | None) -> NDArray[np.float
     if weights is None:
         weights = np.full((len(round_.boosters), len(walk.labels)), 1 / len(round_.boosters))
     matrix = round_matrix(round_, n_threads(n_jobs))
-    # The column of an end label, before the bias, is 0 everywhere.
+    # The column of an end label, before the bias, is always 0.
     shown = [*range(n_before_bias), -1]
     for booster, weight in zip(round_.boosters, weights, strict=True):
         found = booster.predict(
@@ -159,7 +157,7 @@ def feature_importance(
     *,
     aggregate: bool = False,
 ) -> pd.DataFrame:
-    """Measure how much a model uses the features of X and the propagated labels.
+    """Compute the importance of the features of X and the propagated labels.
 
     Parameters
     ----------
@@ -168,17 +166,15 @@ def feature_importance(
         As in `xgboost.Booster.get_score`, see
         :func:`xdcc.boosting.importance.column_importance`.
     aggregate : bool, default=False
-        Whether to take all rounds together. Sums run over all boosters of a round, or over
-        those of all rounds.
+        Whether to aggregate all rounds. Otherwise, aggregate the boosters of each round.
 
     Returns
     -------
     DataFrame
-        A row for each round (not with `aggregate`) and each feature that is used in a split:
-        `round` (from 1, not with `aggregate`), `kind` ("feature" for a column of X, "label" for
-        a propagated label), `name`, `importance`. Features come in the order of X's columns,
-        then labels in theirs. An order-free chain has one booster for all rounds, and as features
-        the margins of its labels.
+        A row for each round and each feature that a split uses, with the columns `round` (from 1;
+        without `aggregate`), `kind` ("feature" for a column of X, "label" for a propagated label),
+        `name` and `importance`. Features are in the order of X, followed by the labels. An
+        order-free chain has one booster for all rounds; its features are the margins of the labels.
 
     Raises
     ------

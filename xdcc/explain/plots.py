@@ -1,9 +1,9 @@
-"""Plots of a chain's rounds, its order, the dependencies between its labels, and SHAP values.
+"""Plots of the rounds and the order of a chain, label dependencies, and SHAP values.
 
-All but the bars of :func:`plot_shap` are heat maps with labels down their side, readable with few
-labels and with many. Where there are more rows or columns than names can be read, every second,
-third and so on is named. Colours run with the square root of the value: a few large values would
-otherwise hide all others. Matplotlib is imported when something is drawn.
+:func:`plot_shap` draws bars, the other functions heat maps with a row for each label. If there are
+too many rows or columns to name all, every second or third one (and so on) is named. The colour
+scale is the square root of the values, so a few large values do not hide the others. Matplotlib is
+imported on use.
 """
 
 from collections.abc import Sequence
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 def plot_rounds(
     statistics: RoundStatistics, axes: "Sequence[Axes] | NDArray[np.object_] | None" = None
 ) -> "NDArray[np.object_]":
-    """Draw two heat maps, labels by rounds: of positive and of negative decisions.
+    """Draw two heat maps, labels by rounds, of positive and negative decisions.
 
-    After Figure 3 of the XDCC paper, but with a line for each label. The paper's own numbers,
-    summed over the labels, are in :meth:`RoundStatistics.by_round`.
+    This is Figure 3 of the XDCC paper with a row for each label. :meth:`RoundStatistics.by_round`
+    has the numbers of the paper, summed over the labels.
 
     Parameters
     ----------
     statistics : RoundStatistics
-        What :func:`xdcc.explain.round_statistics` returned.
+        Output of :func:`xdcc.explain.round_statistics`.
     axes : sequence of two Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. Default: a new figure.
 
     Returns
     -------
     array of Axes of shape (2,)
-        Positives, negatives. The colours are the share of all rows; each map has a scale of its
-        own.
+        The axes of positives and negatives. Colours are shares of all rows, with a scale for each
+        heat map.
 
     Raises
     ------
     {pyplot_errors}
     ValueError
-        If `axes` are not two.
+        If `axes` does not contain two axes.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def plot_rounds(
     if axes is None:
         axes = _new_axes(n_labels, n_rounds, n_maps=2)
     if len(axes) != 2:
-        raise ValueError(f"axes has {len(axes)} entries; it has to be two: positive, negative.")
+        raise ValueError(f"axes has {len(axes)} entries; it must have two: positive, negative.")
     for ax, sign in zip(axes, ("positive", "negative"), strict=True):
         counts = getattr(statistics, sign)
         _draw_heat_map(
@@ -93,14 +93,14 @@ def plot_order(model: Model, X: Any, ax: "Axes | None" = None) -> "Axes":
     Returns
     -------
     Axes
-        The heat map. The colours are the share of rows in which the round propagated the label.
+        The axes. Colours are shares of the rows in which the round propagated the label.
 
     Raises
     ------
     {pyplot_errors}
     {model_errors}
     ValueError
-        If X is not as described or has another number of features than in `fit`.
+        If X is not as described or has a different number of features than in `fit`.
 
     Examples
     --------
@@ -142,17 +142,17 @@ def plot_dependencies(
     Parameters
     ----------
     dependencies : DataFrame
-        What :func:`xdcc.explain.label_dependencies` returned.
+        Output of :func:`xdcc.explain.label_dependencies`.
     value : {"gain", "share"}, default="gain"
-        What the colours show; shares need a round.
+        The value to draw; shares require a round.
     round_ : int, optional
-        The round to draw, from 1. By default gains are summed over all rounds.
+        The round to draw, from 1. Default: the sum of the gains over all rounds.
     {ax}
 
     Returns
     -------
     Axes
-        The heat map.
+        The axes.
 
     Raises
     ------
@@ -178,13 +178,13 @@ def plot_dependencies(
     require_pyplot("plot_dependencies")
     check_domain("value", value, Choice(tuple(_BAR_LABELS)))
     if value == "share" and round_ is None:
-        raise ValueError("value='share' needs a round: shares of different rounds have no sum.")
+        raise ValueError("value='share' requires round_: shares of rounds cannot be summed.")
     if round_ is not None:
         dependencies = dependencies[dependencies["round"] == round_]
     names = [str(name) for name in dependencies["source"].cat.categories]
     matrix = np.zeros((len(names), len(names)))
-    places = (dependencies["source"].cat.codes, dependencies["target"].cat.codes)
-    np.add.at(matrix, places, np.nan_to_num(dependencies[value].to_numpy()))
+    entries = (dependencies["source"].cat.codes, dependencies["target"].cat.codes)
+    np.add.at(matrix, entries, np.nan_to_num(dependencies[value].to_numpy()))
     when = "all rounds" if round_ is None else f"round {round_}"
     return _draw_heat_map(
         _new_axes(len(names), len(names), turned=True)[0] if ax is None else ax,
@@ -209,22 +209,22 @@ def plot_shap(
     n_bars: int = 20,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the mean absolute SHAP values, largest first, features and labels in two colours.
+    """Draw the mean absolute SHAP values in descending order, with colours for features and labels.
 
     Parameters
     ----------
     values : ShapValues
-        What :func:`xdcc.explain.shap_values` returned.
+        Output of :func:`xdcc.explain.shap_values`.
     label : str, optional
-        Name of the predicted label to explain; the mean over all labels by default.
+        Name of the predicted label to explain. Default: the mean over all labels.
     n_bars : int, default=20
-        Number of bars at most. What is 0 everywhere gets none.
+        Maximum number of bars. Values that are always 0 have no bar.
     {ax}
 
     Returns
     -------
     Axes
-        The bar chart.
+        The axes.
 
     Raises
     ------
@@ -283,22 +283,7 @@ _MOST_COLUMN_NUMBERS = 26
 def _new_axes(
     n_rows: int, n_columns: int, *, n_maps: int = 1, turned: bool = False
 ) -> "NDArray[np.object_]":
-    """Make a figure for heat maps side by side.
-
-    Parameters
-    ----------
-    n_rows, n_columns : int
-        Size of the table.
-    n_maps : int, default=1
-        Number of heat maps.
-    turned : bool, default=False
-        Whether names stand upright below the columns and need room.
-
-    Returns
-    -------
-    array of Axes of shape (n_maps,)
-        They share the names of their rows.
-    """
+    """Create a figure for heat maps side by side; `turned` makes room for vertical column names."""
     from matplotlib import pyplot
 
     width = min(max(2.8 + 0.18 * n_columns, 4.6), 11) * n_maps
@@ -320,26 +305,7 @@ def _draw_heat_map(
     y_label: str,
     bar_label: str,
 ) -> "Axes":
-    """Draw a heat map with a colour bar that begins at 0; 0 is pale.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to.
-    values : float array of shape (n_rows, n_columns)
-        What is drawn; values below 0 get the colour of 0.
-    rows : sequence of str
-        Names of the rows.
-    columns : sequence of str or None
-        Names of the columns; None numbers them from 1.
-    title, x_label, y_label, bar_label : str
-        What stands above the map, below it, beside it, and beside the colour bar.
-
-    Returns
-    -------
-    Axes
-        `ax`.
-    """
+    """Draw a heat map with a colour bar from 0; without `columns`, number them from 1."""
     from matplotlib.colors import PowerNorm
     from matplotlib.ticker import MaxNLocator
 

@@ -1,7 +1,6 @@
-"""``round_statistics``: which labels a chain decides in which round, and how well.
+"""``round_statistics``: which labels a chain decides in which round, and how accurately.
 
-The numbers behind Figure 3 of the XDCC paper, which shows that positive labels tend to be
-decided in early rounds.
+Figure 3 of the XDCC paper shows these numbers: positive labels tend to be decided in early rounds.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from xdcc.explain.walks import Model, check_truth, documented_explanation, walk_
 
 @dataclass(frozen=True)
 class RoundStatistics:
-    """How many rows propagated each label in each round.
+    """Numbers of rows in which each round propagated each label.
 
     Attributes
     ----------
@@ -25,11 +24,12 @@ class RoundStatistics:
     label_names : list of str
         Names of the labels.
     positive, negative : int arrays of shape (n_rounds, n_labels)
-        Rows in which the round propagated the label with at least 0.5, and with less.
+        Numbers of rows in which the round propagated the label with a value of at least 0.5, and
+        below 0.5.
     positive_right, negative_right : int arrays of shape (n_rounds, n_labels) or None
-        How many of them agree with the truth; None without a truth.
+        Numbers of correct decisions among them; None without true labels.
     positive_wrong, negative_wrong : int arrays of shape (n_rounds, n_labels) or None
-        How many of them contradict it. Rows whose label is unknown count in neither.
+        Numbers of wrong decisions. Rows with an unknown label do not count.
 
     Examples
     --------
@@ -54,14 +54,14 @@ class RoundStatistics:
     negative_wrong: NDArray[np.int64] | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Lay the counts out as a table.
+        """Convert the counts to a table.
 
         Returns
         -------
         DataFrame
-            A row for each round and label, by round: `round` (from 1), `label`, `positive`,
-            `negative`, both as shares of all rows (`positive_share`, `negative_share`), and with
-            a truth `positive_right`, `negative_right`, `positive_wrong`, `negative_wrong`.
+            A row for each round and label, with the columns `round` (from 1), `label`, `positive`,
+            `negative`, their shares of all rows (`positive_share`, `negative_share`) and, with true
+            labels, `positive_right`, `negative_right`, `positive_wrong`, `negative_wrong`.
         """
         n_rounds, n_labels = self.positive.shape
         columns: dict[str, Any] = {
@@ -79,14 +79,14 @@ class RoundStatistics:
         return pd.DataFrame(columns)
 
     def by_round(self) -> pd.DataFrame:
-        """Sum over the labels: the numbers that Figure 3 of the XDCC paper shows as colours.
+        """Sum the counts over the labels, as in Figure 3 of the XDCC paper.
 
         Returns
         -------
         DataFrame
-            A row for each round: `round` (from 1), `positive`, `negative`, and what fraction
-            that is of the positives or negatives of all rounds (`positive_fraction`,
-            `negative_fraction`; NaN if there is none at all).
+            A row for each round, with the columns `round` (from 1), `positive`, `negative`, and
+            their fractions of the positives and negatives of all rounds (`positive_fraction`,
+            `negative_fraction`; NaN if there are none).
         """
         counts = pd.DataFrame(
             {
@@ -104,16 +104,16 @@ class RoundStatistics:
 def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     """Count which labels a chain propagates in which round.
 
-    A single booster, or a mixture of them, decides all labels in its only round. Labels that were
-    the same in all rows of `fit` are left out, except by a dynamic chain and a single booster,
-    which predict them as the others.
+    A single booster, or a mixture of boosters, decides all labels in one round. Labels that were
+    constant in `fit` are omitted, except for a dynamic chain and a single booster, which predict
+    them as the others.
 
     Parameters
     ----------
     {model}
     {rows}
     Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels), optional
-        Their true labels: 0, 1, or NaN for unknown.
+        True labels: 0, 1, or NaN for unknown.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def round_statistics(model: Model, X: Any, Y: Any = None) -> RoundStatistics:
     ------
     {model_errors}
     ValueError
-        If X or Y is not as described, or they do not fit the model or each other.
+        If X or Y is not as described, or they are inconsistent with the model or each other.
 
     Examples
     --------

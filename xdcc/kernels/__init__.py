@@ -1,7 +1,9 @@
-"""What the Cython kernels share; the `.pxd` files are ``cimport``ed.
+"""Code shared by the Cython kernels, which ``cimport`` the `.pxd` files.
 
-``random`` is the generator of random numbers. ``matrix`` holds X while a kernel reads it,
-and makes sparse rows dense one at a time; ``categories`` numbers discrete values. ``threads``
-runs parallel loops and reads CPU quotas, ``arrays`` makes NumPy arrays of C++ vectors and searches
-in sorted ones. ``reference`` is the reference implementation of the random numbers.
+- ``random``: the random number generator.
+- ``matrix``: access to a dense or sparse X.
+- ``rows``: parallel loops over the rows of X.
+- ``categories``: codes of discrete values.
+- ``threads``: parallel loops and CPU quotas.
+- ``arrays``: conversion between NumPy arrays, pointers and C++ vectors; binary search.
 """

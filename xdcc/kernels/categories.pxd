@@ -1,4 +1,4 @@
-"""Discrete features: the sorted values of each, one feature after the other."""
+"""Discrete features: their sorted values, one feature after another."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -13,7 +13,7 @@ cdef struct Categories:
 cdef inline Categories categories_of(
     const float[::1] values, const int32_t[::1] start
 ) noexcept:
-    """Point at what ``category_values`` of ``xdcc.base`` returns, which has to stay alive."""
+    """Point to the result of ``category_values`` of ``xdcc.base``, which must stay alive."""
     cdef Categories categories
     categories.value = &values[0] if values.shape[0] else NULL
     categories.start = &start[0]
@@ -21,13 +21,13 @@ cdef inline Categories categories_of(
 
 
 cdef inline int32_t n_categories(const Categories* categories, int64_t feature) noexcept nogil:
-    """Count the values of a feature; 0 if it is a number."""
+    """Return the number of values of a feature, 0 if it is numeric."""
     return categories.start[feature + 1] - categories.start[feature]
 
 
 cdef inline int32_t category_number(
     const Categories* categories, int64_t feature, float value
 ) noexcept nogil:
-    """Position of a value among those of its feature."""
+    """Return the position of a value among the values of its feature."""
     cdef int32_t begin = categories.start[feature], end = categories.start[feature + 1]
     return <int32_t>first_at_least(categories.value, begin, end, value) - begin

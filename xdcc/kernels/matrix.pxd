@@ -1,8 +1,8 @@
-"""X as a kernel reads it: pointers without an owner for the loops, and who keeps them alive.
+"""Access to X from kernels: a `Matrix` has pointers for the loops, a `HeldMatrix` owns the arrays.
 
-It may be read row by row: a row of a dense X is where it lies, a sparse one is made dense. A thread
-has memory for one row. What ``load_row`` writes into it ``unload_row`` makes zero again, so a
-sparse row costs its stored values and not the number of features.
+``load_row`` returns a row: a pointer into a dense X, or a dense copy of a sparse row in the memory
+of the thread. ``unload_row`` sets this memory back to zero, so the cost depends on the number of
+stored values and not on the number of features.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -26,7 +26,7 @@ cdef class HeldMatrix:
 cdef inline const float* load_row(
     const Matrix* X, vector[float]* memory, int64_t row
 ) noexcept nogil:
-    """Features of a row of X, in C order or CSR; `memory` is empty or all zero."""
+    """Return the features of a row of X, in C order or CSR; `memory` is empty or all zero."""
     cdef int64_t k
     cdef float* values
     if X.dense != NULL:
@@ -40,7 +40,7 @@ cdef inline const float* load_row(
 
 
 cdef inline void unload_row(const Matrix* X, vector[float]* memory, int64_t row) noexcept nogil:
-    """Make `memory` zero again."""
+    """Set `memory` back to zero."""
     cdef int64_t k
     cdef float* values
     if X.dense == NULL:

@@ -5,21 +5,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 class HeldMatrix:
-    """X in the form that kernels read, for as long as the object lives.
+    """The arrays of a float32 X for kernels; keeps them alive.
 
-    Parameters
-    ----------
-    X : float32 array or sparse matrix of shape (n_rows, n_features)
-        Read, never changed; copied only if a sparse matrix has other types of indices.
-    order : {"C", "F"}
-        Order of the elements of a dense X.
-    sparse_format : {"csr", "csc"}
-        Format of a sparse X.
-
-    Raises
-    ------
-    ValueError
-        If X has another type, order or format.
+    Copies only the indices of a sparse X, if they have other types. Raises ValueError if X has
+    another dtype, `order` (dense) or `sparse_format`.
     """
 
     def __init__(

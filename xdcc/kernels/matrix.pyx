@@ -1,4 +1,4 @@
-"""X while a kernel reads it: a `HeldMatrix` owns the arrays that its `Matrix` points into."""
+"""``HeldMatrix`` owns the arrays to which its `Matrix` points."""
 
 import numpy as np
 
@@ -29,8 +29,8 @@ cdef class HeldMatrix:
                 self.matrix.dense = &by_columns[0, 0]
             return
         if X.format != sparse_format:
-            raise ValueError(f"X is a {X.format} matrix; this kernel reads {sparse_format}.")
-        # A sparse matrix has one type of both, of the size that it needs.
+            raise ValueError(f"X is a {X.format} matrix, but this kernel takes {sparse_format}.")
+        # SciPy chooses the integer type of both by the size of the matrix.
         self._arrays = (
             X.data, np.asarray(X.indices, np.int32), np.asarray(X.indptr, np.int64)
         )

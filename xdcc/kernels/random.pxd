@@ -1,8 +1,7 @@
-"""The kernels' random numbers: splitmix64, whose whole state is one integer, the seed at first.
+"""Random numbers: splitmix64, whose state is one integer, initially the seed.
 
 G. L. Steele, D. Lea and C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
-A kernel gives every tree or rule a state of its own, so that nothing depends on which thread grows
-it or on what was grown before.
+Each tree or rule has its own state, so it depends neither on the thread nor on earlier trees.
 """
 
 from libc.stdint cimport int64_t, uint64_t

@@ -1,16 +1,16 @@
 def cpu_quota(process: str = "/proc/self") -> float:
-    """Read how much CPU time the control groups of a process allow it.
+    """Read the CPU quota of a process's control groups.
 
     Parameters
     ----------
     process : str
-        The process's folder in ``/proc``.
+        Folder of the process in ``/proc``.
 
     Returns
     -------
     float
-        Number of CPUs: the least quota of its group and of all groups above, in version 1 or 2 of
-        control groups. Infinity if there is none, or nothing that can be read.
+        Number of CPUs: the smallest quota of the control group (version 1 or 2) and its ancestors.
+        Infinity if there is no quota or if it cannot be read.
 
     Examples
     --------

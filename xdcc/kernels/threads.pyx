@@ -1,4 +1,4 @@
-"""Parallel loops on the plugin's workers (``plugins/multilabel/threads``), compiled in here."""
+"""Parallel loops on the worker threads of the plugin (``plugins/multilabel/threads``)."""
 
 from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic, memory_order_relaxed
@@ -16,11 +16,11 @@ cdef cppclass Loop:
     int64_t chunk
     Iteration iteration
     void* data
-    atomic[int64_t] next           # the first iteration that is not claimed
+    atomic[int64_t] next           # the first unclaimed iteration
 
 
 cdef void claim_iterations(void* data, int thread) noexcept nogil:
-    """Run chunk after chunk until all are claimed."""
+    """Claim and run chunks until none is left."""
     cdef Loop* loop = <Loop*>data
     cdef int64_t begin, i
     while True:
@@ -48,5 +48,5 @@ cdef void run_loop(
 
 
 def cpu_quota(str process="/proc/self"):
-    """CPU time that control groups allow; see ``threads.pyi``."""
+    """Read the CPU quota of control groups; see ``threads.pyi``."""
     return CpuQuota(process.encode())

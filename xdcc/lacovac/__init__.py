@@ -1,4 +1,4 @@
-"""Label trees: LaCovaC, with LaCova and ML-C4.5 as settings of it."""
+"""Label trees: LaCovaC, with settings for LaCova and ML-C4.5."""
 
 from xdcc.lacovac.classifier import LaCovaCClassifier
 from xdcc.lacovac.clustering import cluster_labels, correlation_threshold, label_correlations

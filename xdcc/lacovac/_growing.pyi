@@ -8,7 +8,7 @@ from xdcc.base.features import Features
 from xdcc.lacovac.tree import GrowthRules
 
 KINDS: dict[str, int]
-"""Numbers of the kinds of node."""
+"""Codes of the kinds of nodes."""
 
 def grow(
     X: Features,
@@ -19,10 +19,9 @@ def grow(
     seeds: NDArray[np.uint64],
     n_threads: int,
 ) -> list[dict[str, NDArray[Any]]]:
-    """Grow one tree per seed.
+    """Grow one tree per seed and return its arrays, named as in `LabelTrees`.
 
-    X is [n_samples, n_features] in Fortran order or CSR, Y [n_samples, n_labels] stores which
-    labels a sample has, its indices sorted. `categories` are what ``category_values`` returns; a
-    feature without is a number. `rows` is [n_trees, n_rows]. Returns the arrays of each tree,
-    named as in `LabelTrees`.
+    X is [n_samples, n_features] in Fortran order or CSR. Y [n_samples, n_labels] stores the
+    positive labels with sorted indices. `categories` is the result of ``category_values``; features
+    without categories are numeric. `rows` is [n_trees, n_rows].
     """

@@ -1,10 +1,10 @@
-"""Growing label trees (Algorithm 1): a leaf, else clusters of labels, else a horizontal split.
+"""Training kernel: grow label trees (Algorithm 1).
 
-A node's rows lie next to each other in one array of row numbers, which horizontal splits order by
-child in place; the children of a vertical split share their parent's rows. Nodes wait on a stack.
-For each one labels are counted (``_node.pyx``), then clustered, then a split is searched
-(``_split_search.pyx``). Threads share the trees, or the search if there is only one tree; nothing
-depends on their number.
+For each node, count the labels (``_node.pyx``), then cluster them, which gives a vertical split, or
+search a horizontal split (``_split_search.pyx``). The rows of a node are contiguous in an array of
+row indices; horizontal splits sort them by child in place, and the children of a vertical split
+share the rows of their parent. Threads share the trees, or the search if there is only one tree;
+the results do not depend on their number.
 """
 
 import numpy as np
@@ -45,10 +45,7 @@ cdef double INFINITE = float("inf")
 
 
 cdef cppclass GrownTree:
-    """Nodes as columns, which `LabelTrees` describes, and the lists of labels that they share.
-
-    The children of a node are added one after the other, so they lie side by side.
-    """
+    """The arrays of `LabelTrees` for one tree; the children of a node are contiguous."""
     vector[int8_t] kind
     vector[int32_t] feature
     vector[float] threshold
@@ -65,7 +62,7 @@ cdef cppclass GrownTree:
 
 
 cdef inline void add_root(GrownTree* tree, int64_t n_labels, int64_t n_samples) noexcept nogil:
-    """Begin a tree with a node that has all labels."""
+    """Add the root, which has all labels."""
     cdef int64_t label
     tree.list_start.push_back(0)
     for label in range(n_labels):
@@ -77,7 +74,7 @@ cdef inline void add_root(GrownTree* tree, int64_t n_labels, int64_t n_samples) 
 cdef inline int32_t add_child(
     GrownTree* tree, int32_t parent, int64_t n_samples, int32_t depth, int32_t label_list
 ) noexcept nogil:
-    """Add a leaf below a node, and return its number."""
+    """Add a leaf below a node and return its index."""
     cdef int32_t child = add_node(tree, n_samples, depth, label_list)
     if tree.n_children[parent] == 0:
         tree.child[parent] = child
@@ -103,57 +100,56 @@ cdef inline int32_t add_node(
 
 
 cdef inline dict arrays_of_tree(GrownTree* tree):
-    """Copy the tree's columns into arrays, by the names that `LabelTrees` has for them."""
+    """Return the arrays of a tree by their names in `LabelTrees`."""
     return {
-        "kind": as_array(tree.kind.data(), tree.kind.size()),
-        "feature": as_array(tree.feature.data(), tree.feature.size()),
-        "threshold": as_array(tree.threshold.data(), tree.threshold.size()),
-        "value": as_array(tree.value.data(), tree.value.size()),
-        "child": as_array(tree.child.data(), tree.child.size()),
-        "n_children": as_array(tree.n_children.data(), tree.n_children.size()),
-        "default_child": as_array(tree.default_child.data(), tree.default_child.size()),
-        "n_samples": as_array(tree.n_samples.data(), tree.n_samples.size()),
-        "depth": as_array(tree.depth.data(), tree.depth.size()),
-        "impurity": as_array(tree.impurity.data(), tree.impurity.size()),
-        "label_list": as_array(tree.label_list.data(), tree.label_list.size()),
-        "list_start": as_array(tree.list_start.data(), tree.list_start.size()),
-        "list_label": as_array(tree.list_label.data(), tree.list_label.size()),
+        "kind": as_array[int8_t](tree.kind),
+        "feature": as_array[int32_t](tree.feature),
+        "threshold": as_array[float](tree.threshold),
+        "value": as_array[float](tree.value),
+        "child": as_array[int32_t](tree.child),
+        "n_children": as_array[int32_t](tree.n_children),
+        "default_child": as_array[int32_t](tree.default_child),
+        "n_samples": as_array[int32_t](tree.n_samples),
+        "depth": as_array[int32_t](tree.depth),
+        "impurity": as_array[double](tree.impurity),
+        "label_list": as_array[int32_t](tree.label_list),
+        "list_start": as_array[int64_t](tree.list_start),
+        "list_label": as_array[int32_t](tree.list_label),
     }
 
 
-cdef struct Waiting:
+cdef struct OpenNode:
     int32_t node
-    int64_t begin                  # the node has the rows from begin to end
+    int64_t begin                  # its rows are rows[begin:end]
     int64_t end
-    bint is_clustered              # its labels are a cluster, of the same rows
+    bint is_clustered              # whether its labels are a cluster of its parent's
 
 
 cdef cppclass Growth:
-    """What growing one tree needs."""
+    """Data and working memory for growing one tree."""
     const Training* training
     GrownTree* tree
-    vector[int32_t] rows           # ordered by node
-    vector[int32_t] ordered        # memory for ordering them
-    vector[Waiting] waiting
-    vector[int32_t] labels         # of the node
-    vector[int32_t] cluster        # first label of each varying label's cluster, by number
+    vector[int32_t] rows           # row indices, sorted by node
+    vector[int32_t] sorted         # working memory for sorting them
+    vector[OpenNode] stack
+    vector[int32_t] labels         # labels of the node
+    vector[int32_t] cluster        # [n_varying] first label of the cluster of each varying label
     NodeLabels counts
     SplitSearch search
 
 
 # ----------------------------------------------------------------------------- clusters of labels
 
-# When the labels of a node belong together (Algorithm 2, and LaCova's rule). LaCovaC links two
-# labels whose absolute correlation is above a threshold; single linkage that is cut there is what
-# it amounts to, the connected components, found here by union and find. LaCova asks one question
-# about all labels and keeps or parts them all. ``clustering.py`` does the first in NumPy.
+# LaCovaC (Algorithm 2) links labels whose absolute correlation is above a threshold. Single linkage
+# cut at this threshold gives the connected components, computed here by union-find, in NumPy in
+# ``clustering.py``. LaCova applies one test and keeps all labels together or separates all.
 
 
 cdef bint find_clusters(const NodeLabels* node, int clustering, double n_rows,
                         vector[int32_t]* cluster) noexcept nogil:
-    """Find the first label of each varying label's cluster, both by number.
+    """Find the first label of the cluster of each varying label.
 
-    The thresholds follow from `n_rows`. False if LaCova keeps all labels together.
+    The thresholds depend on `n_rows`. Returns false if LaCova keeps all labels together.
     """
     cdef int32_t label
     if clustering == ALL_OR_NONE and are_dependent(node, n_rows):
@@ -167,10 +163,10 @@ cdef bint find_clusters(const NodeLabels* node, int clustering, double n_rows,
 
 
 cdef bint are_dependent(const NodeLabels* node, double n_rows) noexcept nogil:
-    """LaCova: is the sum of absolute covariances larger than independence would have it?
+    """Test whether the sum of absolute covariances is significantly large (LaCova).
 
     A covariance of independent labels has mean 0 and variance v_j v_k / (n - 1); the sum of
-    absolute values is taken as normal.
+    absolute values is assumed to be normal.
     """
     cdef double total = 0, mean = 0, variance = 0, scale
     cdef int64_t one, other, n_varying = node.n_varying
@@ -191,7 +187,7 @@ cdef bint are_dependent(const NodeLabels* node, double n_rows) noexcept nogil:
 
 cdef void link_correlated(const NodeLabels* node, double n_rows, int32_t* cluster
                           ) noexcept nogil:
-    """LaCovaC: join the clusters of labels whose absolute correlation is above λ (equation 2)."""
+    """Join the clusters of labels whose absolute correlation is above λ (LaCovaC, equation 2)."""
     cdef double threshold = Z / sqrt(n_rows - 1) if n_rows > 1 else INFINITE
     cdef double covariance
     cdef int32_t one, other, first_of_one, first_of_other, n_varying = <int32_t>node.n_varying
@@ -222,19 +218,19 @@ cdef int32_t first_of_cluster(int32_t* cluster, int32_t label) noexcept nogil:
 # -------------------------------------------------------------------------------- vertical splits
 
 
-cdef bint split_labels(Growth* growth, Waiting above) noexcept nogil:
-    """Make a node a vertical split if its labels are in more than one cluster.
+cdef bint split_labels(Growth* growth, OpenNode parent) noexcept nogil:
+    """Split a node vertically if its labels form more than one cluster.
 
-    Clusters are in the order of their first labels; a constant label is one of its own.
+    Clusters are in the order of their first labels; each constant label is its own cluster.
     """
     cdef GrownTree* tree = growth.tree
     cdef const NodeLabels* counts = &growth.counts
     cdef int64_t n_labels = <int64_t>growth.labels.size(), i, j
     cdef int32_t label, number
-    cdef vector[int32_t] first_of_number    # first label of the cluster that a number stands for
-    cdef vector[int32_t] first              # [n_labels]: first label of each label's cluster
+    cdef vector[int32_t] first_of_number    # [n_varying] first label of each cluster
+    cdef vector[int32_t] first              # [n_labels] first label of the cluster of each label
     cdef bint is_split = False
-    cdef Waiting below = above
+    cdef OpenNode child = parent
     first_of_number.assign(counts.n_varying, -1)
     first.resize(n_labels)
     for j in range(n_labels):
@@ -248,8 +244,8 @@ cdef bint split_labels(Growth* growth, Waiting above) noexcept nogil:
         is_split = is_split or first[j] != first[0]
     if not is_split:
         return False
-    tree.kind[above.node] = VERTICAL
-    below.is_clustered = True
+    tree.kind[parent.node] = VERTICAL
+    child.is_clustered = True
     for j in range(n_labels):
         if first[j] != growth.labels[j]:
             continue
@@ -257,19 +253,19 @@ cdef bint split_labels(Growth* growth, Waiting above) noexcept nogil:
             if first[i] == growth.labels[j]:
                 tree.list_label.push_back(growth.labels[i])
         tree.list_start.push_back(<int64_t>tree.list_label.size())
-        below.node = add_child(tree, above.node, counts.n_rows, tree.depth[above.node],
+        child.node = add_child(tree, parent.node, counts.n_rows, tree.depth[parent.node],
                                <int32_t>tree.list_start.size() - 2)
-        growth.waiting.push_back(below)
+        growth.stack.push_back(child)
     return True
 
 
 # ------------------------------------------------------------------------------ horizontal splits
 
 
-cdef int32_t send_rows(Scan* scan, const Split* split) noexcept nogil:
-    """Find the branch of each row of the node; return the one that takes unknown values.
+cdef int32_t assign_branches(Scan* scan, const Split* split) noexcept nogil:
+    """Assign the rows of a node to branches, in the memory of a scan.
 
-    It uses the memory of a scan.
+    Returns the branch for missing and new values.
     """
     cdef int64_t i
     if split.kind == NOMINAL:
@@ -286,80 +282,80 @@ cdef int32_t send_rows(Scan* scan, const Split* split) noexcept nogil:
     return split.missing_right
 
 
-cdef void split_rows(Growth* growth, Waiting above, const Split* split) noexcept nogil:
-    """Make a node a horizontal split and order its rows by child."""
+cdef void split_rows(Growth* growth, OpenNode parent, const Split* split) noexcept nogil:
+    """Split a node horizontally and sort its rows by child."""
     cdef const Training* training = growth.training
     cdef GrownTree* tree = growth.tree
     cdef Scan* scan = growth.search.scans.data()
-    cdef int32_t unknown, branch, n_branches = 2
-    cdef int64_t i, at = above.begin
-    cdef Waiting below
+    cdef int32_t default_branch, branch, n_branches = 2
+    cdef int64_t i, at = parent.begin
+    cdef OpenNode child
     collect_values(&scan.values, &growth.search.features, &training.X, &growth.counts, split.at)
-    unknown = send_rows(scan, split)
-    tree.kind[above.node] = split.kind
-    tree.feature[above.node] = split.feature
+    default_branch = assign_branches(scan, split)
+    tree.kind[parent.node] = split.kind
+    tree.feature[parent.node] = split.feature
     if split.kind == NUMERIC:
-        tree.threshold[above.node] = split.threshold
+        tree.threshold[parent.node] = split.threshold
     else:
         n_branches = <int32_t>scan.branches.start.size() - 1
-    below.is_clustered = False
+    child.is_clustered = False
     for branch in range(n_branches):
-        below.begin = at
-        for i in range(above.end - above.begin):
+        child.begin = at
+        for i in range(parent.end - parent.begin):
             if scan.branches.category[i] == branch:
-                growth.ordered[at] = growth.rows[above.begin + i]
+                growth.sorted[at] = growth.rows[parent.begin + i]
                 at += 1
-        below.end = at
-        if below.end == below.begin:
+        child.end = at
+        if child.end == child.begin:
             continue
-        if branch == unknown:
-            tree.default_child[above.node] = tree.n_children[above.node]
-        below.node = add_child(tree, above.node, below.end - below.begin,
-                               tree.depth[above.node] + 1, tree.label_list[above.node])
+        if branch == default_branch:
+            tree.default_child[parent.node] = tree.n_children[parent.node]
+        child.node = add_child(tree, parent.node, child.end - child.begin,
+                               tree.depth[parent.node] + 1, tree.label_list[parent.node])
         if split.kind == NOMINAL:
-            tree.value[below.node] = training.categories.value[
+            tree.value[child.node] = training.categories.value[
                 training.categories.start[split.feature] + branch
             ]
-        growth.waiting.push_back(below)
-    for i in range(above.begin, above.end):
-        growth.rows[i] = growth.ordered[i]
+        growth.stack.push_back(child)
+    for i in range(parent.begin, parent.end):
+        growth.rows[i] = growth.sorted[i]
 
 
 # ------------------------------------------------------------------------------------------ trees
 
 
-cdef bint count_node(Growth* growth, Waiting part) noexcept nogil:
-    """Count the labels of a node; False if it stays a leaf."""
+cdef bint count_node(Growth* growth, OpenNode open_node) noexcept nogil:
+    """Count the labels of a node; return false if it must be a leaf."""
     cdef GrownTree* tree = growth.tree
     cdef NodeLabels* counts = &growth.counts
     cdef const Rules* rules = &growth.training.rules
-    cdef int32_t label_list = tree.label_list[part.node]
+    cdef int32_t label_list = tree.label_list[open_node.node]
     cdef int64_t label
     cdef double sum_variance = 0
     growth.labels.assign(tree.list_label.data() + tree.list_start[label_list],
                          tree.list_label.data() + tree.list_start[label_list + 1])
-    counts.rows = growth.rows.data() + part.begin
-    counts.n_rows = part.end - part.begin
+    counts.rows = growth.rows.data() + open_node.begin
+    counts.n_rows = open_node.end - open_node.begin
     count_labels(counts, &growth.training.Y, &growth.labels)
     for label in range(counts.n_varying):
         sum_variance += counts.variance[label]
-    tree.impurity[part.node] = sum_variance / (<double>counts.n_rows * <double>counts.n_rows)
+    tree.impurity[open_node.node] = sum_variance / (<double>counts.n_rows * <double>counts.n_rows)
     return counts.n_varying > 0 and counts.n_rows >= rules.min_samples_split and not (
-        0 <= rules.max_depth <= tree.depth[part.node]
+        0 <= rules.max_depth <= tree.depth[open_node.node]
     )
 
 
-cdef bint separate_labels(Growth* growth, Waiting part) noexcept nogil:
-    """Try a vertical split."""
+cdef bint cluster_labels(Growth* growth, OpenNode open_node) noexcept nogil:
+    """Try a vertical split; return whether there is one."""
     cdef const Rules* rules = &growth.training.rules
     cdef double n_rows = <double>growth.counts.n_rows
-    if rules.clustering == TOGETHER or part.is_clustered:
+    if rules.clustering == TOGETHER or open_node.is_clustered:
         return False
     if rules.threshold_of_train:
         n_rows = <double>growth.rows.size()
     return find_clusters(
         &growth.counts, rules.clustering, n_rows, &growth.cluster
-    ) and split_labels(growth, part)
+    ) and split_labels(growth, open_node)
 
 
 cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t* rows,
@@ -367,12 +363,12 @@ cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t* ro
     cdef Growth growth
     cdef const Rules* rules = &training.rules
     cdef const Split* split
-    cdef Waiting part
+    cdef OpenNode open_node
     cdef int64_t n_labels = training.Y.n_labels
     growth.training = training
     growth.tree = tree
     growth.rows.assign(rows, rows + n_rows)
-    growth.ordered.resize(n_rows)
+    growth.sorted.resize(n_rows)
     growth.counts.number.resize(n_labels)
     growth.counts.n_positive.resize(n_labels)
     growth.counts.is_counted.resize(n_labels, 0)
@@ -380,33 +376,33 @@ cdef void grow_tree(GrownTree* tree, const Training* training, const int32_t* ro
     growth.search.random_state = seed
     growth.search.scans.resize(n_threads)
     add_root(tree, n_labels, n_rows)
-    part.node = 0
-    part.begin = 0
-    part.end = n_rows
-    part.is_clustered = False
-    growth.waiting.push_back(part)
-    while not growth.waiting.empty():
-        part = growth.waiting.back()
-        growth.waiting.pop_back()
-        if not count_node(&growth, part):
+    open_node.node = 0
+    open_node.begin = 0
+    open_node.end = n_rows
+    open_node.is_clustered = False
+    growth.stack.push_back(open_node)
+    while not growth.stack.empty():
+        open_node = growth.stack.back()
+        growth.stack.pop_back()
+        if not count_node(&growth, open_node):
             continue
         if rules.criterion == COVARIANCE or rules.clustering != TOGETHER:
             count_pairs(&growth.counts)
-        if separate_labels(&growth, part):
+        if cluster_labels(&growth, open_node):
             continue
         split = find_split(&growth.search, &growth.counts)
         if split != NULL:
-            split_rows(&growth, part, split)
+            split_rows(&growth, open_node, split)
 
 
 cdef struct Forest:
-    # Trees that grow, which threads share.
+    # The trees to grow, shared by the threads.
     const Training* training
     GrownTree* tree                # [n_trees]
     const int32_t* rows            # [n_trees, n_rows]
     int64_t n_rows
     const uint64_t* seed           # [n_trees]
-    int n_threads                  # of each tree's search
+    int n_threads                  # for the search of each tree
 
 
 cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
@@ -433,7 +429,7 @@ def grow(X, Y, categories, rules, rows, seeds, n_threads):
     cdef const uint64_t[::1] seed_of_tree = seeds
     cdef int64_t i, n_trees = rows_of_tree.shape[0], n_rows = rows_of_tree.shape[1]
     cdef int threads = n_threads
-    # These arrays stay alive while the kernel reads them.
+    # These variables keep the arrays alive.
     cdef HeldMatrix held_X = HeldMatrix(X, "F", "csr")
     row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
     values, start = categories

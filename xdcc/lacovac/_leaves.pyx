@@ -1,16 +1,14 @@
-"""The leaves of grown trees: which of them a row reaches, what they hold, what they predict.
+"""Kernel of the leaves: count labels and labelsets in training, and predict.
 
-A row goes to one child of a horizontal split and to all children of a vertical one, so its walk
-ends in one leaf for every label.
+A row follows one branch of a horizontal split and all branches of a vertical split, so it reaches
+one leaf for each label.
 
-The training rows fall through the finished tree, whatever pruning has left of it, and fill its
-leaves: how many rows have each label and each labelset. A leaf predicts its most frequent labelset
-(of equal ones that which is more frequent in all training rows, then the lexicographically smaller
-one); the others follow by frequency. Threads share the trees.
+Counting is done after pruning, in parallel over trees. A leaf predicts its most frequent labelset
+(ties: the one that is more frequent in all training rows, then the lexicographically smaller one);
+the others follow by decreasing frequency.
 
-There are three predictions: the leaf of each label, the labelset that a tree predicts, and the
-labels' probabilities averaged over trees. Each is a function that reads one row, and threads share
-the rows; what they write does not depend on their number.
+Prediction returns the leaf of each label, the labelset of one tree, or the mean probabilities over
+all trees. It is parallel over rows and does not depend on the number of threads.
 """
 
 import numpy as np
@@ -21,21 +19,21 @@ from libcpp.algorithm cimport rotate, sort
 from libcpp.vector cimport vector
 
 from xdcc.kernels.arrays cimport as_array, elements
-from xdcc.kernels.matrix cimport HeldMatrix, Matrix
-from xdcc.kernels.matrix cimport load_row, unload_row
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix, load_row, unload_row
+from xdcc.kernels.rows cimport RowFunction, run_rows
 from xdcc.kernels.threads cimport run_loop
 from xdcc.lacovac._training cimport LEAF, NUMERIC, VERTICAL, LabelRows, label_rows_of
 
 
-# ---------------------------------------------------------------- the way of a row through a tree
+# -------------------------------------------------------------------------------- tree traversal
 
 
 cdef struct Trees:
-    # Points into the arrays of a `LabelTrees` (``tree.py`` describes them).
+    # Pointers to the arrays of `LabelTrees` (``tree.py``).
     int64_t n_trees
     int64_t n_labels
-    const int64_t* start           # [n_trees + 1]: first node of each tree
-    const int8_t* kind             # [n_nodes], as the arrays that follow
+    const int64_t* start           # [n_trees + 1] first node of each tree
+    const int8_t* kind             # [n_nodes], as the following arrays
     const int32_t* feature
     const float* threshold
     const float* value
@@ -48,7 +46,7 @@ cdef struct Trees:
 
 
 cdef inline Trees trees_of(trees):
-    """Point into a `LabelTrees`."""
+    """Point to the arrays of `LabelTrees`."""
     cdef Trees view
     view.n_trees = len(trees.start) - 1
     view.n_labels = trees.n_labels
@@ -67,7 +65,7 @@ cdef inline Trees trees_of(trees):
 
 
 cdef inline int64_t labels_begin(const Trees* trees, int32_t node) noexcept nogil:
-    """Where the node's labels begin in `list_label`; they end where the next list begins."""
+    """Return the beginning of the labels of a node in `list_label`."""
     return trees.list_start[trees.label_list[node]]
 
 
@@ -75,16 +73,15 @@ cdef inline int64_t labels_end(const Trees* trees, int32_t node) noexcept nogil:
     return trees.list_start[trees.label_list[node] + 1]
 
 
-cdef cppclass Walker:
-    """A thread's memory: a sparse row made dense, nodes still to be visited."""
-    vector[float] features
-    vector[int32_t] waiting
-    vector[int32_t] leaves         # what the last walk reached
+cdef cppclass Traversal:
+    """Working memory of a thread."""
+    vector[int32_t] stack
+    vector[int32_t] leaves         # the reached leaves
 
 
-cdef inline int32_t follow(const Trees* trees, int32_t node, const float* features
-                           ) noexcept nogil:
-    """Child of a horizontal split that a row belongs to."""
+cdef inline int32_t next_node(const Trees* trees, int32_t node, const float* features
+                              ) noexcept nogil:
+    """Find the child of a horizontal split that a row reaches."""
     cdef float value = features[trees.feature[node]]
     cdef int32_t branch
     if trees.kind[node] == NUMERIC:
@@ -97,55 +94,48 @@ cdef inline int32_t follow(const Trees* trees, int32_t node, const float* featur
     return trees.child[node] + trees.default_child[node]
 
 
-cdef inline void walk(Walker* walker, const Trees* trees, int64_t tree, const float* features
-                      ) noexcept nogil:
+cdef inline void traverse(Traversal* traversal, const Trees* trees, int64_t tree,
+                          const float* features) noexcept nogil:
     """Find the leaves of a tree that a row reaches."""
     cdef int32_t node, i
-    walker.leaves.clear()
-    walker.waiting.push_back(<int32_t>trees.start[tree])
-    while not walker.waiting.empty():
-        node = walker.waiting.back()
-        walker.waiting.pop_back()
+    traversal.leaves.clear()
+    traversal.stack.push_back(<int32_t>trees.start[tree])
+    while not traversal.stack.empty():
+        node = traversal.stack.back()
+        traversal.stack.pop_back()
         while trees.kind[node] != LEAF and trees.kind[node] != VERTICAL:
-            node = follow(trees, node, features)
+            node = next_node(trees, node, features)
         if trees.kind[node] == LEAF:
-            walker.leaves.push_back(node)
+            traversal.leaves.push_back(node)
         else:
             for i in range(trees.n_children[node] - 1, -1, -1):
-                walker.waiting.push_back(trees.child[node] + i)
+                traversal.stack.push_back(trees.child[node] + i)
 
 
-cdef inline void walk_row(Walker* walker, const Trees* trees, int64_t tree, const Matrix* X,
-                          int64_t row) noexcept nogil:
-    """Find the leaves of a tree that a row of X reaches."""
-    walk(walker, trees, tree, load_row(X, &walker.features, row))
-    unload_row(X, &walker.features, row)
+# ------------------------------------------------------------------------------------ leaf counts
 
-
-# --------------------------------------------------------------------------------- filling leaves
-
-# Labels, ascending and negated: so the order of vectors is the lexicographic order of labelsets
-# as zeros and ones.
+# Negated labels in descending order: comparing vectors compares labelsets lexicographically, as
+# vectors of zeros and ones.
 ctypedef vector[int32_t] Labelset
 
 
 cdef struct Group:
     int32_t n_rows
-    int32_t first                  # of equal labelsets, among all sorted ones
+    int32_t first                  # index of the first of equal labelsets in sorted order
 
 
 cdef cppclass Leaf:
-    """One leaf that is being filled, and what all of them need."""
+    """Working memory for counting in one leaf."""
     const LabelRows* Y
-    vector[uint8_t] is_here        # [n_labels]: is it one of the leaf's labels? 0 between leaves
-    vector[int32_t] n_positive     # [n_labels]: 0 between leaves
-    vector[int8_t] is_predicted    # [n_labels]: 0 between leaves
-    vector[Labelset] labelsets     # of the leaf's rows, sorted
-    vector[Group] groups           # equal ones, the predicted one first
+    vector[uint8_t] has_label      # [n_labels] whether the leaf has a label; 0 between leaves
+    vector[int32_t] n_positive     # [n_labels] 0 between leaves
+    vector[int8_t] is_predicted    # [n_labels] 0 between leaves
+    vector[Labelset] labelsets     # labelsets of the rows of the leaf, sorted
+    vector[Group] groups           # groups of equal labelsets, the predicted one first
 
 
 cdef cppclass Contents:
-    """What the leaves of a tree hold; node by node, nothing for inner nodes."""
+    """Counts in the leaves of a tree, by node; inner nodes have none."""
     vector[int64_t] count_end
     vector[int32_t] label_count
     vector[int8_t] label_predicted
@@ -155,14 +145,14 @@ cdef cppclass Contents:
     vector[int32_t] member
 
 
-cdef void read_labelset(Labelset* labelset, const Leaf* leaf, int64_t row) noexcept nogil:
-    """Labels of a row among those of the leaf."""
+cdef void get_labelset(Labelset* labelset, const Leaf* leaf, int64_t row) noexcept nogil:
+    """Get the labels of a row that the leaf has."""
     cdef int64_t k
     cdef int32_t label
     labelset.clear()
     for k in range(leaf.Y.start[row], leaf.Y.start[row + 1]):
         label = leaf.Y.label[k]
-        if leaf.is_here[label]:
+        if leaf.has_label[label]:
             labelset.push_back(-label)
 
 
@@ -170,7 +160,7 @@ cdef int64_t count_in_training(const Leaf* leaf, Labelset& labelset) noexcept no
     cdef int64_t row, n_rows = 0
     cdef Labelset other
     for row in range(leaf.Y.n_rows):
-        read_labelset(&other, leaf, row)
+        get_labelset(&other, leaf, row)
         n_rows += other == labelset
     return n_rows
 
@@ -182,12 +172,12 @@ cdef inline bint comes_first(const Group& one, const Group& other) noexcept nogi
 
 
 cdef void group_labelsets(Leaf* leaf, const vector[int32_t]* rows) noexcept nogil:
-    """Find the leaf's distinct labelsets, and the one that it predicts."""
+    """Find the distinct labelsets of a leaf, and the labelset that it predicts."""
     cdef int64_t i, n_rows = <int64_t>rows.size(), in_training, most = -1, predicted = 0
     cdef Group group
     leaf.labelsets.resize(n_rows)
     for i in range(n_rows):
-        read_labelset(&leaf.labelsets[i], leaf, rows.data()[i])
+        get_labelset(&leaf.labelsets[i], leaf, rows.data()[i])
     sort(leaf.labelsets.begin(), leaf.labelsets.end())
     leaf.groups.clear()
     group.n_rows = 0
@@ -216,7 +206,7 @@ cdef void fill_leaf(Contents* contents, Leaf* leaf, const int32_t* labels, int64
     cdef int32_t label
     cdef Labelset* labelset
     for j in range(n_labels):
-        leaf.is_here[labels[j]] = 1
+        leaf.has_label[labels[j]] = 1
     group_labelsets(leaf, rows)
     for i in range(<int64_t>leaf.groups.size()):
         labelset = &leaf.labelsets[leaf.groups[i].first]
@@ -232,25 +222,27 @@ cdef void fill_leaf(Contents* contents, Leaf* leaf, const int32_t* labels, int64
         label = labels[j]
         contents.label_count.push_back(leaf.n_positive[label])
         contents.label_predicted.push_back(leaf.is_predicted[label])
-        leaf.is_here[label] = 0
+        leaf.has_label[label] = 0
         leaf.n_positive[label] = 0
         leaf.is_predicted[label] = 0
 
 
 cdef void fill_tree(Contents* contents, const Trees* trees, int64_t tree, const Matrix* X,
                     const LabelRows* Y, const int32_t* rows, int64_t n_rows) noexcept nogil:
-    cdef Walker walker
+    cdef Traversal traversal
+    cdef vector[float] features
     cdef Leaf leaf
     cdef vector[vector[int32_t]] rows_of_node
     cdef int64_t i, j, first = trees.start[tree], n_nodes = trees.start[tree + 1] - first
     cdef int32_t node
     rows_of_node.resize(n_nodes)
     for i in range(n_rows):
-        walk_row(&walker, trees, tree, X, rows[i])
-        for j in range(<int64_t>walker.leaves.size()):
-            rows_of_node[walker.leaves[j] - first].push_back(rows[i])
+        traverse(&traversal, trees, tree, load_row(X, &features, rows[i]))
+        unload_row(X, &features, rows[i])
+        for j in range(<int64_t>traversal.leaves.size()):
+            rows_of_node[traversal.leaves[j] - first].push_back(rows[i])
     leaf.Y = Y
-    leaf.is_here.resize(Y.n_labels, 0)
+    leaf.has_label.resize(Y.n_labels, 0)
     leaf.n_positive.resize(Y.n_labels, 0)
     leaf.is_predicted.resize(Y.n_labels, 0)
     for i in range(n_nodes):
@@ -262,24 +254,20 @@ cdef void fill_tree(Contents* contents, const Trees* trees, int64_t tree, const 
         contents.labelset_end.push_back(<int64_t>contents.labelset_count.size())
 
 
-cdef dict arrays_of_contents(const Contents* contents):
+cdef dict arrays_of_contents(Contents* contents):
     return {
-        "count_end": as_array(contents.count_end.data(), contents.count_end.size()),
-        "label_count": as_array(contents.label_count.data(), contents.label_count.size()),
-        "label_predicted": as_array(
-            contents.label_predicted.data(), contents.label_predicted.size()
-        ),
-        "labelset_end": as_array(contents.labelset_end.data(), contents.labelset_end.size()),
-        "labelset_count": as_array(
-            contents.labelset_count.data(), contents.labelset_count.size()
-        ),
-        "member_end": as_array(contents.member_end.data(), contents.member_end.size()),
-        "member": as_array(contents.member.data(), contents.member.size()),
+        "count_end": as_array[int64_t](contents.count_end),
+        "label_count": as_array[int32_t](contents.label_count),
+        "label_predicted": as_array[int8_t](contents.label_predicted),
+        "labelset_end": as_array[int64_t](contents.labelset_end),
+        "labelset_count": as_array[int32_t](contents.labelset_count),
+        "member_end": as_array[int64_t](contents.member_end),
+        "member": as_array[int32_t](contents.member),
     }
 
 
 cdef struct Filling:
-    # Trees whose leaves are filled, which threads share.
+    # The trees whose leaves to fill, shared by the threads.
     const Trees* trees
     const Matrix* X
     const LabelRows* Y
@@ -295,12 +283,12 @@ cdef void fill_numbered(void* data, int64_t tree, int thread) noexcept nogil:
 
 
 def fill(trees, X, Y, rows, n_threads):
-    """Count labels and labelsets in the leaves of every tree; see ``_leaves.pyi``."""
+    """Count the labels and labelsets in the leaves of each tree; see ``_leaves.pyi``."""
     cdef const int32_t[:, ::1] rows_of_tree = rows
     cdef int64_t tree, n_trees = rows_of_tree.shape[0]
     cdef int threads = n_threads
     cdef HeldMatrix held_X = HeldMatrix(X, "C", "csr")
-    # These arrays stay alive while the kernel reads them.
+    # These variables keep the arrays alive.
     row_start, label = np.asarray(Y.indptr, np.int64), np.asarray(Y.indices, np.int32)
     cdef LabelRows label_rows = label_rows_of(row_start, label, Y.shape[1])
     cdef Trees view = trees_of(trees)
@@ -318,146 +306,137 @@ def fill(trees, X, Y, rows, n_threads):
     return [arrays_of_contents(&contents[tree]) for tree in range(n_trees)]
 
 
-# ------------------------------------------------------------------------------------- predicting
+# ------------------------------------------------------------------------------------- prediction
 
 
-cdef struct Reading:
+cdef struct Prediction:
+    # Data of the loop over the rows.
     Matrix X
     Trees trees
+    Traversal* traversals          # [n_threads]
     const int32_t* n_samples       # [n_nodes]
-    const int64_t* count_start     # [n_nodes + 1]: where a leaf's numbers begin in ...
+    const int64_t* count_start     # [n_nodes + 1] where the entries of a leaf begin in ...
     const int32_t* label_count     # ... these arrays, one for each of its labels
     const int8_t* label_predicted
-    int64_t tree                   # the one that is read, unless it is all
+    int64_t tree                   # the tree, unless all trees predict
     double smoothing
-    int32_t* leaves                # [n_rows, n_labels], what is written: one of the three
+    int32_t* leaves                # the output [n_rows, n_labels] is one of these three
     int8_t* labelsets
     double* proba
-
-ctypedef void (*RowReader)(const Reading* reading, Walker* walker, int64_t row) noexcept nogil
-
-
-cdef struct Rows:
-    # Rows that are read, which threads share.
-    const Reading* reading
-    RowReader read_row
-    Walker* walkers                # [n_threads]
 
 
 cdef enum:
     ROWS_AT_A_TIME = 32
 
 
-cdef Reading reading_of(trees, HeldMatrix X):
-    """Point at what is read, which has to stay alive."""
-    cdef Reading reading
-    reading.X = X.matrix
-    reading.trees = trees_of(trees)
-    reading.n_samples = elements[int32_t](trees.n_samples)
-    reading.count_start = elements[int64_t](trees.count_start)
-    reading.label_count = elements[int32_t](trees.label_count)
-    reading.label_predicted = elements[int8_t](trees.label_predicted)
-    return reading
+cdef Prediction prediction_of(trees, HeldMatrix X):
+    """Point to the trees and X, which must stay alive."""
+    cdef Prediction prediction
+    prediction.X = X.matrix
+    prediction.trees = trees_of(trees)
+    prediction.n_samples = elements[int32_t](trees.n_samples)
+    prediction.count_start = elements[int64_t](trees.count_start)
+    prediction.label_count = elements[int32_t](trees.label_count)
+    prediction.label_predicted = elements[int8_t](trees.label_predicted)
+    return prediction
 
 
-cdef void read_by_thread(void* data, int64_t row, int thread) noexcept nogil:
-    cdef const Rows* rows = <const Rows*>data
-    rows.read_row(rows.reading, rows.walkers + thread, row)
+cdef void predict_rows(Prediction* prediction, RowFunction predict_row, int n_threads
+                       ) noexcept nogil:
+    cdef vector[Traversal] traversals
+    traversals.resize(n_threads)
+    prediction.traversals = traversals.data()
+    run_rows(&prediction.X, ROWS_AT_A_TIME, n_threads, predict_row, prediction)
 
 
-cdef void read_rows(const Reading* reading, RowReader read_row, int n_threads) noexcept nogil:
-    cdef vector[Walker] walkers
-    cdef Rows rows
-    walkers.resize(n_threads)
-    rows.reading = reading
-    rows.read_row = read_row
-    rows.walkers = walkers.data()
-    run_loop(reading.X.n_rows, ROWS_AT_A_TIME, n_threads, read_by_thread, &rows)
-
-
-cdef void read_leaves(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
-    cdef const Trees* trees = &reading.trees
-    cdef int32_t* leaf_of = reading.leaves + row * trees.n_labels
+cdef void write_leaves(void* data, const float* x, int64_t row, int thread) noexcept nogil:
+    cdef const Prediction* prediction = <const Prediction*>data
+    cdef Traversal* traversal = prediction.traversals + thread
+    cdef const Trees* trees = &prediction.trees
+    cdef int32_t* leaf_of = prediction.leaves + row * trees.n_labels
     cdef int64_t i, j
     cdef int32_t leaf
-    walk_row(walker, trees, reading.tree, &reading.X, row)
-    for i in range(<int64_t>walker.leaves.size()):
-        leaf = walker.leaves[i]
+    traverse(traversal, trees, prediction.tree, x)
+    for i in range(<int64_t>traversal.leaves.size()):
+        leaf = traversal.leaves[i]
         for j in range(labels_begin(trees, leaf), labels_end(trees, leaf)):
             leaf_of[trees.list_label[j]] = leaf
 
 
-cdef void read_predicted(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
-    cdef const Trees* trees = &reading.trees
+cdef void write_labelset(void* data, const float* x, int64_t row, int thread) noexcept nogil:
+    cdef const Prediction* prediction = <const Prediction*>data
+    cdef Traversal* traversal = prediction.traversals + thread
+    cdef const Trees* trees = &prediction.trees
     cdef const int8_t* predicted
-    cdef int8_t* labelset = reading.labelsets + row * trees.n_labels
+    cdef int8_t* labelset = prediction.labelsets + row * trees.n_labels
     cdef int64_t i, j, begin
     cdef int32_t leaf
-    walk_row(walker, trees, reading.tree, &reading.X, row)
-    for i in range(<int64_t>walker.leaves.size()):
-        leaf = walker.leaves[i]
-        predicted = reading.label_predicted + reading.count_start[leaf]
+    traverse(traversal, trees, prediction.tree, x)
+    for i in range(<int64_t>traversal.leaves.size()):
+        leaf = traversal.leaves[i]
+        predicted = prediction.label_predicted + prediction.count_start[leaf]
         begin = labels_begin(trees, leaf)
         for j in range(labels_end(trees, leaf) - begin):
             labelset[trees.list_label[begin + j]] = predicted[j]
 
 
-cdef void read_mean_proba(const Reading* reading, Walker* walker, int64_t row) noexcept nogil:
-    cdef const Trees* trees = &reading.trees
-    cdef double* proba = reading.proba + row * trees.n_labels
-    cdef const float* features = load_row(&reading.X, &walker.features, row)
+cdef void write_mean_proba(void* data, const float* x, int64_t row, int thread) noexcept nogil:
+    cdef const Prediction* prediction = <const Prediction*>data
+    cdef Traversal* traversal = prediction.traversals + thread
+    cdef const Trees* trees = &prediction.trees
+    cdef double* proba = prediction.proba + row * trees.n_labels
     cdef int64_t tree, i, label
     for tree in range(trees.n_trees):
-        walk(walker, trees, tree, features)
-        for i in range(<int64_t>walker.leaves.size()):
-            add_proba(reading, walker.leaves[i], proba)
-    unload_row(&reading.X, &walker.features, row)
+        traverse(traversal, trees, tree, x)
+        for i in range(<int64_t>traversal.leaves.size()):
+            add_proba(prediction, traversal.leaves[i], proba)
     for label in range(trees.n_labels):
         proba[label] /= trees.n_trees
 
 
-cdef inline void add_proba(const Reading* reading, int32_t leaf, double* proba) noexcept nogil:
-    cdef const Trees* trees = &reading.trees
-    cdef const int32_t* n_positive = reading.label_count + reading.count_start[leaf]
-    cdef double n_samples = reading.n_samples[leaf]
+cdef inline void add_proba(const Prediction* prediction, int32_t leaf, double* proba
+                           ) noexcept nogil:
+    cdef const Trees* trees = &prediction.trees
+    cdef const int32_t* n_positive = prediction.label_count + prediction.count_start[leaf]
+    cdef double n_samples = prediction.n_samples[leaf]
     cdef int64_t j, begin = labels_begin(trees, leaf)
     for j in range(labels_end(trees, leaf) - begin):
         proba[trees.list_label[begin + j]] += (
-            (n_positive[j] + reading.smoothing) / (n_samples + 2 * reading.smoothing)
+            (n_positive[j] + prediction.smoothing) / (n_samples + 2 * prediction.smoothing)
         )
 
 
 def apply(trees, tree, X, n_threads):
-    """Leaf of each label for every row; see ``_leaves.pyi``."""
+    """Return the leaf that predicts each label; see ``_leaves.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Reading reading = reading_of(trees, held)
-    leaves = np.empty((reading.X.n_rows, reading.trees.n_labels), np.int32)
+    cdef Prediction prediction = prediction_of(trees, held)
+    leaves = np.empty((prediction.X.n_rows, prediction.trees.n_labels), np.int32)
     cdef int32_t[:, ::1] out = leaves
-    reading.tree = tree
-    reading.leaves = &out[0, 0]
-    read_rows(&reading, read_leaves, n_threads)
+    prediction.tree = tree
+    prediction.leaves = &out[0, 0]
+    predict_rows(&prediction, write_leaves, n_threads)
     return leaves
 
 
 def predict(trees, tree, X, n_threads):
-    """Most frequent labelsets of the leaves that rows reach; see ``_leaves.pyi``."""
+    """Predict a labelset for each row; see ``_leaves.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Reading reading = reading_of(trees, held)
-    labelsets = np.empty((reading.X.n_rows, reading.trees.n_labels), np.int8)
+    cdef Prediction prediction = prediction_of(trees, held)
+    labelsets = np.empty((prediction.X.n_rows, prediction.trees.n_labels), np.int8)
     cdef int8_t[:, ::1] out = labelsets
-    reading.tree = tree
-    reading.labelsets = &out[0, 0]
-    read_rows(&reading, read_predicted, n_threads)
+    prediction.tree = tree
+    prediction.labelsets = &out[0, 0]
+    predict_rows(&prediction, write_labelset, n_threads)
     return labelsets
 
 
 def mean_proba(trees, smoothing, X, n_threads):
-    """Labels' marginal probabilities, averaged over trees; see ``_leaves.pyi``."""
+    """Average the marginal probabilities over the trees; see ``_leaves.pyi``."""
     cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Reading reading = reading_of(trees, held)
-    proba = np.zeros((reading.X.n_rows, reading.trees.n_labels))
+    cdef Prediction prediction = prediction_of(trees, held)
+    proba = np.zeros((prediction.X.n_rows, prediction.trees.n_labels))
     cdef double[:, ::1] out = proba
-    reading.smoothing = smoothing
-    reading.proba = &out[0, 0]
-    read_rows(&reading, read_mean_proba, n_threads)
+    prediction.smoothing = smoothing
+    prediction.proba = &out[0, 0]
+    predict_rows(&prediction, write_mean_proba, n_threads)
     return proba

@@ -1,14 +1,14 @@
-"""A node of a growing tree: the labels that vary in it, and what its rows have in a feature.
+"""A node of a growing tree: counts of its labels, and the values of its features.
 
-Labels: with n rows, c_j of which have label j and c_jk both labels, n² times a variance is
-c_j (n - c_j) and n² times a covariance is n c_jk - c_j c_k: whole numbers, exact in float64. So
-equal splits get equal scores, and rounding decides no tie (while sums stay below 2^53: 10,000 rows
-and 10,000 labels at least, since a covariance is at most n²/4). Every search and clustering works
-on these counts; labels are numbered by their variances there, the largest first.
+Labels: with n rows, c_j of them with label j and c_jk with labels j and k, n² times a variance is
+c_j (n - c_j) and n² times a covariance is n c_jk - c_j c_k. These are whole numbers, exact in
+float64, so equal splits get equal scores, and rounding never breaks a tie. (Sums stay below 2^53
+for at least 10,000 rows and 10,000 labels, since a covariance is at most n²/4.) Varying labels are
+numbered by decreasing variance.
 
-Features: values other than zero, gaps, and the rest is zero. Rows whose value is zero, most of them
-in sparse data, are never touched: of a sparse X only the features are listed that a row of the node
-stores, each with its stored values side by side.
+Features: nonzero and missing values are listed, all others are zero. Rows with the value zero, the
+most frequent one in sparse data, are never visited: for a sparse X, only features with a stored
+value in the node are listed, each with its stored values.
 """
 
 from libc.math cimport fabs
@@ -24,17 +24,17 @@ cdef cppclass NodeLabels:
     int64_t n_rows
     int64_t n_varying
     const int32_t* rows
-    vector[double] count           # [n_varying]: c_j
-    vector[double] variance        # [n_varying]: n² times the variance
-    vector[int32_t] pair_count     # [n_varying, n_varying]: c_jk where j < k
-    vector[int64_t] row_start      # [n_rows + 1]: row i, counted from the node's first, has ...
+    vector[double] count           # [n_varying] c_j
+    vector[double] variance        # [n_varying] n² times the variance
+    vector[int32_t] pair_count     # [n_varying, n_varying] c_jk for j < k
+    vector[int64_t] row_start      # [n_rows + 1] the i-th row of the node has the labels ...
     vector[int32_t] row_label      # ... row_label[row_start[i] : row_start[i + 1]], ascending
     double sum_count               # Σ c_j
     double sum_square              # Σ c_j²
     double sum_pairs               # Σ c_jk over pairs
-    # By the training labels' own numbers, [n_labels]:
-    vector[int32_t] n_positive     # of the node's labels
-    vector[int32_t] number         # of the varying ones
+    # By index of the training labels, [n_labels]:
+    vector[int32_t] n_positive     # for the labels of the node
+    vector[int32_t] number         # for the varying labels
     vector[uint8_t] is_counted     # 0 between calls
 
 
@@ -44,16 +44,16 @@ cdef void count_labels(NodeLabels* node, const LabelRows* Y, const vector[int32_
 cdef void count_pairs(NodeLabels* node) noexcept nogil
 
 
-# Absolute covariances of one label with others, summed: the innermost loop of the search.
-# Summands are whole numbers, so their order does not matter: four sums that do not wait for each
-# other take as long as what a compiler makes of OpenMP's ``simd`` (0.9 to 1.0 of it with 50 and
-# 150 labels); one sum takes more than twice as long.
+# The sum of absolute covariances of one label with others is the innermost loop of the search. The
+# summands are whole numbers, so their order does not matter. Four independent sums are as fast as
+# OpenMP's ``simd`` (0.9 to 1.0 of its time with 50 and 150 labels); one sum takes more than twice
+# as long.
 
 
 cdef inline double absolute_covariances(
     double n_rows, double count, const int32_t* pair_count, const double* counts, int64_t size
 ) noexcept nogil:
-    """n² times the absolute covariances with `size` labels: Σ |n c_jk - c_j c_k| over k."""
+    """Return n² times the sum of absolute covariances: Σ |n c_jk - c_j c_k| over `size` labels."""
     cdef double sum_0 = 0, sum_1 = 0, sum_2 = 0, sum_3 = 0
     cdef int64_t k = 0
     while k + 4 <= size:
@@ -72,7 +72,7 @@ cdef inline double absolute_covariances_of_rest(
     double n_rows, double count, const int32_t* all_pairs, const int32_t* moved_pairs,
     const double* counts, int64_t size
 ) noexcept nogil:
-    """The same where pairs are those of all rows without those of the moved ones."""
+    """Return the same sum for the rows that are not on the moving side."""
     cdef double sum_0 = 0, sum_1 = 0, sum_2 = 0, sum_3 = 0
     cdef int64_t k = 0
     while k + 4 <= size:
@@ -95,16 +95,16 @@ cdef struct Value:
 cdef cppclass NodeFeatures:
     """The features that may vary in a node."""
     vector[int32_t] feature
-    vector[Value] stored           # sparse X: those of the i-th feature are stored[start[i] : ...
-    vector[int64_t] start          # ... start[i + 1]]
-    vector[int64_t] end            # [all features]: 0 between calls
+    vector[Value] stored           # of a sparse X; the i-th feature has ...
+    vector[int64_t] start          # ... stored[start[i] : start[i + 1]]
+    vector[int64_t] end            # [X.n_features] 0 between calls
 
 
 cdef cppclass FeatureValues:
-    """One feature in the rows of a node."""
+    """The values of a feature in the rows of a node."""
     vector[Value] nonzero
-    vector[int32_t] missing        # positions of rows without a value
-    int64_t n_negative             # once the values are sorted
+    vector[int32_t] missing        # positions of rows with a missing value
+    int64_t n_negative             # valid after sorting
     bint has_zeros
 
 
@@ -120,11 +120,11 @@ cdef void sort_values(FeatureValues* values) noexcept nogil
 
 
 cdef cppclass Branches:
-    """Which rows of a node each category of a nominal feature gets."""
-    vector[int32_t] category       # [n_rows]: number of the category whose branch a row takes
-    vector[int32_t] start          # [n_categories + 1]: a category has the rows ...
-    vector[int32_t] position       # [n_rows]: ... position[start[category] : start[category + 1]]
-    int32_t largest                # category with the most rows; of equal ones the first
+    """The branches of a nominal split: the rows of each category."""
+    vector[int32_t] category       # [n_rows] the category whose branch a row follows
+    vector[int32_t] start          # [n_categories + 1] a category has the rows ...
+    vector[int32_t] position       # [n_rows] ... position[start[category] : start[category + 1]]
+    int32_t largest                # category with the most rows (ties: the first)
 
 
 cdef void find_branches(Branches* branches, const FeatureValues* values,

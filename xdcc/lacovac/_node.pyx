@@ -1,8 +1,4 @@
-"""Counting a node's labels, gathering the values of a feature, sending rows to its categories.
-
-Labels are counted row by row through the labels that each has. X holds values by columns (dense) or
-by rows (sparse); categories get their rows by counting.
-"""
+"""Count the labels of a node, collect the values of its features, and assign rows to categories."""
 
 from libc.math cimport isnan
 from libc.stdint cimport int32_t, int64_t
@@ -15,8 +11,8 @@ from xdcc.lacovac._training cimport LabelRows
 
 cdef extern from *:
     """
-    // The one piece in C++: std::sort inlines it. A comparator in Cython is called through a
-    // pointer; with it fits on yeast took 9 % (covariances) to 15 % (variances) longer.
+    // In C++ because std::sort inlines it. A comparator in Cython is called through a pointer, which
+    // made fits on yeast 9 % (covariances) to 15 % (variances) slower.
     struct XdccSmaller {
       template <typename Value>
       bool operator()(Value const& one, Value const& other) const {
@@ -44,9 +40,9 @@ cdef inline bint comes_first(const Candidate& one, const Candidate& other) noexc
 
 cdef void count_labels(NodeLabels* node, const LabelRows* Y, const vector[int32_t]* labels
                        ) noexcept nogil:
-    """Find those of `labels` that vary in the node's rows, and count them.
+    """Find and count the `labels` that vary in the rows of a node.
 
-    `rows`, `n_rows` and the memory of the training labels are there already.
+    The caller sets `rows`, `n_rows` and the size of the arrays by training label.
     """
     cdef const int32_t* label = labels.data()
     cdef int64_t n_labels = <int64_t>labels.size()
@@ -101,7 +97,7 @@ cdef void count_labels(NodeLabels* node, const LabelRows* Y, const vector[int32_
 
 
 cdef void count_pairs(NodeLabels* node) noexcept nogil:
-    """Count the rows that have both labels of every pair."""
+    """Count the rows that have both labels, for each pair of labels."""
     cdef int64_t i, one, other
     node.pair_count.assign(node.n_varying * node.n_varying, 0)
     for i in range(node.n_rows):
@@ -117,7 +113,7 @@ cdef void count_pairs(NodeLabels* node) noexcept nogil:
 
 cdef void list_features(NodeFeatures* features, const Matrix* X, const NodeLabels* node
                         ) noexcept nogil:
-    """List all features of a dense X, those with a stored value in the node of a sparse one."""
+    """List all features of a dense X, or the features of a sparse X with a value in the node."""
     cdef int64_t i, k, row, feature, n_stored = 0
     cdef Value stored
     features.feature.clear()
@@ -156,7 +152,7 @@ cdef void list_features(NodeFeatures* features, const Matrix* X, const NodeLabel
 
 cdef void collect_values(FeatureValues* values, const NodeFeatures* features, const Matrix* X,
                          const NodeLabels* node, int64_t i) noexcept nogil:
-    """Find the values of the i-th feature of the list."""
+    """Collect the values of the i-th feature of the list."""
     cdef int64_t k
     cdef const float* column
     cdef Value found
@@ -167,14 +163,14 @@ cdef void collect_values(FeatureValues* values, const NodeFeatures* features, co
         for k in range(node.n_rows):
             found.value = column[node.rows[k]]
             found.position = <int32_t>k
-            keep_value(values, found)
+            append_value(values, found)
     else:
         for k in range(features.start[i], features.start[i + 1]):
-            keep_value(values, features.stored[k])
+            append_value(values, features.stored[k])
     values.has_zeros = <int64_t>(values.nonzero.size() + values.missing.size()) < node.n_rows
 
 
-cdef inline void keep_value(FeatureValues* values, Value found) noexcept nogil:
+cdef inline void append_value(FeatureValues* values, Value found) noexcept nogil:
     if isnan(found.value):
         values.missing.push_back(found.position)
     elif found.value != 0:
@@ -182,7 +178,7 @@ cdef inline void keep_value(FeatureValues* values, Value found) noexcept nogil:
 
 
 cdef bint are_equal(const FeatureValues* values) noexcept nogil:
-    """Whether all rows that have a value have the same."""
+    """Whether all known values are equal."""
     cdef int64_t i
     if values.nonzero.empty():
         return True
@@ -195,7 +191,7 @@ cdef bint are_equal(const FeatureValues* values) noexcept nogil:
 
 
 cdef void sort_values(FeatureValues* values) noexcept nogil:
-    """Sort by value, unless they are, and count the negative ones."""
+    """Sort the values, unless they are sorted, and count the negative ones."""
     cdef int64_t i, n_values = <int64_t>values.nonzero.size()
     cdef Smaller is_smaller
     for i in range(1, n_values):
@@ -213,10 +209,10 @@ cdef void sort_values(FeatureValues* values) noexcept nogil:
 cdef void find_branches(Branches* branches, const FeatureValues* values,
                         const Categories* categories, int64_t feature, int64_t n_rows,
                         int64_t min_rows) noexcept nogil:
-    """Order rows by category.
+    """Sort rows by category.
 
-    The largest one also gets the rows of categories with fewer than `min_rows`, and rows without
-    a value.
+    The largest category also gets the rows of categories with fewer than `min_rows` rows, and rows
+    with a missing value.
     """
     cdef int64_t i
     cdef int32_t category, largest = 0, zero = 0, n = n_categories(categories, feature)
@@ -230,7 +226,7 @@ cdef void find_branches(Branches* branches, const FeatureValues* values,
         )
     for i in range(<int64_t>values.missing.size()):
         branches.category[values.missing[i]] = -1
-    # Sizes of categories at first, each one place further.
+    # First the sizes of the categories, shifted by one.
     branches.start.assign(n + 1, 0)
     end = branches.start.data() + 1
     for i in range(n_rows):
@@ -248,7 +244,7 @@ cdef void find_branches(Branches* branches, const FeatureValues* values,
             end[largest] += 1
     for category in range(1, n):
         end[category] += end[category - 1]
-    # Filled from behind, every end becomes the beginning.
+    # Filling from the end turns each end into a beginning.
     branches.position.resize(n_rows)
     for i in range(n_rows - 1, -1, -1):
         category = branches.category[i]

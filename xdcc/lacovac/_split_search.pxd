@@ -1,4 +1,4 @@
-"""The search for the best horizontal split of a node, over all features or drawn ones."""
+"""Search for the best horizontal split of a node, over all features or a random subset."""
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
@@ -8,31 +8,31 @@ from xdcc.lacovac._training cimport Training
 
 
 cdef cppclass MovingSide:
-    """One side of a horizontal split, which grows row by row; the others are the rest."""
+    """The side of a horizontal split to which rows move; the other rows are the rest."""
     double n_rows
-    double sum_count               # Σ m_j: rows of the moving side with label j
+    double sum_count               # Σ m_j, where m_j rows of the moving side have label j
     double sum_square              # Σ m_j²
     double sum_pairs               # Σ m_jk over pairs
-    double cross                   # Σ c_j m_j, c_j being the node's
-    vector[double] count           # [n_varying]: m_j
-    vector[int32_t] pair_count     # [at least n_varying²]: m_jk where j < k, 0 between scans
-    vector[double] rest_count      # [n_varying]: memory for c_j - m_j
+    double cross                   # Σ c_j m_j, where c_j rows of the node have label j
+    vector[double] count           # [n_varying] m_j
+    vector[int32_t] pair_count     # [at least n_varying²] m_jk for j < k; 0 between scans
+    vector[double] rest_count      # [n_varying] working memory for c_j - m_j
 
 
 cdef struct Split:
     bint is_valid
     int8_t kind                    # NUMERIC or NOMINAL
-    bint missing_right             # where a numeric split sends rows without a value
+    bint missing_right             # whether a numeric split sends missing values to the right
     int32_t feature
-    int32_t at                     # position of the feature among the node's
+    int32_t at                     # position of the feature in the list of the node
     float threshold
-    double score                   # the lower the better
-    double gain                    # by the gain ratio only
+    double score                   # lower is better
+    double gain                    # for the gain ratio only
     double gain_ratio
 
 
 cdef cppclass Scan:
-    """A thread's way through features of a node."""
+    """Working memory of a thread for scanning the features of a node."""
     const Training* training
     const NodeLabels* node
     bint by_covariance
@@ -44,11 +44,11 @@ cdef cppclass Scan:
 
 
 cdef cppclass SplitSearch:
-    """What searches keep while a tree grows."""
+    """Working memory of the searches for a tree."""
     const Training* training
     uint64_t random_state
     NodeFeatures features
-    vector[Split] splits           # the best one on each feature
+    vector[Split] splits           # the best split on each feature
     vector[Scan] scans             # [n_threads]
 
 

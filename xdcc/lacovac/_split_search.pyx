@@ -1,18 +1,16 @@
-"""Searching horizontal splits: a feature's rows change sides one by one, and splits are scored.
+"""Search horizontal splits: move rows to one side one by one, and score the splits.
 
 A numeric feature is scanned from its largest value down to zero and from its smallest value up to
-zero, so that zeros are never touched; a nominal one has a branch for every category. Rows without
-a value are tried on both sides of a numeric split. Threads share the features; a thread drops a
-split as soon as it knows a better one of its own. Of equal splits the one with the lowest
-threshold is taken, and the one on the last feature, so the result depends neither on the order of
-rows nor on the number of threads.
+zero, so zeros are never visited. A nominal feature has a branch for each category. Numeric splits
+are tried with missing values on either side. Threads share the features; a thread stops scoring a
+split when it is worse than the best one of the thread. Ties go to the lowest threshold and to the
+last feature, so the result depends neither on the order of the rows nor on the number of threads.
 
-The scores, of a split into the moving side and the rest; the lower, the better. ``covariance``
-(LaCovaC's and LaCova's): over both sides, the smaller one of the labels' summed variances and their
-summed absolute covariances, each a sample estimate times the side's rows. Sums of covariances need
-all pairs; they are added label by label, and a split is dropped as soon as what it has reached is
-worse than the best one. ``variance`` is the first sum alone, and the ``gain ratio`` of ML-C4.5
-follows from entropies, of which a table gives n log2(n).
+Scores are lower for better splits. ``covariance`` (LaCovaC, LaCova) adds over both sides the
+smaller of the summed variances and the summed absolute covariances of the labels, both sample
+estimates times the number of rows. Covariances are added label by label until the score exceeds
+the best one. ``variance`` uses the variances alone. ``gain ratio`` (ML-C4.5) uses entropies, with a
+table of n log2(n).
 """
 
 from libc.math cimport fabs
@@ -29,26 +27,25 @@ from xdcc.lacovac._node cimport (
 from xdcc.lacovac._training cimport COVARIANCE, GAIN_RATIO, NOMINAL, NUMERIC, Training
 
 cdef double INFINITE = float("inf")
-cdef double WORTH_THREADS = 2e6    # steps of a search below which threads cost more
+cdef double WORTH_THREADS = 2e6    # use threads from this number of steps
 
 
 # ------------------------------------------------------------------------------------ moving side
 
-# A row changes the moving side's counts by what it has, and those of the rest are what is missing
-# to the node's. Sums of variances follow from numbers that a row changes in no more steps than it
-# has labels; sums of covariances need the pairs, which are counted only if they are asked for and
-# are taken back by whoever asked, since there are many more than a scan touches.
+# The counts of the rest are those of the node minus those of the moving side. Moving a row updates
+# the sums of variances in one step per label of the row. Sums of covariances need counts of pairs;
+# a scan that counts them must undo them, which is less expensive than setting all pairs to zero.
 
 
 cdef inline void prepare_side(MovingSide* side, const NodeLabels* node) noexcept nogil:
-    """Make memory as large as a node wants it."""
+    """Resize the memory for a node."""
     side.rest_count.resize(node.n_varying)
     if <int64_t>side.pair_count.size() < node.n_varying * node.n_varying:
         side.pair_count.resize(node.n_varying * node.n_varying, 0)
 
 
 cdef inline void empty_side(MovingSide* side, const NodeLabels* node) noexcept nogil:
-    """Begin without rows; pairs have been taken back."""
+    """Remove all rows; counts of pairs have been undone."""
     side.n_rows = 0
     side.sum_count = 0
     side.sum_square = 0
@@ -60,7 +57,7 @@ cdef inline void empty_side(MovingSide* side, const NodeLabels* node) noexcept n
 cdef inline void move_row(
     MovingSide* side, const NodeLabels* node, int64_t position, bint with_pairs
 ) noexcept nogil:
-    """Add a row, given by its position in the node."""
+    """Move the row at a position in the node."""
     cdef int64_t one, other
     cdef int64_t begin = node.row_start[position], end = node.row_start[position + 1]
     cdef int32_t label
@@ -83,10 +80,10 @@ cdef inline void move_row(
     side.cross = cross
 
 
-cdef inline void take_pairs_back(
+cdef inline void undo_pairs(
     MovingSide* side, const NodeLabels* node, int64_t position
 ) noexcept nogil:
-    """Forget the pairs of a row that was moved with them."""
+    """Undo the counts of pairs of a moved row."""
     cdef int64_t one, other, end = node.row_start[position + 1]
     cdef int32_t* pairs_of_label
     for one in range(node.row_start[position], end):
@@ -95,19 +92,16 @@ cdef inline void take_pairs_back(
             pairs_of_label[node.row_label[other]] -= 1
 
 
-# ------------------------------------------------------------------------ scores: what they share
-
-
-cdef inline double per_side(double total, double n_rows) noexcept nogil:
-    """n times the sum of sample (co)variances, from n² times that of the plain ones."""
-    return total / (n_rows - 1) if n_rows > 1 else 0
-
-
 # ------------------------------------------------------------------------------ scores: variances
 
 
+cdef inline double per_side(double total, double n_rows) noexcept nogil:
+    """Return n times a sum of sample (co)variances, given n² times that of population ones."""
+    return total / (n_rows - 1) if n_rows > 1 else 0
+
+
 cdef inline double variances_of_moved(const MovingSide* side) noexcept nogil:
-    """n² times the labels' summed variances."""
+    """Return n² times the sum of the label variances."""
     return side.n_rows * side.sum_count - side.sum_square
 
 
@@ -129,20 +123,20 @@ cdef inline double variance_score(const MovingSide* side, const NodeLabels* node
 
 cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, double limit
                                     ) noexcept nogil:
-    """Score by covariances; something above `limit` if the score is above it."""
+    """Return the score by covariances, or a lower bound if the score exceeds `limit`."""
     cdef double n_moved = side.n_rows, n_rest = <double>node.n_rows - side.n_rows
     cdef double moved_variance = variances_of_moved(side)
     cdef double rest_variance = variances_of_rest(side, node)
     cdef double rest_total = node.sum_count - side.sum_count
     cdef double rest_square = node.sum_square - 2 * side.cross + side.sum_square
-    # The absolute sum of the covariances is a lower bound for the sum of absolute ones.
+    # The absolute value of the sum of covariances bounds the sum of absolute values from below.
     cdef double moved_bound = fabs(
         n_moved * side.sum_pairs - (side.sum_count ** 2 - side.sum_square) / 2
     )
     cdef double rest_bound = fabs(
         n_rest * (node.sum_pairs - side.sum_pairs) - (rest_total ** 2 - rest_square) / 2
     )
-    # Open: the sum of covariances may still turn out to be the smaller one.
+    # Open: the sum of covariances can still be smaller than the sum of variances.
     cdef bint moved_open = moved_bound < moved_variance, rest_open = rest_bound < rest_variance
     cdef double moved_sum = 0, rest_sum = 0, count
     cdef int64_t label, to_pairs, n_varying = node.n_varying
@@ -172,7 +166,7 @@ cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, do
                     side.rest_count.data() + label + 1, n_varying - label - 1,
                 )
             rest_open = rest_sum < rest_variance
-        # What was found so far is a lower bound, and so is what was found before.
+        # Partial sums are lower bounds, as are the bounds above.
         bound = (per_side(max(moved_bound, moved_sum) if moved_open else moved_variance, n_moved)
                  + per_side(max(rest_bound, rest_sum) if rest_open else rest_variance, n_rest))
         if bound > limit or not (moved_open or rest_open):
@@ -183,7 +177,7 @@ cdef inline double covariance_score(MovingSide* side, const NodeLabels* node, do
 
 cdef inline double covariance_of_moved(const MovingSide* side, const NodeLabels* node
                                        ) noexcept nogil:
-    """The moving side's part of the score: one branch of a nominal split."""
+    """Return the score of the moving side, one branch of a nominal split."""
     cdef double variance = variances_of_moved(side), total = 0
     cdef int64_t label, n_varying = node.n_varying
     for label in range(n_varying - 1):
@@ -202,7 +196,7 @@ cdef inline double covariance_of_moved(const MovingSide* side, const NodeLabels*
 
 
 cdef inline double entropy(const double* nlogn, int64_t n_rows, int64_t count) noexcept nogil:
-    """n times the entropy of a label that `count` of n rows have."""
+    """Return n times the entropy of a label that `count` of n rows have."""
     return nlogn[n_rows] - nlogn[count] - nlogn[n_rows - count]
 
 
@@ -238,13 +232,13 @@ cdef inline double entropies_of_rest(
 
 
 cdef inline float between(float low, float high) noexcept nogil:
-    """Threshold with low <= threshold < high."""
+    """Return a threshold with low <= threshold < high."""
     cdef float middle = <float>((<double>low + <double>high) / 2)
     return middle if middle < high else low
 
 
-cdef void offer(Scan* scan, Split* best, float threshold, bint missing_right) noexcept nogil:
-    """Score the split between the moving side and the rest; keep it if it is better."""
+cdef void score_split(Scan* scan, Split* best, float threshold, bint missing_right) noexcept nogil:
+    """Score the split into the moving side and the rest; keep it if it is better."""
     cdef const double* nlogn = scan.training.nlogn
     cdef const NodeLabels* node = scan.node
     cdef int criterion = scan.training.rules.criterion
@@ -283,17 +277,17 @@ cdef void move_missing(Scan* scan) noexcept nogil:
         move_row(&scan.side, scan.node, scan.values.missing[i], scan.by_covariance)
 
 
-cdef void take_missing_back(Scan* scan) noexcept nogil:
+cdef void undo_missing(Scan* scan) noexcept nogil:
     cdef int64_t i
     for i in range(<int64_t>scan.values.missing.size()):
-        take_pairs_back(&scan.side, scan.node, scan.values.missing[i])
+        undo_pairs(&scan.side, scan.node, scan.values.missing[i])
 
 
 cdef void scan_values(Scan* scan, Split* best, bint downwards, bint with_missing) noexcept nogil:
-    """Move rows from one end of the values to zero; score a split where values change.
+    """Move rows from one end of the values to zero, and score a split at each change of value.
 
-    The moving side is the right one in a scan downwards. It begins with the rows without a value
-    if `with_missing`.
+    The moving side is the right side in a scan downwards. With `with_missing`, it starts with the
+    rows whose value is missing.
     """
     cdef const FeatureValues* values = &scan.values
     cdef const NodeLabels* node = scan.node
@@ -334,15 +328,15 @@ cdef void scan_values(Scan* scan, Split* best, bint downwards, bint with_missing
         else:
             missing_right = n_moved < n_rest
         if downwards:
-            offer(scan, best, between(following, value), missing_right)
+            score_split(scan, best, between(following, value), missing_right)
         else:
-            offer(scan, best, between(value, following), missing_right)
+            score_split(scan, best, between(value, following), missing_right)
     if scan.by_covariance:
         while i != begin:
             i -= step
-            take_pairs_back(side, node, values.nonzero[i].position)
+            undo_pairs(side, node, values.nonzero[i].position)
         if with_missing:
-            take_missing_back(scan)
+            undo_missing(scan)
 
 
 cdef void search_numeric(Scan* scan, Split* best) noexcept nogil:
@@ -359,7 +353,7 @@ cdef void search_numeric(Scan* scan, Split* best) noexcept nogil:
 
 
 cdef void search_nominal(Scan* scan, Split* best) noexcept nogil:
-    """Score a branch for every category that is frequent enough."""
+    """Score the split with a branch for each category that is frequent enough."""
     cdef const NodeLabels* node = scan.node
     cdef const double* nlogn = scan.training.nlogn
     cdef MovingSide* side = &scan.side
@@ -386,7 +380,7 @@ cdef void search_nominal(Scan* scan, Split* best) noexcept nogil:
         elif scan.by_covariance:
             score += covariance_of_moved(side, node)
             for i in range(begin, end):
-                take_pairs_back(side, node, scan.branches.position[i])
+                undo_pairs(side, node, scan.branches.position[i])
         else:
             score += per_side(variances_of_moved(side), side.n_rows)
         if score > scan.limit:
@@ -407,7 +401,7 @@ cdef void search_nominal(Scan* scan, Split* best) noexcept nogil:
 
 
 cdef bint search_feature(SplitSearch* search, Scan* scan, int64_t at) noexcept nogil:
-    """Find the best split on a feature; False if the feature does not vary."""
+    """Find the best split on a feature; return false if the feature is constant."""
     cdef const Training* training = search.training
     cdef Split* best = &search.splits[at]
     best.is_valid = False
@@ -425,7 +419,7 @@ cdef bint search_feature(SplitSearch* search, Scan* scan, int64_t at) noexcept n
 
 
 cdef void search_drawn_features(SplitSearch* search) noexcept nogil:
-    """Search `max_features` varying features, and more until there is a split."""
+    """Search `max_features` random features that vary, and more until there is a split."""
     cdef int64_t n_features = <int64_t>search.features.feature.size()
     cdef int64_t max_features = search.training.rules.max_features
     cdef int64_t i, drawn, n_varying = 0
@@ -455,7 +449,7 @@ cdef void search_all_features(SplitSearch* search, const NodeLabels* node) noexc
     cdef int64_t n_features = <int64_t>search.features.feature.size()
     cdef double n_values
     cdef int n_threads
-    # Every value moves a row, and every label and pair of labels of it is counted.
+    # Each value moves a row, which counts each label and pair of labels of the row.
     n_values = <double>(n_features * node.n_rows if search.training.X.dense != NULL
                         else <int64_t>search.features.stored.size())
     n_threads = threads_worth(
@@ -467,7 +461,7 @@ cdef void search_all_features(SplitSearch* search, const NodeLabels* node) noexc
 
 
 cdef const Split* find_split(SplitSearch* search, const NodeLabels* node) noexcept nogil:
-    """Find the best split of a node; NULL if there is none."""
+    """Find the best split of a node, or NULL."""
     cdef const Training* training = search.training
     cdef int64_t i
     cdef Scan* scan
@@ -477,7 +471,7 @@ cdef const Split* find_split(SplitSearch* search, const NodeLabels* node) noexce
         scan = &search.scans[i]
         scan.training = training
         scan.node = node
-        # A single varying label has no covariances: it is split by its variance.
+        # A single varying label has no covariances, so use its variance.
         scan.by_covariance = training.rules.criterion == COVARIANCE and node.n_varying > 1
         if training.rules.criterion == GAIN_RATIO:
             scan.node_entropy = entropies_of_node(node, training.nlogn)
@@ -502,7 +496,7 @@ cdef const Split* best_by_score(const vector[Split]& splits) noexcept nogil:
 
 
 cdef const Split* best_by_gain_ratio(const vector[Split]& splits) noexcept nogil:
-    """As in C4.5: a high ratio counts only with a gain that is not below the average."""
+    """Find the best gain ratio among splits whose gain is at least the average, as in C4.5."""
     cdef int64_t i, n_gains = 0
     cdef double sum_gain = 0, least
     cdef const Split* best = NULL

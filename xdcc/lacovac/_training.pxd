@@ -1,4 +1,4 @@
-"""What label trees are grown from and by; all threads read it, none writes."""
+"""Training data and settings of label trees, read by all threads."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -7,7 +7,7 @@ from xdcc.kernels.categories cimport Categories
 from xdcc.kernels.matrix cimport Matrix
 
 cdef enum:
-    # The kinds of node; Python has them as ``_growing.KINDS``.
+    # The kinds of nodes, in Python ``_growing.KINDS``.
     LEAF = 0
     VERTICAL = 1
     NUMERIC = 2
@@ -25,18 +25,18 @@ cdef enum:
 
 
 cdef struct Rules:
-    # `GrowthRules` in ``tree.py`` describes them.
+    # The fields of `GrowthRules` in ``tree.py``.
     int criterion
     int clustering
-    bint threshold_of_train        # λ follows from the number of training rows, not the node's
-    int64_t max_depth              # -1: no limit
+    bint threshold_of_train        # whether λ depends on the number of training rows, not the node
+    int64_t max_depth              # -1 for no limit
     int64_t min_samples_split
     int64_t min_samples_leaf
-    int64_t max_features           # 0: all
+    int64_t max_features           # 0 for all
 
 
 cdef struct LabelRows:
-    # Which labels each training row has.
+    # The positive labels of each training row.
     int64_t n_rows
     int64_t n_labels
     const int64_t* start           # row i has label[start[i] : start[i + 1]], ascending
@@ -46,7 +46,7 @@ cdef struct LabelRows:
 cdef inline LabelRows label_rows_of(
     const int64_t[::1] start, const int32_t[::1] label, int64_t n_labels
 ) noexcept:
-    """Point at the indices of a CSR matrix, which have to stay alive."""
+    """Point to the indices of a CSR matrix, which must stay alive."""
     cdef LabelRows rows
     rows.n_rows = start.shape[0] - 1
     rows.n_labels = n_labels
@@ -58,6 +58,6 @@ cdef inline LabelRows label_rows_of(
 cdef struct Training:
     Matrix X                       # dense in Fortran order, or CSR
     LabelRows Y
-    Categories categories          # none: the feature is a number
-    const double* nlogn            # [rows of a tree + 1]: n log2(n)
+    Categories categories          # numeric features have none
+    const double* nlogn            # [n_rows of a tree + 1] n log2(n)
     Rules rules

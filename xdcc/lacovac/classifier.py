@@ -1,9 +1,10 @@
-"""``LaCovaCClassifier``: one tree that separates labels only where they are locally independent.
+"""``LaCovaCClassifier``: one tree that separates labels where they are locally independent.
 
-The tree is grown by ``tree.py``; this file reads predictions from the leaves that an instance
-reaches. With other values of `criterion` and `clustering` the same code gives LaCova and ML-C4.5.
+``tree.py`` grows the tree, ``_leaves.pyx`` predicts. Other values of `criterion` and `clustering`
+give LaCova and ML-C4.5.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,45 +23,46 @@ from xdcc.lacovac.tree import LabelTrees, LeafLabelsets
 class LaCovaCClassifier(BaseLabelTrees):
     """A decision tree that splits labels as well as data (Al-Otaibi, Kull and Flach, 2016).
 
-    At every node the labels are clustered by their correlations. Clusters go separate ways, which
-    is a vertical split; labels that hang together are learned jointly, and their instances are
-    divided by a feature, a horizontal split. A leaf predicts its most frequent labelset.
+    At each node, the labels are clustered by their correlations. A vertical split gives each
+    cluster a subtree of its own. Within a cluster, labels are learned jointly, and a horizontal
+    split divides the instances by a feature. A leaf predicts its most frequent labelset.
 
     Parameters
     ----------
     {splitting}
     {size}
     min_samples_leaf : int, default=5
-        Fewest instances of a child of a horizontal split.
+        Minimum number of instances of a child of a horizontal split.
     {leaves}
     {n_jobs}
 
     Attributes
     ----------
     tree_ : LabelTrees
-        The tree as arrays.
+        The tree, stored as arrays.
     {fitted}
     {categories}
 
     Notes
     -----
-    NaN in X is a missing value. What a sparse X does not store is 0, not missing; X is not made
-    dense, unless more than half of it is not 0. In training, rows with a missing value go to the
-    side of a numeric split that gives the better score, and to the largest branch of a nominal
-    one; where no value was missing, missing values and categories without a branch go to the
-    larger side.
+    NaN in X is a missing value. Entries that a sparse X does not store are 0, not missing. A sparse
+    X stays sparse unless more than half of its entries are not 0. In training, rows with a missing
+    value go to the side of a numeric split with the better score, and to the largest branch of a
+    nominal split. If no value was missing in training, missing values go to the larger side.
+    Categories without a branch go to the largest branch.
 
-    Among equal splits the one on the last feature is taken. In the toy data of the paper's Table 1
-    both features score 5/2 at the node {crime, horror}, and its Figure 1 has the last.
+    Ties between splits go to the last feature. In the toy data of the paper's Table 1, both
+    features score 5/2 at the node {crime, horror}, and Figure 1 shows the last one.
 
-    The paper says of LaCova only that it separates all labels or none by their covariances. The
-    test here is ours: independent labels j and k have a covariance of mean 0 and variance
-    Var_j Var_k / (n - 1), and the sum of its absolute values is compared with its mean plus 1.96
-    standard deviations, pairs taken as independent and normal.
+    The paper says only that LaCova separates all labels or none by their covariances. The test
+    here is our own: for independent labels j and k, the covariance has mean 0 and variance
+    Var_j Var_k / (n - 1). The sum of the absolute covariances is compared with its mean plus 1.96
+    standard deviations, assuming that pairs are independent and normal.
 
-    The paper says that leaves have at least 5 instances and nodes with clusters more than 5, which
-    are the defaults. Its tables are reproduced better by ``min_samples_leaf=1`` together with
-    ``min_samples_split=6``, the m of Algorithm 1 (`experiments/papers/lacovac-2016/NOTES.md`).
+    The defaults follow the text of the paper: leaves have at least 5 instances, and nodes with
+    clusters more than 5. To reproduce its tables, ``min_samples_leaf=1`` with
+    ``min_samples_split=6``, the m of Algorithm 1, is better
+    (`experiments/papers/lacovac-2016/NOTES.md`).
 
     Examples
     --------
@@ -70,9 +72,11 @@ class LaCovaCClassifier(BaseLabelTrees):
     >>> model.predict(data.X[:2])
     array([[0, 0, 1],
            [1, 1, 0]])
-    >>> xdcc.lacovac.export_text(model).splitlines()[0]  # a tree of its own for two labels
+    >>> xdcc.lacovac.export_text(model).splitlines()[0]  # the subtree of two labels
     '|--- labels: label_0, label_1'
     """
+
+    _stored = MappingProxyType({"tree_": LabelTrees})
 
     tree_: LabelTrees
 
@@ -89,14 +93,14 @@ class LaCovaCClassifier(BaseLabelTrees):
         return _leaves.mean_proba(self.tree_, self.smoothing, X, self._n_threads())
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf that decides each label. Vertical splits lead an instance into several leaves.
+        """Return the leaf that predicts each label; vertical splits lead to several leaves.
 
         {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_labels)
-            Numbers of nodes of `tree_`.
+            Indices of nodes of `tree_`.
 
         {raises_in_predict}
         """
@@ -104,14 +108,14 @@ class LaCovaCClassifier(BaseLabelTrees):
         return _leaves.apply(self.tree_, 0, checked, self._n_threads())
 
     def decision_path(self, X: Any) -> sparse.csr_array:
-        """Nodes that instances pass: below a vertical split, in all of its children.
+        """Return the nodes on the paths of instances, which follow all branches of vertical splits.
 
         {takes_X}
 
         Returns
         -------
         bool CSR array of shape (n_samples, n_nodes)
-            Whether an instance passes a node.
+            Whether an instance reaches a node.
 
         {raises_in_predict}
         """
@@ -123,12 +127,12 @@ class LaCovaCClassifier(BaseLabelTrees):
         return (reached @ _ancestors(self.tree_)).astype(bool)
 
     def leaf_labelsets(self, leaf: int) -> LeafLabelsets:
-        """Labelsets of a leaf with their relative frequencies, the predicted one first.
+        """Return the labelsets of a leaf and their relative frequencies, the predicted one first.
 
         Parameters
         ----------
         leaf : int
-            Number of a leaf, as `apply` returns it.
+            Index of a leaf, as returned by `apply`.
 
         Returns
         -------
@@ -139,14 +143,14 @@ class LaCovaCClassifier(BaseLabelTrees):
         NotFittedError
             Before `fit`.
         ValueError
-            If there is no such leaf.
+            If `leaf` is not a leaf.
         """
         check_is_fitted(self)
         check_domain("leaf", leaf, Number(low=0, high=self.tree_.n_nodes - 1, whole=True))
         return self.tree_.labelsets(int(leaf))
 
     def get_depth(self) -> int:
-        """Largest number of horizontal splits on a path.
+        """Return the depth of the tree: the maximum number of horizontal splits on a path.
 
         Returns
         -------
@@ -156,7 +160,7 @@ class LaCovaCClassifier(BaseLabelTrees):
         return int(self.tree_.depth.max())
 
     def get_n_leaves(self) -> int:
-        """Count the leaves.
+        """Return the number of leaves.
 
         Returns
         -------
@@ -167,12 +171,12 @@ class LaCovaCClassifier(BaseLabelTrees):
 
 
 def _ancestors(tree: LabelTrees) -> sparse.csr_array:
-    """Row of each node: 1 for itself and every node above it."""
+    """Return a row for each node, which marks the node and its ancestors."""
     parent = np.full(tree.n_nodes, -1)
     above: list[list[int]] = []
     for node in range(tree.n_nodes):
         parent[tree.children(node)] = node
-        # Parents come before their children.
+        # Parents precede their children.
         above.append([*(above[parent[node]] if parent[node] >= 0 else []), node])
     indptr = np.cumsum([0, *map(len, above)])
     indices = np.concatenate(above)

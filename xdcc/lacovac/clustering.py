@@ -1,8 +1,8 @@
-"""When labels belong together: phi coefficients, their threshold, single linkage (Algorithm 2).
+"""Clusters of labels: phi coefficients, their threshold, and single linkage (Algorithm 2).
 
-This is Section 3.3 of the paper in NumPy, for looking at a data set's labels. The tree's kernel
-does the same on its counts; single linkage that is cut at a distance is there what it amounts to,
-the connected components of the labels whose absolute correlation is above the threshold.
+This is Section 3.3 of the paper in NumPy, to explore the labels of a data set. The training kernel
+has its own implementation. Single linkage cut at a threshold gives the connected components of the
+labels whose absolute correlation is above it.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from xdcc.base.domains import Number, check_domain
 
 
 def label_correlations(Y: Any) -> NDArray[np.float64]:
-    """Phi coefficients of all pairs of labels (equation 1).
+    """Compute the phi coefficients of all pairs of labels (equation 1).
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def label_correlations(Y: Any) -> NDArray[np.float64]:
     Returns
     -------
     float array of shape (n_labels, n_labels)
-        Correlations; 0 where a label is constant, 1 in the diagonal.
+        Correlations; 0 if a label is constant, 1 on the diagonal.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def label_correlations(Y: Any) -> NDArray[np.float64]:
     labels = labels.astype(np.float64)
     n = len(labels)
     count = labels.sum(axis=0)
-    # n² times covariances and variances: whole numbers.
+    # n² times covariances and variances are whole numbers.
     covariance = n * (labels.T @ labels) - np.outer(count, count)
     variance = count * (n - count)
     scale = np.sqrt(np.outer(variance, variance))
@@ -49,7 +49,7 @@ def label_correlations(Y: Any) -> NDArray[np.float64]:
 
 
 def correlation_threshold(n_samples: int) -> float:
-    """λ_n: 95 % of the absolute correlations of independent labels are below (equation 2).
+    """Compute λ_n, the 95 % quantile of absolute correlations of independent labels (equation 2).
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def correlation_threshold(n_samples: int) -> float:
     Returns
     -------
     float
-        1.96/√(n - 1). It is above 1 for fewer than five instances and infinite for one: no
-        correlation is significant then.
+        1.96/√(n - 1). It is above 1 for fewer than five instances and infinite for one, so that no
+        correlation is significant.
 
     Raises
     ------
     ValueError
-        If `n_samples` is not a whole number above 0.
+        If `n_samples` is not a positive integer.
 
     Examples
     --------
@@ -84,13 +84,13 @@ def cluster_labels(Y: Any, *, threshold: float | None = None) -> list[NDArray[np
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
         Zeros and ones.
     threshold : float, optional
-        Labels with an absolute correlation above are in the same cluster; λ of the number of rows
-        by default.
+        Labels whose absolute correlation exceeds it are in the same cluster. Default: λ for the
+        number of rows.
 
     Returns
     -------
     list of int arrays
-        Indices of labels in each cluster, ascending; clusters in the order of their first labels.
+        Ascending indices of the labels of each cluster, in the order of the first labels.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""``BaseLabelTrees``: what the tree and the forest share: parameters, checks, how fit begins."""
+"""``BaseLabelTrees``: base class of the tree and the forest."""
 
 from abc import abstractmethod
 from types import MappingProxyType
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
-from xdcc.base.fit_data import FitData, check_all_known
+from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
 from xdcc.lacovac.tree import (
     Clustering,
@@ -24,51 +25,49 @@ from xdcc.lacovac.tree import (
 _PARAMETERS = {
     "splitting": """
         criterion : {"covariance", "variance", "gain_ratio"}, default="covariance"
-            Score of a horizontal split. ``"covariance"`` is LaCovaC's and LaCova's: for each child
-            the smaller one of its summed label variances and its summed absolute label covariances
-            (sample estimates), weighted by its instances; the lowest sum wins. Where a single label
-            varies there are no covariances, and its variance is taken. ``"variance"`` is the first
-            of the two sums alone (Gini impurity), ``"gain_ratio"`` the gain ratio of the labels'
-            summed entropies (ML-C4.5) among features whose gain is not below the average.
+            Score of a horizontal split. ``"covariance"`` (LaCovaC, LaCova) takes, for each child,
+            the smaller of its summed label variances and its summed absolute label covariances
+            (sample estimates), weighted by its instances; the split with the lowest sum wins. With
+            a single varying label, it takes the variance. ``"variance"`` uses the variances alone
+            (Gini impurity), ``"gain_ratio"`` the gain ratio of the summed label entropies (ML-C4.5)
+            among features whose gain is at least the average.
         clustering : {"single_linkage", "all_or_none"} or None, default="single_linkage"
-            ``"single_linkage"``: labels whose absolute phi is above λ are in the same cluster
-            (Algorithm 2). ``"all_or_none"`` (LaCova): all labels stay together if the sum of
-            absolute covariances is significantly larger than for independent labels, otherwise
-            each goes its own way. None: no vertical splits.
+            With ``"single_linkage"``, labels whose absolute phi is above λ are in the same cluster
+            (Algorithm 2). With ``"all_or_none"`` (LaCova), all labels stay together if the sum of
+            absolute covariances is significantly larger than for independent labels; otherwise each
+            label gets a subtree of its own. With None, there are no vertical splits.
         threshold_size : {"node", "train"}, default="node"
             Number of instances n in λ = 1.96/√(n - 1) (equation 2): those of the node, or all.
         """,
     "size": """
         max_depth : int or None, default=None
-            Most horizontal splits on a path; None is no limit.
+            Maximum number of horizontal splits on a path; None means no limit.
         max_leaf_nodes : int or None, default=None
-            Most leaves: a larger tree is pruned from its weakest link on. None is no limit.
+            Maximum number of leaves. A larger tree is pruned, weakest link first. None means no
+            limit.
         min_samples_split : int, default=6
-            Fewest instances of a node that is split, vertically or horizontally.
+            Minimum number of instances of a node that is split, vertically or horizontally.
         """,
     "leaves": """
         ccp_alpha : float, default=0.0
-            Cost-complexity pruning: a horizontal split goes if what is below it lowers the summed
-            label variances, weighted by the node's share of instances, by less than this per
-            additional estimate (label in a leaf).
+            Cost-complexity pruning removes a horizontal split if its subtree lowers the summed
+            label variances, weighted by the node's share of instances, by less than this value per
+            additional estimate (a label in a leaf).
         smoothing : float, default=0.0
-            Number s that `predict_proba` adds to a leaf's positive and to its negative instances
-            of a label: (n₁ + s)/(n + 2s) instead of n₁/n. With 1 it is Laplace's rule.
+            `predict_proba` adds this number s to the positive and to the negative instances of a
+            label in a leaf: (n₁ + s)/(n + 2s) instead of n₁/n. With 1, it is Laplace's rule.
         categorical_features : array-like of bool or int, or None, default=None
             Nominal features, as a mask of shape (n_features,) or positions. A split has a branch
-            for every category with `min_samples_leaf` instances. Columns of the type ``category``
-            of a DataFrame are nominal anyway.
+            for each category with at least `min_samples_leaf` instances. DataFrame columns of dtype
+            ``category`` are always nominal.
         """,
 }
-"""What documentation says of parameters that the tree and the forest share."""
+"""Docstring entries of the parameters that the tree and the forest share."""
 
 
 @declares_parameters
 class BaseLabelTrees(MultiLabelEstimator):
-    """A tree or a forest: the defaults of parameters are those of `LaCovaCClassifier`.
-
-    A subclass says in `_grow` which trees it wants.
-    """
+    """Base class of a tree and a forest, with the default parameters of `LaCovaCClassifier`."""
 
     _entries = MappingProxyType({**MultiLabelEstimator._entries, **_PARAMETERS})
     _takes_categories = True
@@ -129,7 +128,7 @@ class BaseLabelTrees(MultiLabelEstimator):
         seeds: NDArray[np.uint64],
         max_features: int = 0,
     ) -> LabelTrees:
-        """Grow a tree for each list of rows."""
+        """Grow a tree for each row of `rows` (n_trees, n_rows)."""
         rules = GrowthRules(
             self.criterion,
             self.clustering,

@@ -1,7 +1,7 @@
-"""A label tree to read and to draw: as text, for Graphviz, and with Matplotlib.
+"""Export a label tree as text, for Graphviz, or as a Matplotlib figure (as Figure 1 of the paper).
 
-``export_text``, ``export_graphviz`` and ``plot_tree`` (like the paper's Figure 1) walk a
-`_DescribedTree`: it knows a node's title, what leads to it, and the lines of a leaf.
+``export_text``, ``export_graphviz`` and ``plot_tree`` traverse a `_DescribedTree`, which formats
+nodes and branches.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,15 +29,15 @@ _documented_export = documented_with(
             model : LaCovaCClassifier or LaCovaCForestClassifier
                 A fitted model.
             tree : int, default=0
-                Number of the tree, for a forest.
+                Index of the tree in a forest.
             max_depth : int or None, default=None
-                Most levels of splits of both kinds; what is below is left out.
+                Maximum number of levels of splits of both kinds; deeper levels are omitted.
             max_labelsets : int, default=3
-                Most labelsets that a leaf lists.
+                Maximum number of labelsets shown for a leaf.
             max_labels : int, default=5
-                Most names in a list of labels.
+                Maximum number of names shown in a list of labels.
             decimals : int, default=2
-                Digits after the point.
+                Number of decimal places.
             """,
         "raises": """
             Raises
@@ -45,11 +45,11 @@ _documented_export = documented_with(
             NotFittedError
                 If the model is not fitted.
             ValueError
-                If there is no such tree, or a number is out of its range.
+                If there is no such tree, or a number is out of range.
             """,
     }
 )
-"""Fills in what the documentation of all exports shares, as a decorator."""
+"""Decorator that fills in the docstring entries of all exports."""
 
 _SHAPES = {
     "vertical": 'shape=box, style=filled, fillcolor="#fde5cc"',
@@ -66,29 +66,17 @@ _BOXES = {
 }
 
 _LETTER = 0.6 / 72
-"""Inches that a letter is wide, per point of the font's size: a generous mean."""
+"""Generous mean width of a letter in inches, per point of font size."""
 
 _LINE = 1.5 / 72
-"""Inches that a line is high, per point."""
+"""Height of a line in inches, per point of font size."""
 
 _MARGIN = 0.5
 """Inches between nodes."""
 
 
 class _Style(NamedTuple):
-    """How nodes are written.
-
-    Attributes
-    ----------
-    max_labelsets : int
-        Most labelsets of a leaf, the predicted one first.
-    max_labels : int
-        Most names in a list of labels.
-    decimals : int
-        Digits after the point.
-    max_depth : int or None
-        Most levels of splits of both kinds below the root; None is no limit.
-    """
+    """Options of an export; see `export_text`."""
 
     max_labelsets: int
     max_labels: int
@@ -97,29 +85,7 @@ class _Style(NamedTuple):
 
 
 class _DescribedTree:
-    """One tree of a fitted model, in words.
-
-    Parameters
-    ----------
-    model : LaCovaCClassifier or LaCovaCForestClassifier
-        A fitted model.
-    tree : int
-        Number of the tree; 0 for a classifier.
-    style : _Style
-        How nodes are written.
-
-    Attributes
-    ----------
-    root : int
-        Number of the root.
-
-    Raises
-    ------
-    NotFittedError
-        If the model is not fitted.
-    ValueError
-        If there is no such tree, or an entry of `style` is not a number in its range.
-    """
+    """The nodes and branches of a tree as text."""
 
     def __init__(self, model: _Model, tree: int, style: _Style) -> None:
         check_is_fitted(model)
@@ -139,25 +105,25 @@ class _DescribedTree:
         self.categories = getattr(model, "categories_", {})
 
     def kind(self, node: int) -> str:
-        """Tell whether a node is a leaf, vertical, numeric or nominal."""
+        """Return the kind of a node: leaf, vertical, numeric or nominal."""
         return _KIND_NAMES[self.trees.kind[node]]
 
     def children(self, node: int, level: int) -> range:
-        """Children that are shown, `level` being the number of splits above the node."""
+        """Return the children to show; `level` is the number of splits above the node."""
         if self.style.max_depth is not None and level >= self.style.max_depth:
             return range(0)
         return self.trees.children(node)
 
     def is_cut(self, node: int, level: int) -> bool:
-        """Tell whether the node has children that are not shown."""
+        """Return whether the node has children that are not shown."""
         return self.kind(node) != "leaf" and not self.children(node, level)
 
     def number(self, value: float) -> str:
-        """Write a number with the chosen digits."""
+        """Format a number with the chosen decimals."""
         return f"{value:.{self.style.decimals}f}"
 
     def labels(self, node: int) -> str:
-        """List the node's labels."""
+        """List the labels of a node."""
         return self._listed([self.label_names[j] for j in self.trees.labels(node)])
 
     def _listed(self, names: list[str]) -> str:
@@ -167,11 +133,11 @@ class _DescribedTree:
         return ", ".join(names)
 
     def feature(self, node: int) -> str:
-        """Name the feature of a horizontal split."""
+        """Return the name of the feature of a horizontal split."""
         return self.feature_names[self.trees.feature[node]]
 
     def condition(self, parent: int, child: int) -> str:
-        """Say what leads from a split to its child, without the feature's name."""
+        """Describe the branch from a split to a child, without the name of the feature."""
         if self.kind(parent) == "vertical":
             return self.labels(child)
         position = child - self.trees.child[parent]
@@ -185,7 +151,7 @@ class _DescribedTree:
         return f"= {name} or other" if is_default else f"= {name}"
 
     def leaf_lines(self, leaf: int) -> list[str]:
-        """Labelsets of a leaf with their probabilities, as in the paper's Figure 1."""
+        """List the labelsets of a leaf and their probabilities, as in Figure 1 of the paper."""
         labels, labelsets, proba = self.trees.labelsets(leaf)
         lines: list[str] = []
         for labelset, p in zip(labelsets, proba, strict=True):
@@ -207,10 +173,10 @@ def export_text(
     max_labels: int = 5,
     decimals: int = 2,
 ) -> str:
-    """Write a tree as indented text.
+    """Export a tree as indented text.
 
-    A line ``labels: ...`` is a branch of a vertical split, a line with a feature one of a
-    horizontal split; a leaf lists its labelsets with their probabilities, the predicted one first.
+    A line ``labels: ...`` is a branch of a vertical split, a line with a feature a branch of a
+    horizontal split. A leaf lists its labelsets and their probabilities, the predicted one first.
 
     Parameters
     ----------
@@ -219,7 +185,7 @@ def export_text(
     Returns
     -------
     str
-        The tree, a node per line.
+        The tree, one node per line.
 
     {raises}
 
@@ -270,10 +236,10 @@ def export_graphviz(
     max_labels: int = 5,
     decimals: int = 2,
 ) -> str:
-    """Write a tree in the language of Graphviz.
+    """Export a tree in the DOT language of Graphviz.
 
-    Vertical splits are orange boxes, horizontal splits blue ellipses, leaves white boxes with
-    round corners.
+    Vertical splits are orange boxes, horizontal splits blue ellipses, and leaves white boxes with
+    rounded corners.
 
     Parameters
     ----------
@@ -282,7 +248,7 @@ def export_graphviz(
     Returns
     -------
     str
-        A digraph. ``graphviz.Source(text)`` shows it, if the package graphviz is there.
+        A digraph. Show it with ``graphviz.Source(text)`` from the package graphviz.
 
     {raises}
 
@@ -334,22 +300,22 @@ def plot_tree(
 ) -> "Axes":
     """Draw a tree.
 
-    Vertical splits are orange squares (VS), their branches bear the names of the labels;
-    horizontal splits are blue and name their feature (HS). Leaves list their labelsets with their
+    Vertical splits (VS) are orange, with the names of the labels at their branches. Horizontal
+    splits (HS) are blue and show the name of the feature. Leaves list their labelsets and
     probabilities, the predicted one first.
 
     Parameters
     ----------
     {tree}
     ax : Axes, optional
-        Where to draw; by default a new figure that is large enough for the tree.
+        Axes to draw on. Default: a new figure that is large enough for the tree.
     fontsize : float, default=9
-        Size of the text in points.
+        Font size in points.
 
     Returns
     -------
     Axes
-        The drawing; every node is a text of it.
+        The axes, with a text for each node.
 
     {raises}
 
@@ -361,28 +327,28 @@ def plot_tree(
     >>> len(axes.texts) > 1
     True
     """
-    from matplotlib import pyplot  # slow to import, and needed for this function only
+    from matplotlib import pyplot  # slow to import
 
     described = _DescribedTree(model, tree, _Style(max_labelsets, max_labels, decimals, max_depth))
-    places = _places(described)
-    texts = {node: _node_text(described, node, level) for node, (_, level) in places.items()}
-    n_leaves = 1 + max(x for x, _ in places.values())
-    n_levels = 1 + max(level for _, level in places.values())
+    positions = _positions(described)
+    texts = {node: _node_text(described, node, level) for node, (_, level) in positions.items()}
+    n_leaves = 1 + max(x for x, _ in positions.values())
+    n_levels = 1 + max(level for _, level in positions.values())
     if ax is None:
         lines = [text.split("\n") for text in texts.values()]
         width = fontsize * _LETTER * max(len(line) for text in lines for line in text) + _MARGIN
-        # Between two levels is a branch's text.
+        # The text of a branch is between two levels.
         height = fontsize * _LINE * (max(map(len, lines)) + 2) + _MARGIN
         ax = pyplot.figure(figsize=(width * n_leaves, height * n_levels)).add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     ax.set_xlim(-0.5, n_leaves - 0.5)
     ax.set_ylim(n_levels - 0.5, -0.5)
-    for node, (x, level) in places.items():
+    for node, (x, level) in positions.items():
         for child in described.children(node, level):
-            below = places[child]
+            below = positions[child]
             ax.plot([x, below[0]], [level, below[1]], color="#999999", linewidth=1, zorder=1)
             ax.text(
-                # Nearer to the child, where branches are further apart.
+                # Closer to the child, where branches are further apart.
                 0.4 * x + 0.6 * below[0],
                 0.4 * level + 0.6 * below[1],
                 described.condition(node, child),
@@ -413,22 +379,22 @@ def _node_text(described: _DescribedTree, node: int, level: int) -> str:
     return ("VS" if kind == "vertical" else f"HS: {described.feature(node)}") + more
 
 
-def _places(described: _DescribedTree) -> dict[int, tuple[float, int]]:
-    """Position of each node: leaves side by side, a split in the middle above its children."""
-    places: dict[int, tuple[float, int]] = {}
+def _positions(described: _DescribedTree) -> dict[int, tuple[float, int]]:
+    """Place leaves side by side and each split in the middle above its children."""
+    positions: dict[int, tuple[float, int]] = {}
     n_leaves = 0
 
-    def put(node: int, level: int) -> float:
+    def place(node: int, level: int) -> float:
         nonlocal n_leaves
         children = described.children(node, level)
-        below = [put(child, level + 1) for child in children]
+        below = [place(child, level + 1) for child in children]
         if below:
             x = (below[0] + below[-1]) / 2
         else:
             x = float(n_leaves)
             n_leaves += 1
-        places[node] = (x, level)
+        positions[node] = (x, level)
         return x
 
-    put(described.root, 0)
-    return places
+    place(described.root, 0)
+    return positions

@@ -1,8 +1,8 @@
 """``LaCovaCForestClassifier``: LaCovaC trees on bootstrap samples and random features.
 
-Not in the paper, which names it as further work: a single tree varies much with its data. Every
-tree predicts a labelset of its own, joined from the leaves that an instance reaches; the forest
-predicts the labelset that most trees predict, and averages their probabilities.
+Not in the paper, which names it as future work. Each tree predicts a labelset from the leaves that
+an instance reaches; the forest predicts the most frequent of these labelsets and averages the
+probabilities.
 """
 
 from numbers import Integral
@@ -24,7 +24,7 @@ from xdcc.lacovac.tree import LabelTrees
 Voting = Literal["labelset", "label"]
 
 _VOTES_AT_ONCE = 2**26
-"""Bytes of votes that are kept at a time."""
+"""Bytes of votes in memory at a time."""
 
 
 @declares_parameters
@@ -37,35 +37,35 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         Number of trees.
     {splitting}
     max_features : {"sqrt", "log2"}, int, float or None, default=0.2
-        Number of features that are drawn for each horizontal split, among those that vary in the
-        node: the root or logarithm of the number of features, a number, a share of them in
-        (0, 1], or all (None). More are drawn while none of them can be split.
+        Number of features drawn for each horizontal split, among those that vary in the node: the
+        square root or logarithm of the number of features, an int, a share in (0, 1], or all
+        (None). More are drawn as long as none of them gives a split.
     bootstrap : bool, default=True
-        Whether each tree gets rows drawn with replacement, as many as there are; otherwise all.
+        Whether to grow each tree on a bootstrap sample of the rows; otherwise on all rows.
     voting : {"labelset", "label"}, default="labelset"
-        ``"labelset"``: predict the labelset that most trees predict (ties: the one with the
-        larger product of the labels' mean probabilities, then the lexicographically smaller one).
-        ``"label"``: predict the labels whose mean probability is at least 0.5.
+        ``"labelset"`` predicts the labelset that most trees predict (ties: the one with the larger
+        product of the mean label probabilities, then the lexicographically smaller one).
+        ``"label"`` predicts the labels whose mean probability is at least 0.5.
     {size}
     min_samples_leaf : int, default=1
-        Fewest instances of a child of a horizontal split.
+        Minimum number of instances of a child of a horizontal split.
     {leaves}
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples and features.
+        Seed for the samples and features.
     {n_jobs}
 
     Attributes
     ----------
     trees_ : LabelTrees
-        All trees as arrays.
+        All trees, stored as arrays.
     {fitted}
     {categories}
 
     Notes
     -----
     The defaults of `max_features`, `min_samples_split` and `voting` were chosen by cross-validation
-    on training data (`experiments/papers/lacovac-2016/forest.yaml`). There
-    ``clustering=None``, without vertical splits, has a slightly higher subset accuracy still.
+    on training data (`experiments/papers/lacovac-2016/forest.yaml`). There, ``clustering=None``,
+    without vertical splits, has a slightly higher subset accuracy.
 
     Examples
     --------
@@ -77,11 +77,12 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     |   |--- ...
     |--- labels: label_2
     |   |--- ...
-    >>> model.predict(data.X[:2])  # what most of the trees predict
+    >>> model.predict(data.X[:2])  # the labelsets that most trees predict
     array([[0, 0, 1],
            [1, 1, 1]])
     """
 
+    _stored = MappingProxyType({"trees_": LabelTrees})
     _domains = MappingProxyType(
         {
             **BaseLabelTrees._domains,
@@ -123,14 +124,14 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return elected
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """Leaf that decides each label, in every tree.
+        """Return the leaf that predicts each label in each tree.
 
         {takes_X}
 
         Returns
         -------
         int32 array of shape (n_samples, n_trees, n_labels)
-            Numbers of nodes of `trees_`.
+            Indices of nodes of `trees_`.
 
         {raises_in_predict}
         """
@@ -143,7 +144,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return len(self.trees_.start) - 1
 
     def _n_drawn(self) -> int:
-        """Features per split; 0 is all of them."""
+        """Return the number of features drawn for each split; 0 means all."""
         value, n = self.max_features, self.n_features_in_
         if value is None:
             return 0
@@ -159,19 +160,19 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         return _leaves.mean_proba(self.trees_, self.smoothing, X, self._n_threads())
 
     def _votes(self, X: Features) -> NDArray[np.int8]:
-        """Every tree's labelset for every row: int8 array of shape (n_trees, n_rows, n_labels)."""
+        """Predict a labelset for each row with each tree, (n_trees, n_rows, n_labels)."""
         threads = self._n_threads()
         votes = [_leaves.predict(self.trees_, t, X, threads) for t in range(self._n_trees)]
         return np.stack(votes)
 
 
 def _elected(votes: NDArray[np.int8], proba: NDArray[np.float64]) -> NDArray[np.int8]:
-    """For each row the labelset with the most votes."""
+    """Return the labelset with the most votes for each row."""
     packed = np.packbits(votes, axis=2)
     log_odds = np.log(proba + 1e-9) - np.log(1 - proba + 1e-9)
     elected = np.empty(proba.shape, np.int8)
     for row, odds in enumerate(log_odds):
-        # Packed labelsets are sorted lexicographically.
+        # `unique` sorts packed labelsets lexicographically.
         _, tree, n_votes = np.unique(packed[:, row], axis=0, return_index=True, return_counts=True)
         tied = tree[n_votes == n_votes.max()]
         candidates = votes[tied, row]

@@ -1,9 +1,9 @@
 """Cost-complexity pruning of a label tree by weakest links (Breiman et al., 1984).
 
-The cost of a leaf is the sum of its labels' variances, weighted by its share of the training
-instances; its complexity is the number of its labels, since every label in a leaf is one estimate.
-A vertical split changes neither, so pruning is about horizontal splits: the one whose subtree
-lowers the cost least per additional estimate is the weakest link and becomes a leaf first.
+The cost of a leaf is the sum of its label variances, weighted by its share of the training
+instances; its complexity is its number of labels, since each label in a leaf is one estimate. A
+vertical split changes neither, so pruning removes horizontal splits. The weakest link, whose
+subtree lowers the cost least per additional estimate, becomes a leaf first.
 """
 
 import heapq
@@ -32,22 +32,11 @@ _NODE_ARRAYS = (
 def prune(
     tree: dict[str, NDArray[Any]], ccp_alpha: float, max_leaf_nodes: int | None
 ) -> dict[str, NDArray[Any]]:
-    """Prune a tree from its weakest link on.
+    """Prune a tree, weakest link first; `tree` holds its arrays as in `LabelTrees`.
 
-    Parameters
-    ----------
-    tree : dict of str to array
-        One tree's arrays, as in `LabelTrees`; parents come before their children.
-    ccp_alpha : float
-        Links are cut up to this strength, the decrease of cost per estimate; 0 keeps all.
-    max_leaf_nodes : int or None
-        Links are cut until there are no more leaves than that. When no horizontal split is left,
-        vertical ones go, the last one first.
-
-    Returns
-    -------
-    dict of str to array
-        The arrays of the smaller tree; `tree` itself if nothing is cut.
+    Links up to the strength `ccp_alpha` (decrease of cost per estimate; 0 keeps all) are cut, and
+    further links until there are at most `max_leaf_nodes` leaves. If no horizontal split is left,
+    vertical splits are removed, the last one first.
     """
     pruning = _Pruning(tree)
     limit = len(tree["kind"]) if max_leaf_nodes is None else max_leaf_nodes
@@ -60,7 +49,7 @@ def prune(
 
 
 class _Pruning:
-    """A tree while links are cut."""
+    """A tree being pruned."""
 
     def __init__(self, tree: dict[str, NDArray[Any]]) -> None:
         self.tree = tree
@@ -70,7 +59,7 @@ class _Pruning:
         self.is_leaf = tree["kind"] == KINDS["leaf"]
         self.vertical = tree["kind"] == KINDS["vertical"]
         self.parent = np.full(len(n_labels), -1)
-        # Of the leaves below each node: cost, estimates, number.
+        # Cost, estimates and number of the leaves below each node.
         self.below_cost = np.where(self.is_leaf, self.cost, 0)
         self.below_size = np.where(self.is_leaf, n_labels, 0)
         self.below_leaves = self.is_leaf.astype(np.int64)
@@ -99,12 +88,12 @@ class _Pruning:
         return float(gain / (self.below_size[node] - self.size[node]))
 
     def weakest_link(self) -> tuple[int, float]:
-        """Find the next node to become a leaf."""
+        """Return the next node to become a leaf, and its strength."""
         while self.links:
             strength, negative = self.links[0]
             node = -negative
             if self.is_leaf[node] or strength != self.strength(node):
-                heapq.heappop(self.links)  # cut, or pushed again since with another strength
+                heapq.heappop(self.links)  # cut, or its strength has changed
                 continue
             return node, strength
         return int(np.flatnonzero(self.vertical & ~self.is_leaf)[-1]), np.inf

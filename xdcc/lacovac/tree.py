@@ -1,13 +1,12 @@
-"""``LabelTrees``: trees with horizontal and vertical splits as arrays, and how they are grown.
+"""``LabelTrees``: trees with horizontal and vertical splits, stored as arrays.
 
-:func:`grow_trees` is Algorithm 1: a leaf if the labels are pure or the instances too few; else a
-vertical split if the labels fall into clusters (``clustering.py``); else a horizontal split on
-the best feature. It encodes what the kernel (``_growing.pyx``) needs, lets it grow the nodes, takes
-away what pruning takes (``pruning.py``), and then lets the training rows fall through the finished
-tree to count labels and labelsets in its leaves (``_leaves.pyx``).
+:func:`grow_trees` is Algorithm 1: a node becomes a leaf if its labels are pure or its instances too
+few; otherwise a vertical split if its labels form clusters; otherwise a horizontal split on the
+best feature. The trees are grown (``_growing.pyx``) and pruned (``pruning.py``); then the labels
+and labelsets of the training rows are counted in the leaves (``_leaves.pyx``).
 
-All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
-root first, and a node's children lie side by side from ``child`` on.
+All trees share one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, root
+first, and the children of a node are contiguous, starting at ``child``.
 """
 
 from dataclasses import dataclass, fields
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.categories import category_values
-from xdcc.base.documentation import documented
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.lacovac import _growing, _leaves
@@ -32,10 +30,7 @@ Clustering = Literal["single_linkage", "all_or_none"]
 ThresholdSize = Literal["node", "train"]
 
 _DENSE_ABOVE = 0.5
-"""Features of which fewer entries are not zero are searched as sparse ones, whatever they came as.
-
-Above it a dense array needs less memory than a sparse one, too.
-"""
+"""Share of nonzero entries above which X is dense in the search: then it needs less memory, too."""
 
 
 class LeafLabelsets(NamedTuple):
@@ -44,12 +39,12 @@ class LeafLabelsets(NamedTuple):
     Attributes
     ----------
     labels : int array of shape (n_labels_of_leaf,)
-        The leaf's labels.
+        Labels of the leaf.
     labelsets : int8 array of shape (n_labelsets, n_labels_of_leaf)
-        Zeros and ones. The first one is what the leaf predicts, the others come in the order of
-        their probabilities.
+        Zeros and ones. The leaf predicts the first labelset; the others are sorted by decreasing
+        probability.
     proba : float array of shape (n_labelsets,)
-        Their relative frequencies.
+        Relative frequencies of the labelsets.
 
     Examples
     --------
@@ -58,7 +53,7 @@ class LeafLabelsets(NamedTuple):
     ...     labelsets=np.array([[1, 1], [0, 0]], dtype=np.int8),
     ...     proba=np.array([0.7, 0.3]),
     ... )
-    >>> leaf.labels[leaf.labelsets[0] == 1]  # what it predicts
+    >>> leaf.labels[leaf.labelsets[0] == 1]  # the predicted labels
     array([0, 2])
     """
 
@@ -69,27 +64,7 @@ class LeafLabelsets(NamedTuple):
 
 @dataclass(frozen=True)
 class GrowthRules:
-    """How trees are grown; the parameters of `LaCovaCClassifier` describe them.
-
-    Attributes
-    ----------
-    criterion : {"covariance", "variance", "gain_ratio"}
-        Score of a horizontal split.
-    clustering : {"single_linkage", "all_or_none"} or None
-        When labels are separated.
-    threshold_size : {"node", "train"}
-        Which number of instances makes λ.
-    max_depth : int or None
-        Most horizontal splits on a path.
-    min_samples_split, min_samples_leaf : int
-        Fewest instances of a node that is split, and of a child of a horizontal split.
-    ccp_alpha : float
-        Strength up to which links are pruned.
-    max_leaf_nodes : int or None
-        Most leaves.
-    max_features : int
-        Number of features that are drawn for a horizontal split; 0 is all.
-    """
+    """Checked parameters of `LaCovaCClassifier`, and `max_features` as a number (0 for all)."""
 
     criterion: Criterion
     clustering: Clustering | None
@@ -111,38 +86,38 @@ class LabelTrees:
     start : int64 array of shape (n_trees + 1,)
         First node of each tree.
     kind : int8 array of shape (n_nodes,)
-        What a node is: a number of `KINDS`.
+        Kind of each node, one of `KINDS`.
     feature : int32 array of shape (n_nodes,)
         Feature of a horizontal split, else -1.
     threshold : float32 array of shape (n_nodes,)
         A numeric split sends larger values to the second child.
     value : float32 array of shape (n_nodes,)
-        Category that leads from the parent's nominal split to the node.
+        Category of the branch from the parent's nominal split.
     child, n_children : int32 arrays of shape (n_nodes,)
-        First child (-1 in a leaf), number of children.
+        First child (-1 in a leaf) and number of children.
     default_child : int32 array of shape (n_nodes,)
-        Where, counted from the first child, a horizontal split sends missing values and
-        categories without a branch.
+        Child of a horizontal split for missing values and categories without a branch, as an offset
+        from the first child.
     n_samples : int32 array of shape (n_nodes,)
-        Training instances.
+        Number of training instances.
     depth : int32 array of shape (n_nodes,)
-        Horizontal splits above the node.
+        Number of horizontal splits above the node.
     impurity : float64 array of shape (n_nodes,)
         Sum of the variances of the node's labels.
     label_list : int32 array of shape (n_nodes,)
-        Number of the node's list of labels.
+        Index of the node's list of labels.
     list_start, list_label : int64 and int32 arrays
         List `k` is ``list_label[list_start[k]:list_start[k + 1]]``.
     count_start, label_count : int64 and int32 arrays
-        Positive instances of each label of leaf `i` are
-        ``label_count[count_start[i]:count_start[i + 1]]``, in the order of its list.
+        The labels of leaf `i`, in the order of its list, have
+        ``label_count[count_start[i]:count_start[i + 1]]`` positive instances.
     label_predicted : int8 array
-        Whether the most frequent labelset of a leaf has the label, arranged as `label_count`.
+        Whether the most frequent labelset of a leaf has a label, in the order of `label_count`.
     labelset_start, labelset_count : int64 and int32 arrays
         Leaf `i` has the labelsets ``labelset_start[i]`` to ``labelset_start[i + 1]``, the
         predicted one first.
     member_start, member : int64 and int32 arrays
-        Labels of labelset `s`: ``member[member_start[s]:member_start[s + 1]]``.
+        Labelset `s` has the labels ``member[member_start[s]:member_start[s + 1]]``.
     n_labels, n_features : int
         Numbers of labels and features.
 
@@ -186,37 +161,37 @@ class LabelTrees:
 
     @property
     def leaves(self) -> NDArray[np.intp]:
-        """Leaves, in the order of their numbers."""
+        """Indices of the leaves."""
         return np.flatnonzero(self.kind == KINDS["leaf"])
 
     def labels(self, node: int) -> NDArray[np.int32]:
-        """Labels of a node.
+        """Return the labels of a node.
 
         Parameters
         ----------
         node : int
-            Number of the node.
+            Index of the node.
 
         Returns
         -------
         int32 array
-            Indices of labels, ascending.
+            Ascending indices of labels.
         """
         of_node = self.label_list[node]
         return self.list_label[self.list_start[of_node] : self.list_start[of_node + 1]]
 
     def children(self, node: int) -> range:
-        """Numbers of the children of a node; none of a leaf."""
+        """Return the indices of the children of a node."""
         first = int(self.child[node])
         return range(first, first + int(self.n_children[node]))
 
     def labelsets(self, leaf: int) -> LeafLabelsets:
-        """Labelsets of a leaf with their relative frequencies.
+        """Return the labelsets of a leaf and their relative frequencies.
 
         Parameters
         ----------
         leaf : int
-            Number of the leaf among the nodes.
+            Index of the leaf.
 
         Returns
         -------
@@ -228,7 +203,7 @@ class LabelTrees:
             If the node is not a leaf.
         """
         if self.kind[leaf] != KINDS["leaf"]:
-            raise ValueError(f"Node {leaf} is not a leaf: labelsets are counted in leaves only.")
+            raise ValueError(f"Node {leaf} is not a leaf; only leaves have labelsets.")
         labels = self.labels(leaf)
         begin, end = self.labelset_start[leaf : leaf + 2]
         labelsets = np.zeros((end - begin, len(labels)), np.int8)
@@ -239,7 +214,6 @@ class LabelTrees:
         return LeafLabelsets(labels, labelsets, counts / self.n_samples[leaf])
 
 
-@documented
 def grow_trees(
     X: Features,
     Y: Labels,
@@ -249,31 +223,14 @@ def grow_trees(
     seeds: NDArray[np.uint64],
     n_threads: int,
 ) -> LabelTrees:
-    """Grow trees and count what is in their leaves (Algorithm 1).
+    """Grow trees and count the labels in their leaves (Algorithm 1).
 
-    Parameters
-    ----------
-    {features_with_zeros}
-    {zeros_and_ones}
-    categorical : bool array of shape (n_features,)
-        Which features are nominal: a split has a branch for each category.
-    rules : GrowthRules
-        How trees are grown.
-    rows : int32 array of shape (n_trees, n_rows)
-        Training rows of each tree; a row can occur more than once.
-    seeds : uint64 array of shape (n_trees,)
-        A seed for each tree's choice of features.
-    n_threads : int
-        Number of threads, over trees or, if there is one only, over features. It does not change
-        the trees.
-
-    Returns
-    -------
-    LabelTrees
+    `rows` (n_trees, n_rows) are the training rows of each tree, with repetitions, and `seeds`
+    (n_trees,) draw its features. `categorical` (n_features,) marks nominal features.
     """
     columns = sparse.csc_matrix(X) if sparse.issparse(X) else X
     categories = category_values(columns, categorical)
-    # Two categories can be searched like two numbers, which is faster.
+    # Searching two categories as two numbers is faster.
     searched = category_values(columns, np.diff(categories[1]) > 2)
     label_rows = sparse.csr_array(Y)
     grown = _growing.grow(_searched(X), label_rows, searched, rules, rows, seeds, n_threads)
@@ -287,7 +244,7 @@ def grow_trees(
 
 
 def _searched(X: Any) -> Features:
-    """X as a dense array by columns or as a CSR matrix."""
+    """Convert X to a dense array in Fortran order or a CSR matrix."""
     n_entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     if n_entries <= _DENSE_ABOVE * X.shape[0] * X.shape[1]:
         return sparse.csr_matrix(X)
@@ -297,7 +254,7 @@ def _searched(X: Any) -> Features:
 def _name_categories(
     tree: dict[str, NDArray[Any]], values: NDArray[np.float32], start: NDArray[np.int32]
 ) -> None:
-    """Make numeric splits on features with two categories nominal ones."""
+    """Turn numeric splits on features with two categories into nominal splits."""
     numeric = np.flatnonzero(tree["kind"] == KINDS["numeric"])
     nodes = numeric[np.diff(start)[tree["feature"][numeric]] > 0]
     tree["kind"][nodes] = KINDS["nominal"]
@@ -307,7 +264,7 @@ def _name_categories(
 
 
 def _joined(grown: list[dict[str, NDArray[Any]]], n_labels: int, n_features: int) -> LabelTrees:
-    """Put trees one after the other; their leaves are empty."""
+    """Join trees, with empty leaves."""
     start = np.cumsum([0, *(len(tree["kind"]) for tree in grown)])
     lists = np.cumsum([0, *(len(tree["list_start"]) - 1 for tree in grown)])
     labels = np.cumsum([0, *(len(tree["list_label"]) for tree in grown)])
@@ -334,7 +291,7 @@ def _joined(grown: list[dict[str, NDArray[Any]]], n_labels: int, n_features: int
 
 
 def _filled(trees: LabelTrees, contents: list[dict[str, NDArray[Any]]]) -> LabelTrees:
-    """Add what the leaves hold."""
+    """Add the counts of the leaves."""
     arrays = {field.name: getattr(trees, field.name) for field in fields(trees)}
     for name in ("label_count", "label_predicted", "labelset_count", "member"):
         arrays[name] = np.concatenate([tree[name] for tree in contents])

@@ -1,4 +1,4 @@
-"""Random decision trees: dynamic and static chains, binary relevance, powerset (RDT-DCC)."""
+"""Random decision trees for dynamic and static chains, binary relevance and label powerset."""
 
 from xdcc.rdt.chains import ChainTrace
 from xdcc.rdt.classifier import RandomDecisionTreeClassifier

@@ -7,10 +7,10 @@ from xdcc.base.features import Features
 from xdcc.rdt.forest import TreeShape
 
 KINDS: dict[str, int]
-"""Numbers of the kinds of node."""
+"""Codes of the kinds of nodes."""
 
 MAX_NODES: int
-"""How many nodes the trees of a forest can have together."""
+"""Maximum number of nodes of a forest."""
 
 def grow(
     X: Features,
@@ -22,16 +22,10 @@ def grow(
     seeds: NDArray[np.uint64],
     n_threads: int,
 ) -> dict[str, NDArray[Any]]:
-    """Grow one tree per seed.
+    """Grow one tree per seed and return the arrays of a `Forest`.
 
-    X is [n_samples, n_features] in Fortran order or CSC. `categories` are what ``category_values``
-    returns; a feature without is a number. `is_sparse` [n_features] tells which features a
-    disjunction may join. Y is [n_samples, n_labels] in Fortran order.
-
-    Returns the arrays of a `Forest`.
-
-    Raises
-    ------
-    ValueError
-        If the trees have more than `MAX_NODES` nodes.
+    X is [n_samples, n_features] in Fortran order or CSC, Y [n_samples, n_labels] in Fortran order.
+    `categories` is the result of ``category_values``; features without categories are numeric.
+    `is_sparse` [n_features] marks the features that disjunctions may join. Raises ValueError if the
+    trees have more than `MAX_NODES` nodes.
     """

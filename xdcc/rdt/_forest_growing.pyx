@@ -1,13 +1,12 @@
-"""Kernel that grows random decision trees: one per seed, threads over trees.
+"""Training kernel: grow random decision trees, in parallel over trees.
 
-A tree grows depth first, with a drawn test for every node and counts for every leaf. A node's rows
-lie next to each other in an array of row indices; a test orders them by branch in place, so its
-children are parts of the same array. A node becomes a leaf where it has too few rows, where the
-path is too long, or where no test is left. A test that does not divide a node's rows is drawn
-again, and takes up a level of the tree unless tests are to be retried.
+Trees grow depth first, with a random test for each node and counts for each leaf. The rows of a
+node are contiguous in an array of row indices; a test sorts them by branch in place. A node becomes
+a leaf if it has too few rows, if the path is too long, or if no test is available. A test that does
+not split the rows is drawn again; it counts as a level of the tree unless tests are retried.
 
-A tree depends on its seed alone, not on the thread that grows it. At last the trees, in the order
-of their seeds, are made to refer to their places in one set of arrays.
+A tree depends only on its seed. Finally, the trees are joined into one set of arrays in the order
+of their seeds.
 """
 
 import numpy as np
@@ -16,11 +15,10 @@ from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from xdcc.kernels.arrays cimport as_array
+from xdcc.kernels.arrays cimport as_array, first_at_least
 from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
 from xdcc.kernels.random cimport draw_below, draw_uniform
-from xdcc.kernels.arrays cimport first_at_least
 from xdcc.kernels.threads cimport run_loop
 from xdcc.rdt._node cimport DISCRETE, DISJUNCTION, LABEL, LEAF, NO_BRANCH, NUMERIC
 
@@ -34,12 +32,12 @@ MAX_NODES = np.iinfo(np.int32).max
 
 
 cdef struct Training:
-    # Training data by columns, and the shape that trees have. Tests are numbered: first the
-    # features, then the labels.
+    # Training data by columns, and the settings of the trees. Test numbers are the features,
+    # followed by the labels.
     Matrix X                       # in Fortran order or CSC
     Categories categories
-    const uint8_t* is_sparse       # [n_features]: may the feature be part of a disjunction?
-    const int32_t* sparse_feature  # [n_sparse]: those that may
+    const uint8_t* is_sparse       # [n_features] whether a feature can be part of a disjunction
+    const int32_t* sparse_feature  # [n_sparse] the features that can
     int64_t n_sparse
     const uint8_t* Y               # [n_labels, n_rows]
     int64_t n_labels
@@ -49,13 +47,13 @@ cdef struct Training:
     int64_t min_samples_split
     double label_test_fraction
     int64_t disjunction_size
-    bint retry                     # is a test that does not divide a node drawn again?
+    bint retry                     # whether tests that do not split a node count as no level
 
 
 cdef inline float feature_value(
     const Training* training, int64_t feature, int64_t row
 ) noexcept nogil:
-    """Look a value up, in a sparse column by bisection; what is not stored is 0."""
+    """Look up a value, by bisection if X is sparse; entries that are not stored are 0."""
     cdef const Matrix* X = &training.X
     cdef int64_t end, place
     if X.dense != NULL:
@@ -67,73 +65,72 @@ cdef inline float feature_value(
     return 0
 
 
-# ------------------------------------------------------------------------- which test a node gets
+# ------------------------------------------------------------------------------ drawing the tests
 
-# It is drawn from the tests that the path from the root has not used up: a label or a discrete
-# feature is of no use twice on a path. Such tests are marked, in one array for the whole tree;
-# `leave_path` unmarks them when the depth-first walk goes back up. Drawing from many open tests is
-# trial and error, from few it counts them.
+# A label or a discrete feature occurs only once on a path. Used tests are marked in one array for
+# the whole tree; `leave_path` unmarks them when the depth-first search goes back up. If many tests
+# are available, drawing uses rejection; if few are, it counts them.
 
 
-cdef cppclass OpenTests:
-    """The tests of a path that are used up."""
+cdef cppclass AvailableTests:
+    """The tests that are available on a path."""
     int64_t n_features
     vector[uint8_t] used           # [n_features + n_labels]
-    vector[int32_t] path           # the used ones, in their order
-    int64_t n_open_features
-    int64_t n_open_labels
+    vector[int32_t] path           # the used tests, from the root down
+    int64_t n_available_features
+    int64_t n_available_labels
 
 
 cdef cppclass DrawnTest:
-    """A test that a node may get."""
+    """A candidate for the test of a node."""
     int8_t kind                    # LEAF: no test
     int64_t number
     vector[int32_t] joined         # features of a disjunction
     float threshold                # of a numeric test
 
 
-cdef inline void open_all(OpenTests* tests, const Training* training) noexcept nogil:
-    """Stand at the root."""
+cdef inline void make_available(AvailableTests* tests, const Training* training) noexcept nogil:
+    """Make all tests available, as at the root."""
     tests.n_features = training.X.n_features
-    tests.n_open_features = training.X.n_features
-    tests.n_open_labels = training.n_labels
+    tests.n_available_features = training.X.n_features
+    tests.n_available_labels = training.n_labels
     tests.used.assign(training.X.n_features + training.n_labels, 0)
 
 
-cdef inline void use_up(OpenTests* tests, int64_t test) noexcept nogil:
-    """Mark a test for the rest of the path."""
+cdef inline void mark_used(AvailableTests* tests, int64_t test) noexcept nogil:
+    """Mark a test as used on the current path."""
     tests.used[test] = 1
     tests.path.push_back(<int32_t>test)
     if test < tests.n_features:
-        tests.n_open_features -= 1
+        tests.n_available_features -= 1
     else:
-        tests.n_open_labels -= 1
+        tests.n_available_labels -= 1
 
 
-cdef inline void leave_path(OpenTests* tests, size_t length) noexcept nogil:
-    """Go back to where the path had used up `length` tests."""
+cdef inline void leave_path(AvailableTests* tests, size_t length) noexcept nogil:
+    """Go back to the node whose path had used `length` tests."""
     cdef int32_t test
     while tests.path.size() > length:
         test = tests.path.back()
         tests.path.pop_back()
         tests.used[test] = 0
         if test < tests.n_features:
-            tests.n_open_features += 1
+            tests.n_available_features += 1
         else:
-            tests.n_open_labels += 1
+            tests.n_available_labels += 1
 
 
-cdef inline int64_t draw_open(
-    const uint8_t* used, int64_t n_tests, int64_t n_open, uint64_t* random
+cdef inline int64_t draw_available(
+    const uint8_t* used, int64_t n_tests, int64_t n_available, uint64_t* random
 ) noexcept nogil:
-    """Draw one of the tests that are not used; each is equally likely."""
+    """Draw one of the unused tests uniformly."""
     cdef int64_t test, n_before
-    if 2 * n_open >= n_tests:
+    if 2 * n_available >= n_tests:
         while True:
             test = draw_below(random, n_tests)
             if not used[test]:
                 return test
-    n_before = draw_below(random, n_open)
+    n_before = draw_below(random, n_available)
     for test in range(n_tests):
         if not used[test]:
             if n_before == 0:
@@ -143,11 +140,11 @@ cdef inline int64_t draw_open(
 
 
 cdef inline void draw_test(
-    DrawnTest* test, const OpenTests* tests, const Training* training, uint64_t* random
+    DrawnTest* test, const AvailableTests* tests, const Training* training, uint64_t* random
 ) noexcept nogil:
-    """Draw a test, and the further features of a disjunction; LEAF if there is none left."""
-    cdef bint any_label = tests.n_open_labels > 0 and training.label_test_fraction > 0
-    cdef bint any_feature = tests.n_open_features > 0 and training.label_test_fraction < 1
+    """Draw a test and the other features of a disjunction; LEAF if no test is available."""
+    cdef bint any_label = tests.n_available_labels > 0 and training.label_test_fraction > 0
+    cdef bint any_feature = tests.n_available_features > 0 and training.label_test_fraction < 1
     cdef int64_t n_features = tests.n_features
     cdef int64_t further
     if not any_label and not any_feature:
@@ -155,17 +152,17 @@ cdef inline void draw_test(
         return
     if any_label and (draw_uniform(random) < training.label_test_fraction or not any_feature):
         test.kind = LABEL
-        test.number = n_features + draw_open(
-            tests.used.data() + n_features, training.n_labels, tests.n_open_labels, random
+        test.number = n_features + draw_available(
+            tests.used.data() + n_features, training.n_labels, tests.n_available_labels, random
         )
         return
-    test.number = draw_open(tests.used.data(), n_features, tests.n_open_features, random)
+    test.number = draw_available(tests.used.data(), n_features, tests.n_available_features, random)
     if training.disjunction_size > 1 and training.is_sparse[test.number]:
         test.kind = DISJUNCTION
         test.joined.clear()
         test.joined.push_back(<int32_t>test.number)
         for further in range(training.disjunction_size - 1):
-            # A feature that is drawn twice changes nothing.
+            # Drawing a feature twice has no effect.
             test.joined.push_back(
                 training.sparse_feature[draw_below(random, training.n_sparse)]
             )
@@ -175,26 +172,25 @@ cdef inline void draw_test(
         test.kind = NUMERIC
 
 
-# ------------------------------------------------------------------------ where a test sends rows
+# ----------------------------------------------------------------------- assigning rows to branches
 
-# Every row gets a branch, or none if its value is missing. A numeric test's threshold is the
-# value of a row drawn at random, so thresholds follow the data. Rows without a branch then go
-# where a row drawn at random goes.
+# The threshold of a numeric test is the value of a random row, so thresholds follow the
+# distribution of the data. A row with a missing value goes to the branch of a random other row.
 
 
 cdef cppclass Branching:
-    """Branches of a node's rows."""
-    vector[int32_t] branch         # [n_rows of the data], the first n_rows of the node are used
-    vector[float] value            # of the rows, for a numeric test
+    """Branches of the rows of a node."""
+    vector[int32_t] branch         # [n_rows of X]; the entries of the node's rows come first
+    vector[float] value            # values of these rows, for a numeric test
     vector[int64_t] n_in_branch    # [n_branches]
-    int64_t n_known                # rows whose value is not missing
-    bint is_constant               # a numeric test: no two rows have different values
+    int64_t n_known                # number of rows whose value is not missing
+    bint is_constant               # a numeric test on a feature that is constant in the node
 
 
 cdef inline void branch_by_label(
     Branching* branching, const uint8_t* label, const int32_t* rows, int64_t n_rows
 ) noexcept nogil:
-    """Send rows by a label's value."""
+    """Assign rows to branches by the value of a label."""
     cdef int64_t i
     for i in range(n_rows):
         branching.branch[i] = label[rows[i]]
@@ -205,7 +201,7 @@ cdef inline void branch_by_disjunction(
     Branching* branching, const DrawnTest* test, const Training* training, const int32_t* rows,
     int64_t n_rows,
 ) noexcept nogil:
-    """Send rows where any of several features is not 0 to the second branch."""
+    """Assign rows in which any of several features is not 0 to the second branch."""
     cdef int64_t i
     cdef int32_t branch
     cdef size_t k
@@ -227,7 +223,7 @@ cdef inline void branch_by_category(
     Branching* branching, const Training* training, int64_t feature, const int32_t* rows,
     int64_t n_rows,
 ) noexcept nogil:
-    """Send rows by a discrete value."""
+    """Assign rows to branches by the value of a discrete feature."""
     cdef int64_t i
     cdef float value
     for i in range(n_rows):
@@ -243,7 +239,7 @@ cdef inline void branch_by_threshold(
     Branching* branching, DrawnTest* test, const Training* training, const int32_t* rows,
     int64_t n_rows, uint64_t* random,
 ) noexcept nogil:
-    """Draw a threshold, and send larger values to the second branch."""
+    """Draw a threshold and assign larger values to the second branch."""
     cdef int64_t i, n_known = 0, n_before
     cdef float value, least = 0, most = 0
     for i in range(n_rows):
@@ -274,10 +270,10 @@ cdef inline void branch_by_threshold(
             branching.branch[i] = branching.value[i] > test.threshold
 
 
-cdef inline void send_missing(
+cdef inline void branch_missing(
     Branching* branching, int64_t n_rows, uint64_t* random
 ) noexcept nogil:
-    """Send rows without a branch where a randomly drawn row with a branch goes."""
+    """Assign each row with a missing value to the branch of a random row with a known value."""
     cdef int64_t i, n_before
     cdef int32_t branch
     cdef vector[int64_t] n_known_in = branching.n_in_branch
@@ -292,11 +288,11 @@ cdef inline void send_missing(
             branching.n_in_branch[branch] += 1
 
 
-cdef inline bint divide(
+cdef inline bint split_rows(
     Branching* branching, DrawnTest* test, const Training* training, const int32_t* rows,
     int64_t n_rows, uint64_t* random,
 ) noexcept nogil:
-    """Send a node's rows to branches; true if at least two of them get rows."""
+    """Assign the rows of a node to branches; return whether at least two branches get rows."""
     cdef int64_t i, n_branches = 2, n_filled = 0
     branching.n_known = 0
     branching.is_constant = False
@@ -323,7 +319,7 @@ cdef inline bint divide(
     if n_filled < 2:
         return False
     if branching.n_known < n_rows:
-        send_missing(branching, n_rows, random)
+        branch_missing(branching, n_rows, random)
     return True
 
 
@@ -331,10 +327,7 @@ cdef inline bint divide(
 
 
 cdef cppclass GrownTree:
-    """A vector for every array of a `Forest`.
-
-    Nodes, leaves and features of disjunctions refer to each other by position.
-    """
+    """A vector for each array of a `Forest`, with positions that start at 0 for each tree."""
     vector[int8_t] kind            # of each node
     vector[int32_t] index
     vector[float] threshold
@@ -351,8 +344,9 @@ cdef cppclass GrownTree:
     vector[int32_t] labelset_count
 
 
-cdef struct TreePlace:
-    int32_t first_node             # where a tree begins in the arrays of a forest
+cdef struct TreeOffsets:
+    # Where a tree begins in the arrays of the forest.
+    int32_t first_node
     int32_t first_leaf
     int32_t first_joined
     int64_t first_label
@@ -360,7 +354,7 @@ cdef struct TreePlace:
 
 
 cdef inline void add_leaf_node(GrownTree* tree, float value) noexcept nogil:
-    """Add a node that is a leaf until it gets a test; `value` leads to it from its parent."""
+    """Add a node without a test; `value` is the outcome of its parent's test."""
     tree.kind.push_back(LEAF)
     tree.index.push_back(0)
     tree.threshold.push_back(0)
@@ -369,30 +363,26 @@ cdef inline void add_leaf_node(GrownTree* tree, float value) noexcept nogil:
     tree.branches.push_back(0)
 
 
-cdef inline void move_references(GrownTree* tree, const TreePlace* place) noexcept nogil:
-    """Let a tree refer to where it will be, behind others."""
+cdef inline void add_offsets(GrownTree* tree, TreeOffsets* offsets) noexcept nogil:
+    """Shift the positions of a tree by its offsets, then advance these to the next tree."""
     cdef size_t i
     for i in range(tree.kind.size()):
-        tree.child[i] += place.first_node
+        tree.child[i] += offsets.first_node
         if tree.kind[i] == LEAF:
-            tree.index[i] += place.first_leaf
+            tree.index[i] += offsets.first_leaf
         elif tree.kind[i] == DISJUNCTION:
-            tree.index[i] += place.first_joined
+            tree.index[i] += offsets.first_joined
     for i in range(tree.leaf_size.size()):
-        tree.label_end[i] += place.first_label
-        tree.labelset_end[i] += place.first_labelset
+        tree.label_end[i] += offsets.first_label
+        tree.labelset_end[i] += offsets.first_labelset
+    offsets.first_node += <int32_t>tree.kind.size()
+    offsets.first_leaf += <int32_t>tree.leaf_size.size()
+    offsets.first_joined += <int32_t>tree.disjunction.size()
+    offsets.first_label += <int64_t>tree.label.size()
+    offsets.first_labelset += <int64_t>tree.labelset.size()
 
 
-cdef inline void go_behind(TreePlace* place, const GrownTree* tree) noexcept nogil:
-    """Move on by a tree."""
-    place.first_node += <int32_t>tree.kind.size()
-    place.first_leaf += <int32_t>tree.leaf_size.size()
-    place.first_joined += <int32_t>tree.disjunction.size()
-    place.first_label += <int64_t>tree.label.size()
-    place.first_labelset += <int64_t>tree.labelset.size()
-
-
-# ------------------------------------------------------------------------------- how a tree grows
+# --------------------------------------------------------------------------------- growing a tree
 
 
 cdef struct OpenNode:
@@ -400,26 +390,26 @@ cdef struct OpenNode:
     int64_t begin                  # its rows are rows[begin:end]
     int64_t end
     int64_t depth
-    size_t path                    # tests that the path above it has used up
+    size_t path                    # number of tests used on the path to it
 
 
 cdef cppclass Growth:
-    """Working memory while a tree grows."""
+    """Working memory for growing a tree."""
     vector[int32_t] rows
-    vector[int32_t] ordered        # a node's rows, by branch
-    vector[int64_t] place          # where the next row of each branch goes
+    vector[int32_t] sorted         # the rows of a node, sorted by branch
+    vector[int64_t] place          # position of the next row of each branch
     vector[OpenNode] stack
-    OpenTests tests
+    AvailableTests tests
     DrawnTest test
     Branching branching
-    vector[int32_t] count          # of labels or labelsets; zero between leaves
-    vector[int32_t] seen           # those that are not zero
+    vector[int32_t] count          # counts of labels or labelsets; zero between leaves
+    vector[int32_t] seen           # labels or labelsets whose count is not zero
 
 
-cdef inline void keep_counts(
+cdef inline void store_counts(
     Growth* growth, vector[int32_t]* number, vector[int32_t]* count, vector[int64_t]* end
 ) noexcept nogil:
-    """Move what was counted in a leaf to the ends of a tree's vectors."""
+    """Append the counts of a leaf to the vectors of a tree, and reset them."""
     cdef size_t i
     cdef int32_t seen
     for i in range(growth.seen.size()):
@@ -433,7 +423,7 @@ cdef inline void keep_counts(
 cdef inline void count_labels(
     GrownTree* tree, Growth* growth, const Training* training, OpenNode leaf
 ) noexcept nogil:
-    """Count a leaf's positive labels, ascending."""
+    """Count the positive labels of a leaf, in ascending order."""
     cdef int64_t i, label
     cdef const uint8_t* is_positive
     growth.seen.clear()
@@ -444,13 +434,13 @@ cdef inline void count_labels(
                 if growth.count[label] == 0:
                     growth.seen.push_back(<int32_t>label)
                 growth.count[label] += 1
-    keep_counts(growth, &tree.label, &tree.label_count, &tree.label_end)
+    store_counts(growth, &tree.label, &tree.label_count, &tree.label_end)
 
 
 cdef inline void count_labelsets(
     GrownTree* tree, Growth* growth, const Training* training, OpenNode leaf
 ) noexcept nogil:
-    """Count a leaf's labelsets, in the order of its rows."""
+    """Count the labelsets of a leaf, in the order of its rows."""
     cdef int64_t i
     cdef int32_t labelset
     growth.seen.clear()
@@ -459,32 +449,33 @@ cdef inline void count_labelsets(
         if growth.count[labelset] == 0:
             growth.seen.push_back(labelset)
         growth.count[labelset] += 1
-    keep_counts(growth, &tree.labelset, &tree.labelset_count, &tree.labelset_end)
+    store_counts(growth, &tree.labelset, &tree.labelset_count, &tree.labelset_end)
 
 
 cdef inline bint find_test(
     Growth* growth, const Training* training, OpenNode* open_node, uint64_t* random
 ) noexcept nogil:
-    """Draw tests until one divides the node; false if it has to be a leaf.
+    """Draw tests until one splits the node; return false if the node must be a leaf.
 
-    Tests that did not divide it may have taken up levels: `open_node.depth` grows.
+    Tests that do not split the node may count as levels, which increases `open_node.depth`.
     """
     cdef int64_t n_rows = open_node.end - open_node.begin
     cdef DrawnTest* test = &growth.test
-    cdef bint is_used_up
+    cdef bint only_once
     while n_rows >= training.min_samples_split and open_node.depth < training.max_depth:
         draw_test(test, &growth.tests, training, random)
         if test.kind == LEAF:
             return False
-        is_used_up = test.kind == DISCRETE or test.kind == LABEL
-        if divide(&growth.branching, test, training, growth.rows.data() + open_node.begin, n_rows,
-                  random):
-            if is_used_up:
-                use_up(&growth.tests, test.number)
+        only_once = test.kind == DISCRETE or test.kind == LABEL
+        if split_rows(
+            &growth.branching, test, training, growth.rows.data() + open_node.begin, n_rows, random
+        ):
+            if only_once:
+                mark_used(&growth.tests, test.number)
             return True
-        # No threshold divides rows that all have one value.
-        if is_used_up or (training.retry and growth.branching.is_constant):
-            use_up(&growth.tests, test.number)
+        # No threshold splits rows with equal values.
+        if only_once or (training.retry and growth.branching.is_constant):
+            mark_used(&growth.tests, test.number)
         if not training.retry or test.kind == DISJUNCTION:
             open_node.depth += 1
     return False
@@ -494,7 +485,7 @@ cdef inline void set_test(
     GrownTree* tree, const DrawnTest* test, const Training* training, int32_t node,
     uint64_t* random,
 ) noexcept nogil:
-    """Make a node a test."""
+    """Set the test of a node."""
     cdef size_t k
     tree.kind[node] = test.kind
     tree.index[node] = <int32_t>test.number
@@ -503,7 +494,7 @@ cdef inline void set_test(
         tree.threshold[node] = test.threshold
     elif test.kind == LABEL:
         tree.index[node] = <int32_t>(test.number - training.X.n_features)
-        # The test is active where sigma is larger.
+        # The test is active if sigma is larger.
         tree.threshold[node] = <float>draw_uniform(random)
         if tree.threshold[node] >= 1:  # rounded up
             tree.threshold[node] = 0
@@ -517,7 +508,7 @@ cdef inline void set_test(
 cdef inline void add_children(
     GrownTree* tree, Growth* growth, const Training* training, OpenNode parent
 ) noexcept nogil:
-    """Order the rows of a divided node by branch, and put its children on the stack."""
+    """Sort the rows of a node by branch, and push its children on the stack."""
     cdef Branching* branching = &growth.branching
     cdef DrawnTest* test = &growth.test
     cdef int64_t i, at = parent.begin
@@ -543,26 +534,26 @@ cdef inline void add_children(
         at = child.end
     for i in range(parent.end - parent.begin):
         branch = branching.branch[i]
-        growth.ordered[growth.place[branch]] = growth.rows[parent.begin + i]
+        growth.sorted[growth.place[branch]] = growth.rows[parent.begin + i]
         growth.place[branch] += 1
     for i in range(parent.begin, parent.end):
-        growth.rows[i] = growth.ordered[i]
+        growth.rows[i] = growth.sorted[i]
 
 
 cdef inline void grow_tree(
     GrownTree* tree, const Training* training, uint64_t seed
 ) noexcept nogil:
-    """Grow a tree; all that is random comes from its seed."""
+    """Grow the tree of a seed."""
     cdef uint64_t random = seed
     cdef Growth growth
     cdef OpenNode open_node
     cdef int64_t i, n_rows = training.X.n_rows
     growth.rows.resize(n_rows)
-    growth.ordered.resize(n_rows)
+    growth.sorted.resize(n_rows)
     growth.branching.branch.resize(n_rows)
     growth.branching.value.resize(n_rows)
     growth.count.assign(max(training.n_labels, training.n_labelsets), 0)
-    open_all(&growth.tests, training)
+    make_available(&growth.tests, training)
     for i in range(n_rows):
         growth.rows[i] = <int32_t>i
     open_node.node = 0
@@ -590,7 +581,7 @@ cdef inline void grow_tree(
 
 
 cdef struct Forest:
-    # Trees that grow, which threads share.
+    # The trees to grow, shared by the threads.
     const Training* training
     GrownTree* tree                # [n_trees]
     const uint64_t* seed           # [n_trees]
@@ -634,90 +625,49 @@ def grow(X, categories, is_sparse, Y, labelset, shape, seeds, n_threads):
     forest.seed = &seed[0]
     with nogil:
         run_loop(n_trees, 1, threads, grow_numbered, &forest)
-    _move_references(trees)
+    _add_offsets(trees)
     return _joined(trees)
 
 
-cdef _move_references(vector[GrownTree]& trees):
-    """Let every tree refer to where it will be behind those before it."""
+cdef _add_offsets(vector[GrownTree]& trees):
+    """Make all positions refer to the arrays of the whole forest."""
     cdef size_t i, n_nodes = 0
-    cdef TreePlace place = TreePlace(0, 0, 0, 0, 0)
+    cdef TreeOffsets offsets = TreeOffsets(0, 0, 0, 0, 0)
     for i in range(trees.size()):
         n_nodes += trees[i].kind.size()
     if n_nodes > <size_t>MAX_NODES:
         raise ValueError(
-            f"The trees have {n_nodes} nodes together; no more than {MAX_NODES} can be numbered. "
-            "Take fewer trees, a smaller max_depth or a larger min_samples_split."
+            f"The trees have {n_nodes} nodes in total; a forest can have at most {MAX_NODES}. "
+            "Use fewer trees, a smaller max_depth or a larger min_samples_split."
         )
     for i in range(trees.size()):
-        move_references(&trees[i], &place)
-        go_behind(&place, &trees[i])
+        add_offsets(&trees[i], &offsets)
 
 
 cdef dict _joined(vector[GrownTree]& trees):
-    """Join array by array: little more memory than that of the trees and the forest is needed.
+    """Join the trees one array at a time, which limits the peak of memory.
 
-    Taking tree by tree apart is shorter, and made the fit of small data 10 % slower.
+    Joining whole trees made fits of small data 10 % slower.
     """
     cdef GrownTree* tree = trees.data()
     cdef size_t i, n = trees.size()
     zero = np.zeros(1, np.int64)
     return {
         "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
-        "kind": np.concatenate([
-            as_array(tree[i].kind.data(), tree[i].kind.size())
-            for i in range(n)
-        ]),
-        "index": np.concatenate([
-            as_array(tree[i].index.data(), tree[i].index.size())
-            for i in range(n)
-        ]),
-        "threshold": np.concatenate([
-            as_array(tree[i].threshold.data(), tree[i].threshold.size())
-            for i in range(n)
-        ]),
-        "value": np.concatenate([
-            as_array(tree[i].value.data(), tree[i].value.size())
-            for i in range(n)
-        ]),
-        "child": np.concatenate([
-            as_array(tree[i].child.data(), tree[i].child.size())
-            for i in range(n)
-        ]),
-        "branches": np.concatenate([
-            as_array(tree[i].branches.data(), tree[i].branches.size())
-            for i in range(n)
-        ]),
-        "disjunction": np.concatenate([
-            as_array(tree[i].disjunction.data(), tree[i].disjunction.size())
-            for i in range(n)
-        ]),
-        "leaf_size": np.concatenate([
-            as_array(tree[i].leaf_size.data(), tree[i].leaf_size.size())
-            for i in range(n)
-        ]),
-        "label_start": np.concatenate([zero] + [
-            as_array(tree[i].label_end.data(), tree[i].label_end.size())
-            for i in range(n)
-        ]),
-        "label": np.concatenate([
-            as_array(tree[i].label.data(), tree[i].label.size())
-            for i in range(n)
-        ]),
-        "label_count": np.concatenate([
-            as_array(tree[i].label_count.data(), tree[i].label_count.size())
-            for i in range(n)
-        ]),
-        "labelset_start": np.concatenate([zero] + [
-            as_array(tree[i].labelset_end.data(), tree[i].labelset_end.size())
-            for i in range(n)
-        ]),
-        "labelset": np.concatenate([
-            as_array(tree[i].labelset.data(), tree[i].labelset.size())
-            for i in range(n)
-        ]),
-        "labelset_count": np.concatenate([
-            as_array(tree[i].labelset_count.data(), tree[i].labelset_count.size())
-            for i in range(n)
-        ]),
+        "kind": np.concatenate([as_array[int8_t](tree[i].kind) for i in range(n)]),
+        "index": np.concatenate([as_array[int32_t](tree[i].index) for i in range(n)]),
+        "threshold": np.concatenate([as_array[float](tree[i].threshold) for i in range(n)]),
+        "value": np.concatenate([as_array[float](tree[i].value) for i in range(n)]),
+        "child": np.concatenate([as_array[int32_t](tree[i].child) for i in range(n)]),
+        "branches": np.concatenate([as_array[int32_t](tree[i].branches) for i in range(n)]),
+        "disjunction": np.concatenate([as_array[int32_t](tree[i].disjunction) for i in range(n)]),
+        "leaf_size": np.concatenate([as_array[int32_t](tree[i].leaf_size) for i in range(n)]),
+        "label_start": np.concatenate([zero] + [as_array[int64_t](tree[i].label_end) for i in range(n)]),
+        "label": np.concatenate([as_array[int32_t](tree[i].label) for i in range(n)]),
+        "label_count": np.concatenate([as_array[int32_t](tree[i].label_count) for i in range(n)]),
+        "labelset_start": np.concatenate(
+            [zero] + [as_array[int64_t](tree[i].labelset_end) for i in range(n)]
+        ),
+        "labelset": np.concatenate([as_array[int32_t](tree[i].labelset) for i in range(n)]),
+        "labelset_count": np.concatenate([as_array[int32_t](tree[i].labelset_count) for i in range(n)]),
     }

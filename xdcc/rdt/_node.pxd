@@ -1,16 +1,14 @@
-"""What a node of a random decision tree is.
+"""Kinds of nodes of a random decision tree.
 
-Nodes lie in arrays, one entry each: ``kind`` is one of the kinds below, ``index`` says what is
-tested (or which leaf it is), and the children lie side by side from ``child`` on. A child's
-``value`` is what leads to it. ``Forest`` in ``forest.py`` documents every array.
+Nodes are stored in arrays, which ``Forest`` in ``forest.py`` documents.
 """
 
 cdef enum:
     LEAF = 0
-    NUMERIC = 1      # larger than a threshold?
+    NUMERIC = 1      # two branches: at most a threshold, or above it
     DISCRETE = 2     # a branch for each value
-    LABEL = 3        # a label's value
-    DISJUNCTION = 4  # is any of several features not 0?
+    LABEL = 3        # a branch for each value of a label
+    DISJUNCTION = 4  # two branches: all of several features are 0, or any is not
 
 cdef enum:
-    NO_BRANCH = -1   # the value is missing, or no training row of the node has it
+    NO_BRANCH = -1   # the value is missing, or did not occur in the node in training

@@ -1,8 +1,8 @@
 """``RandomDecisionTreeClassifier``: random decision trees for chains of any order (RDT-DCC).
 
-``fit`` draws the trees (``forest.py``) and counts labels and labelsets in their leaves. How they
-are read (``chains.py``) is decided in prediction: `chain`, `order`, `threshold`, `sigma`,
-`transformation` and the weights can be changed with ``set_params`` without fitting again.
+``fit`` grows random trees (``forest.py``) and counts labels and labelsets in their leaves. Only
+prediction uses `chain`, `order`, `threshold`, `candidates`, `early_stop`, `sigma`, `transformation`
+and the weights of the trees (``chains.py``), so you can change them without fitting again.
 """
 
 from types import MappingProxyType
@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from xdcc.base.categories import categorical_mask
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import check_all_known
 from xdcc.base.threads import n_threads
 from xdcc.decision.labelsets import number_labelsets
 from xdcc.rdt.chains import (
@@ -27,10 +27,9 @@ from xdcc.rdt.chains import (
     ChainTrace,
     Threshold,
     decide_at_once,
-    labelset_posteriors,
     run_chain,
 )
-from xdcc.rdt.forest import Forest, TreeShape, Weighting, grow_forest, read_forest
+from xdcc.rdt.forest import Forest, TreeShape, Weighting, forest_posteriors, grow_forest
 
 Chain = Literal["dynamic", "static"]
 
@@ -39,60 +38,61 @@ TreeWeight = Literal["gini", "equal"]
 
 @declares_parameters
 class RandomDecisionTreeClassifier(MultiLabelEstimator):
-    """Random decision trees that answer every chain order (Kulessa and Loza Mencía, 2018).
+    """Random decision trees for chains of any order (Kulessa and Loza Mencía, 2018).
 
-    A node tests a randomly drawn label or feature; labels are no target of the trees. A tree's
-    posterior is the share of positive instances in all leaves that an instance reaches, where a
-    test of a missing value, or of a label that is not decided yet, is passed in every direction.
+    A node tests a random label or feature; the labels do not influence how trees grow. The
+    posterior of a tree is the share of positive instances in all leaves that an instance reaches.
+    If a value is missing, or a label is not decided yet, the instance follows all branches.
 
     Parameters
     ----------
     n_estimators : int, default=300
         Number of trees.
     max_depth : int, default=30
-        Most tests on a path, of those too that did not divide a node (see `redraw`).
+        Maximum number of tests on a path, including those that did not split a node (see
+        `redraw`).
     min_samples_split : int, default=4
-        Fewest training instances of a node that gets a test.
+        Minimum number of training instances of a node with a test.
     label_test_fraction : float, default=0.2
-        Probability that a node tests a label, in [0, 1]. With 1 no feature is tested.
+        Probability that a node tests a label, in [0, 1]. With 1, no feature is tested.
     disjunction_size : int, default=1
-        Number of features that a test of a sparse feature (0 in more than half of the training
-        rows, and not discrete with more than two values) joins: is any of them not 0? With 1
-        features are tested alone, as in the paper.
+        Number of sparse features that one test joins; it asks whether any of them is not 0. Sparse
+        features are 0 in more than half of the training rows, and are not discrete with more than
+        two values. With 1, each feature is tested alone, as in the paper.
     redraw : bool, default=False
-        Whether a test that does not divide a node's instances is replaced; otherwise it takes up
-        a level of the tree, which keeps leaves large where features are sparse.
+        Whether to replace a test that does not split the instances of a node. Otherwise it counts
+        as a level of the tree, which keeps leaves large if features are sparse.
     categorical_features : array-like of bool or int, or None, default=None
         Discrete features, as a mask of shape (n_features,) or positions. A test of a discrete
-        feature has a branch per value and occurs once on a path. Columns of the type ``category``
-        of a DataFrame are discrete anyway.
+        feature has a branch for each value and occurs once on a path. DataFrame columns of dtype
+        ``category`` are always discrete.
     chain : {"dynamic", "static"} or None, default="dynamic"
-        Whether the next label is the one the trees are most certain of, or the next in `order`;
-        None is binary relevance, in which no label test is active.
+        A dynamic chain decides the label next of which the trees are most certain, a static chain
+        the next label of `order`. None is binary relevance, without label tests.
     order : array-like of int of shape (n_labels,) or None, default=None
-        Order of the static chain, a permutation of the labels' indices; None is a random one,
-        drawn in `fit`.
+        Order of the static chain, a permutation of the label indices. None is a random order, drawn
+        in `fit`.
     threshold : {"label", "probability"}, default="label"
-        ``"label"``: the estimated number of positive labels limits the positive ones.
-        ``"probability"``: a label is positive where its posterior is at least 0.5.
+        ``"probability"`` predicts a label if its posterior is at least 0.5. ``"label"`` also limits
+        the number of positive labels to its estimate.
     candidates : {"open", "positive"}, default="open"
-        ``"positive"``: a dynamic chain decides positive labels only, the most probable first; the
-        others are negative. Not in the paper.
+        With ``"positive"``, a dynamic chain decides only positive labels, the most probable first;
+        the others are negative. Not in the paper.
     early_stop : bool, default=False
-        Whether a chain ends as soon as as many labels are positive as are estimated, or all
-        open ones have to be.
+        Whether a chain ends when the estimated number of positive labels is reached, or when all
+        remaining labels must be positive to reach it.
     sigma : float, default=1.0
-        Share of the label tests that are active, in [0, 1]. With 0 a chain is binary relevance.
+        Share of the label tests that are active, in [0, 1]. With 0, a chain is binary relevance.
     transformation : {"powerset"} or None, default=None
-        ``"powerset"``: predict the labelset of the training data with the largest posterior
-        (ties: the more frequent one); `chain` and `threshold` are without meaning then.
+        With ``"powerset"``, predict the labelset of the training data with the largest posterior
+        (ties: the more frequent one); `chain` and `threshold` have no effect then.
     tree_weight : {"gini", "equal"}, default="gini"
-        Whether a tree counts by its inverted Gini index (equation 3).
+        Whether to weight trees by the inverted Gini index (equation 3) or equally.
     size_exponent : float, default=0.0
-        From 0 to 16. A tree's weight is multiplied by this power of the number of instances in the
-        leaves that are reached: posteriors from few instances count less. Not in the paper.
+        From 0 to 16. Multiplies the weight of a tree by this power of the number of instances in
+        the reached leaves, so posteriors from few instances count less. Not in the paper.
     random_state : int, RandomState instance or None, default=None
-        Seed of the trees and of a random order.
+        Seed for the trees and for a random order.
     {n_jobs}
 
     Attributes
@@ -100,17 +100,17 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     forest_ : Forest
         The trees.
     labelsets_ : int8 array of shape (n_labelsets, n_labels)
-        Labelsets of the training data, the most frequent first.
+        Labelsets of the training data, sorted by decreasing frequency.
     random_order_ : int array of shape (n_labels,)
-        The order of a static chain if `order` is None.
+        Order of a static chain if `order` is None.
     {fitted}
     {categories}
 
     Notes
     -----
-    NaN in X is a missing value, and so is a discrete value that no training instance of the node
-    has. What a sparse X does not store is 0, not missing. In training, a row whose value is
-    missing goes where a random other row of the node goes.
+    NaN in X is a missing value, and so is a discrete value that did not occur in the node in
+    training. Entries that a sparse X does not store are 0, not missing. In training, a row with a
+    missing value follows the branch of a random other row.
 
     Examples
     --------
@@ -125,6 +125,13 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
            [1, 1, 0]])
     """
 
+    _stored = MappingProxyType(
+        {
+            "random_order_": NDArray[np.int64],
+            "labelsets_": NDArray[np.int8],
+            "forest_": Forest,
+        }
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -169,7 +176,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
     n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Draw the trees and count the labels in their leaves.
+        """Grow random trees and count the labels in their leaves.
 
         {takes_X_and_known_Y}
 
@@ -201,28 +208,28 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         if self.transformation == "powerset":
-            likeliest = self._labelset_proba(X).argmax(axis=1)
-            return self.labelsets_[likeliest].astype(np.int64)
+            most_probable = self._labelset_proba(X).argmax(axis=1)
+            return self.labelsets_[most_probable].astype(np.int64)
         if self.chain is None:
-            return decide_at_once(*self._at_once(X), self.threshold).astype(np.int64)
+            return decide_at_once(*self._posteriors(X), self.threshold).astype(np.int64)
         return self._run(X).Y_pred.astype(np.int64)
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         if self.transformation == "powerset":
             return self._labelset_proba(X) @ self.labelsets_.astype(np.float64)
         if self.chain is None:
-            return self._at_once(X)[0]
+            return self._posteriors(X)[0]
         return self._run(X).Y_proba
 
     def predict_order(self, X: Any) -> NDArray[np.int64]:
-        """Order in which a chain decides the labels of every row.
+        """Return the order in which a chain decides the labels of each row.
 
         {takes_X}
 
         Returns
         -------
         int array of shape (n_samples, n_labels)
-            Index of the label that is decided in each iteration, -1 where the chain has ended.
+            Index of the label that each step decides, -1 after the end of the chain.
 
         Raises
         ------
@@ -232,7 +239,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         return self.trace(X).labels
 
     def trace(self, X: Any) -> ChainTrace:
-        """Follow a chain through its iterations: labels, posteriors, decisions, R.
+        """Return the steps of a chain: labels, posteriors, decisions and R.
 
         {takes_X}
 
@@ -245,13 +252,13 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         NotFittedError
             Before `fit`.
         ValueError
-            As in `predict`, and if there is no chain.
+            As in `predict`, and without a chain.
         """
         checked = self._check_X(X)
         if self.chain is None or self.transformation is not None:
             raise ValueError(
                 f"chain={self.chain!r} with transformation={self.transformation!r} decides all "
-                "labels at once; an order needs chain='dynamic' or 'static' and no transformation."
+                "labels at once; set chain='dynamic' or 'static' and transformation=None."
             )
         return self._run(checked)
 
@@ -266,7 +273,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         order = np.asarray(self.order)
         if order.shape != (self.n_labels_,) or sorted(order.tolist()) != [*range(self.n_labels_)]:
             raise ValueError(
-                f"order={self.order!r}: it has to be a permutation of the labels' indices, "
+                f"order={self.order!r}: it must be a permutation of the label indices "
                 f"0 to {self.n_labels_ - 1}."
             )
 
@@ -290,10 +297,17 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             n_threads=self._n_threads(),
         )
 
-    def _at_once(self, X: Features) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return read_forest(
-            self.forest_, X, self._weighting(), sigma=0.0, n_threads=self._n_threads()
+    def _posteriors(
+        self, X: Features, *, labelsets: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return forest_posteriors(
+            self.forest_,
+            X,
+            self._weighting(),
+            sigma=0.0,
+            labelsets=labelsets,
+            n_threads=self._n_threads(),
         )
 
     def _labelset_proba(self, X: Features) -> NDArray[np.float64]:
-        return labelset_posteriors(self.forest_, X, self._weighting(), self._n_threads())
+        return self._posteriors(X, labelsets=True)[0]

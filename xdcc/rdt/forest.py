@@ -1,10 +1,9 @@
-"""``Forest``: random decision trees as arrays, and how they are built from checked data.
+"""``Forest``: random decision trees stored as arrays.
 
-All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
-root first, and a node's children lie side by side from ``child`` on. :func:`grow_forest` encodes
-what the kernel that grows trees needs (``_forest_growing.pyx``); :func:`read_forest` asks a forest
-for posteriors (``_forest_reading.pyx``). Trees are drawn, not fitted: features, labels and
-thresholds are random.
+All trees share one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, root
+first, and the children of a node are contiguous, starting at ``child``. :func:`grow_forest` grows a
+forest with random tests (``_forest_growing.pyx``); :func:`forest_posteriors` predicts posteriors
+(``_forest_prediction.pyx``).
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from xdcc.base.categories import category_values
 from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
-from xdcc.rdt import _forest_growing, _forest_reading
+from xdcc.rdt import _forest_growing, _forest_prediction
 
 documented_tree = documented_with(
     {
@@ -56,28 +55,28 @@ class Forest:
     start : int64 array of shape (n_trees + 1,)
         First node of each tree.
     kind : int8 array of shape (n_nodes,)
-        What a node is: a number of `KINDS`.
+        Kind of each node, one of `KINDS`.
     index : int32 array of shape (n_nodes,)
-        Its feature, its label, the leaf's number, or where its features begin in `disjunction`.
+        The feature, label or leaf of a node, or where its features begin in `disjunction`.
     threshold : float32 array of shape (n_nodes,)
-        A numeric test sends larger values to the second child. A label test is active where
-        sigma is larger than its threshold, a draw from [0, 1).
+        A numeric test sends larger values to the second child. A label test is active if sigma is
+        larger than its threshold, a random number from [0, 1).
     value : float32 array of shape (n_nodes,)
-        The value of the parent's discrete or label test that leads to a node.
+        The outcome of the parent's discrete or label test.
     child, branches : int32 arrays of shape (n_nodes,)
-        First child, number of children.
+        First child and number of children.
     disjunction : int32 array
-        Features of disjunctions, each list ended by -1.
+        Features of disjunctions; each list ends with -1.
     leaf_size : int32 array of shape (n_leaves,)
-        N: training instances in each leaf.
+        N, the number of training instances in each leaf.
     label_start : int64 array of shape (n_leaves + 1,)
         Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``.
     label, label_count : int32 arrays
-        Labels that are positive in a leaf, and in how many instances.
+        Labels that are positive in a leaf, and the number of their positive instances.
     labelset_start, labelset, labelset_count : arrays
         The same for labelsets.
     n_labels, n_labelsets : int
-        How many there are.
+        Numbers of labels and labelsets.
     """
 
     start: NDArray[np.int64]
@@ -100,46 +99,22 @@ class Forest:
 
 
 class TreeShape(NamedTuple):
-    """How trees are drawn.
-
-    Attributes
-    ----------
-    max_depth : int
-        Most tests on a path.
-    min_samples_split : int
-        Fewest instances of a node that gets a test.
-    label_test_fraction : float
-        Probability that a test is on a label.
-    disjunction_size : int
-        Number of sparse features that a test joins.
-    retry : bool
-        Whether a test that does not divide a node's instances is drawn again; otherwise it
-        counts as a level of the tree.
-    """
+    """Checked settings of the trees."""
 
     max_depth: int
     min_samples_split: int
     label_test_fraction: float
     disjunction_size: int
-    retry: bool
+    retry: bool  # whether a test that does not split a node counts as no level of the tree
 
 
 class Weighting(NamedTuple):
-    """How trees are weighed when an instance is predicted.
+    """Weights of the trees in prediction."""
 
-    Attributes
-    ----------
-    gini : bool
-        Whether by the inverted Gini index (equation 3).
-    size_exponent : float
-        Power of the number of instances in the reached leaves that the weight is multiplied by.
-    """
-
-    gini: bool
-    size_exponent: float
+    gini: bool  # whether to weight by the inverted Gini index (equation 3)
+    size_exponent: float  # the weight has the reached leaves' size to this power as a factor
 
 
-@documented_tree
 def grow_forest(
     X: Features,
     Y: Labels,
@@ -149,28 +124,12 @@ def grow_forest(
     seeds: NDArray[np.uint64],
     n_threads: int,
 ) -> Forest:
-    """Draw a forest and count the training instances in its leaves.
+    """Grow one random tree per seed and count the training instances in its leaves.
 
-    Parameters
-    ----------
-    {features_with_zeros}
-    {zeros_and_ones}
-    labelset : int32 array of shape (n_samples,)
-        Number of each row's labelset, from 0.
-    categorical : bool array of shape (n_features,)
-        Which features are discrete: a test has a branch for each value.
-    shape : TreeShape
-        How trees are drawn.
-    seeds : uint64 array of shape (n_trees,)
-        A seed for each tree.
-    n_threads : int
-        Number of threads; it does not change the forest.
-
-    Returns
-    -------
-    Forest
+    `labelset` (n_samples,) numbers the labelsets of the rows from 0. `categorical` (n_features,)
+    marks discrete features, whose tests have a branch for each value.
     """
-    # Converting to CSC sorts the rows of each column, which the kernel searches.
+    # Conversion to CSC sorts the rows of each column, so the kernel can use bisection.
     columns: Any = sparse.csc_matrix(X) if sparse.issparse(X) else np.asfortranarray(X)
     categories = category_values(columns, categorical)
     is_sparse = _mostly_zero(columns) & ~_many_valued(categories[1])
@@ -187,8 +146,7 @@ def grow_forest(
     return Forest(**arrays, n_labels=Y.shape[1], n_labelsets=int(labelset.max()) + 1)
 
 
-@documented_tree
-def read_forest(
+def forest_posteriors(
     forest: Forest,
     X: Features,
     weighting: Weighting,
@@ -198,40 +156,22 @@ def read_forest(
     labelsets: bool = False,
     n_threads: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Posteriors of labels or labelsets (equations 1, 2 and 4), every tree walked from its root.
+    """Predict the posteriors of labels or labelsets (equations 1, 2 and 4).
 
-    Parameters
-    ----------
-    {forest}
-    {features}
-    {weighting}
-    {sigma}
-    known : int8 array of shape (n_samples, n_labels), optional
-        0, 1, or -1 where the label is not known; nothing is known if None.
-    labelsets : bool, default=False
-        Whether the posteriors are those of labelsets.
-    {n_threads}
-
-    Returns
-    -------
-    proba : float64 array of shape (n_samples, n_labels or n_labelsets)
-        Posteriors.
-    number : float64 array of shape (n_samples,)
-        R, the estimated number of positive labels, not rounded.
+    `known` (n_samples, n_labels) is 0, 1, or -1 for labels that are not known. Returns the
+    posteriors (n_samples, n_labels or n_labelsets) and R (n_samples,), the estimated number of
+    positive labels before rounding.
     """
-    proba, number = _forest_reading.posteriors(
-        forest, X, known, labelsets, sigma, weighting, n_threads
-    )
-    return proba, number
+    return _forest_prediction.posteriors(forest, X, known, labelsets, sigma, weighting, n_threads)
 
 
 def _mostly_zero(X: Any) -> NDArray[np.bool_]:
-    """Features that are 0 in more than half of the rows."""
+    """Mark the features that are 0 in more than half of the rows."""
     n_samples, n_features = X.shape
     other = X.getnnz(axis=0) if sparse.issparse(X) else np.count_nonzero(X, axis=0)
     return np.asarray(2 * other < n_samples).reshape(n_features)
 
 
 def _many_valued(category_start: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Discrete features of more than two values: these are not there or absent, but of a kind."""
+    """Mark discrete features with more than two values, for which 0 does not mean absence."""
     return np.diff(category_start) > 2

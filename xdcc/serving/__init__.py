@@ -1,6 +1,6 @@
-"""Serving: model files, and exports that need neither xdcc nor its XGBoost."""
+"""Model files, and exports that need neither xdcc nor its XGBoost."""
 
-from xdcc.base.booster_file import ModelFileError, check_booster
+from xdcc.serving.booster_file import ModelFileError, check_booster, read_booster
 from xdcc.serving.model_file import load_model, save_model
 from xdcc.serving.stock_chain import StockChain
 from xdcc.serving.stock_export import stock_booster, to_stock, to_treelite
@@ -10,6 +10,7 @@ __all__ = [
     "StockChain",
     "check_booster",
     "load_model",
+    "read_booster",
     "save_model",
     "stock_booster",
     "to_stock",

@@ -1,15 +1,15 @@
 """The bytes of a model file: a zip archive and its arrays, read without trust, and written whole.
 
-A kilobyte of a zip archive can unpack to a megabyte. So all members of an archive together are at
-most `MOST_EXPANSION` times as large as the archive; :func:`pack` leaves one uncompressed that would
-shrink further. The same members give the same bytes.
+A kilobyte of a zip archive can unpack to a megabyte. So the members of an archive together are at
+most `MOST_EXPANSION` times as large as the archive; where compression would do better, :func:`pack`
+leaves them uncompressed. The same members give the same bytes.
 
-A NumPy array is a member as the bytes of a ``.npy`` file, without pickle. What is read is not
-trusted: the size that a header declares is compared with the bytes that are there before memory is
-taken, and only plain kinds of numbers and text are let in.
+An array is stored as the bytes of a ``.npy`` file, without pickle. The size in a header is compared
+with the number of bytes before memory is allocated, and only plain types of numbers and text are
+accepted.
 
-Files are whole or not there: what :func:`write_synced` writes has reached the disk when the file
-gets its name.
+:func:`write_synced` returns when the disk has all bytes, so that a file can be renamed when it is
+complete.
 """
 
 import io
@@ -27,29 +27,16 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 MOST_EXPANSION = 100
-"""How much larger than the archive its members may be, all together."""
+"""Limit on the size of all members together, as a multiple of the size of the archive."""
 
 
 def pack(members: Mapping[str, bytes], comment: bytes) -> bytes:
-    """Make an archive.
-
-    Parameters
-    ----------
-    members : mapping of str to bytes
-        Contents by name.
-    comment : bytes
-        The archive's last bytes.
-
-    Returns
-    -------
-    bytes
-        The archive.
-    """
+    """Make an archive of contents by name, with a comment as its last bytes."""
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for name, content in members.items():
-                # Made by hand, an entry has a fixed date.
+                # A ZipInfo made here has a fixed date.
                 archive.writestr(zipfile.ZipInfo(name), content, compress_type=method)
             archive.comment = comment
         if sum(map(len, members.values())) <= MOST_EXPANSION * len(buffer.getvalue()):
@@ -65,7 +52,7 @@ class Archive:
     content : bytes
         The archive.
     max_bytes : int, optional
-        How large its members may be all together, if that is less.
+        Further limit on the size of all members together.
 
     Attributes
     ----------
@@ -76,9 +63,9 @@ class Archive:
     ------
     ValueError
         If two members have the same name, one is encrypted or compressed in another way than
-        :func:`pack` does, or they are too large together.
+        :func:`pack` does, or they are too large.
     zipfile.BadZipFile
-        If it is no archive.
+        If it is not an archive.
     """
 
     def __init__(self, content: bytes, max_bytes: int | None = None) -> None:
@@ -101,32 +88,17 @@ class Archive:
             raise ValueError(f"its members have {total} bytes, more than max_bytes={max_bytes}")
 
     def size(self, name: str) -> int:
-        """Tell the size of a member in bytes, a KeyError if there is none."""
+        """Return the size of a member in bytes; a KeyError if there is none."""
         return self._archive.getinfo(name).file_size
 
     def read(self, name: str) -> bytes:
         """Read a member.
 
-        Parameters
-        ----------
-        name : str
-            Its name.
-
-        Returns
-        -------
-        bytes
-            Its content.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        zipfile.BadZipFile, zlib.error, EOFError
-            If it is broken.
+        Raises a KeyError if there is none, and BadZipFile, zlib.error or EOFError if it is broken.
         """
         entry = self._archive.getinfo(name)
         with self._archive.open(entry) as member:
-            # Not more than declared: without a number, everything is unpacked before it is cut.
+            # Without a number, zipfile unpacks everything before it cuts it to the stated size.
             content = member.read(entry.file_size)
         if len(content) != entry.file_size:
             raise zipfile.BadZipFile(f"{name} is shorter than the archive says")
@@ -134,24 +106,15 @@ class Archive:
 
 
 KINDS = "biufUmM"
-"""Truth values, whole and real numbers, text, spans of time, dates, as NumPy abbreviates them."""
+"""Kinds of NumPy types: truth values, whole and real numbers, text, time spans, dates."""
 
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def to_npy(array: NDArray[Any]) -> bytes:
-    """Write an array.
+    """Write an array of one of the `KINDS` as the bytes of a file.
 
-    Parameters
-    ----------
-    array : array
-        Of one of the `KINDS`, of any shape.
-
-    Returns
-    -------
-    bytes
-        In the order of `array` in memory, C or Fortran: products of matrices depend on it in the
-        last bit.
+    Its order in memory, C or Fortran, is kept: the last bit of matrix products depends on it.
     """
     buffer = io.BytesIO()
     npy.write_array(buffer, array, allow_pickle=False)
@@ -159,22 +122,9 @@ def to_npy(array: NDArray[Any]) -> bytes:
 
 
 def from_npy(content: bytes) -> NDArray[Any]:
-    """Read an array.
+    """Read what :func:`to_npy` wrote, in the byte order of the machine, writable.
 
-    Parameters
-    ----------
-    content : bytes
-        What :func:`to_npy` wrote.
-
-    Returns
-    -------
-    array
-        In the machine's byte order, writable.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are something else, or not as many as the header says.
+    Raises a ValueError if the bytes are something else, or not as many as the header says.
 
     Examples
     --------
@@ -185,7 +135,7 @@ def from_npy(content: bytes) -> NDArray[Any]:
     try:
         version = npy.read_magic(file)
         if version not in _HEADERS:
-            raise ValueError(f"an array has the format {version}")
+            raise ValueError(f"an array has the unknown format {version}")
         shape, fortran_order, dtype = _HEADERS[version](file)
     except (SyntaxError, TypeError, RecursionError, MemoryError, TokenError) as error:
         raise ValueError(f"the header of an array cannot be read: {error}") from error
@@ -202,27 +152,14 @@ def from_npy(content: bytes) -> NDArray[Any]:
     native = array.astype(dtype.newbyteorder("="), order="K", copy=True)
     values = native.ravel(order="K")
     if dtype.kind == "b" and (values.view(np.uint8) > 1).any():
-        raise ValueError("an array of truth values holds something else than 0 and 1")
+        raise ValueError("an array of truth values has entries other than 0 and 1")
     if dtype.kind == "U" and (values.view(np.uint32) > sys.maxunicode).any():
-        raise ValueError("an array of text holds a character that does not exist")
+        raise ValueError("an array of text has an invalid character")
     return native
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """Write a new file and wait until the disk has it.
-
-    Parameters
-    ----------
-    path : Path
-        Where to; there must be nothing yet.
-    content : bytes
-        What to write.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written: a full disk is told here, not when the file is closed.
-    """
+    """Write a new file and wait until the disk has it; a full disk raises an OSError here."""
     with path.open("xb") as file:
         file.write(content)
         file.flush()

@@ -1,17 +1,17 @@
 """An estimator as plain JSON, with its arrays and boosters apart.
 
 :func:`take_apart` turns an object of a known class (``known_classes.py``) into what a JSON file can
-hold, and :func:`put_together` turns it back. Objects are numbered, and each refers to those before
-it only; so an object that occurs twice is stored once, and is one object again. Numbers, strings,
-truth values, None and lists stand for themselves; anything else becomes an object of JSON with one
-key that names its kind:
+store, and :func:`put_together` turns it back. Objects are numbered, and each refers only to earlier
+ones. So an object that occurs twice is stored once, and is one object again. Numbers, strings,
+truth values, None and lists are stored as they are. Anything else is a JSON object with one key,
+its kind:
 
 =============  ====================================================================
-kind           holds
+kind           content
 =============  ====================================================================
 ``"float"``    ``"nan"``, ``"inf"`` or ``"-inf"``, which JSON does not have
 ``"tuple"``    its entries
-``"dict"``     pairs of key and value: keys need not be strings
+``"dict"``     pairs of key and value, since keys need not be strings
 ``"array"``    the number of a NumPy array of numbers or text
 ``"values"``   shape and entries of a NumPy array of objects
 ``"booster"``  the number of a booster
@@ -40,8 +40,8 @@ class State:
     Attributes
     ----------
     objects : list
-        Class and attributes of every object of a known class, for
-        ``json.dumps(..., allow_nan=False)``; the last one is the whole.
+        Class and attributes of every object of a known class, as JSON; the last one is the
+        whole.
     arrays : sequence of arrays
         Their arrays.
     boosters : sequence of xgboost.Booster
@@ -54,22 +54,10 @@ class State:
 
 
 def take_apart(value: Any) -> State:
-    """Turn an object into JSON, arrays and boosters.
+    """Turn an object of a known class into JSON, arrays and boosters.
 
-    Parameters
-    ----------
-    value : object
-        Of a known class.
-
-    Returns
-    -------
-    State
-        NumPy scalars in it are Python's; a generator of random numbers is None.
-
-    Raises
-    ------
-    TypeError
-        If there is something in it that has no form; the message says what and where.
+    NumPy scalars become Python's own, a generator of random numbers becomes None. Raises a
+    TypeError, which says what and where, if something cannot be stored.
     """
     apart = _TakenApart()
     apart.reference(value, type(value).__name__)
@@ -77,22 +65,10 @@ def take_apart(value: Any) -> State:
 
 
 def put_together(state: State) -> Any:
-    """Turn the result of :func:`take_apart` back into an object.
+    """Turn the result of :func:`take_apart` back into an object: the last one.
 
-    Parameters
-    ----------
-    state : State
-        Its `objects` may come from anywhere.
-
-    Returns
-    -------
-    object
-        The last of the objects.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a class, an attribute or a kind of value is not known, or something does not fit.
+    The objects of `state` are not trusted. Raises a TypeError or ValueError if a class, attribute
+    or kind of value is unknown, or something does not fit.
     """
     if not isinstance(state.objects, list) or not state.objects:
         raise ValueError("there are no objects")
@@ -100,9 +76,9 @@ def put_together(state: State) -> Any:
     for entry in state.objects:
         name, attributes = _fields(entry, "class", "attributes")
         if not isinstance(name, str) or name not in KNOWN_CLASSES:
-            raise ValueError(f"no class is called {name!r}")
+            raise ValueError(f"{name!r} is not a known class")
         if not isinstance(attributes, dict):
-            raise ValueError(f"the attributes of a {name} are no mapping")
+            raise ValueError(f"the attributes of a {name} are not a mapping")
         values = {key: _value(of_key, state, made) for key, of_key in attributes.items()}
         made.append(KNOWN_CLASSES[name].make(values))
     return made[-1]
@@ -153,7 +129,7 @@ class _TakenApart:
             return {"array": self._number(value, self.arrays)}
         if isinstance(value, xgb.Booster):
             return {"booster": self._number(value, self.boosters)}
-        raise TypeError(_no_form(value, place))
+        raise TypeError(_cannot_be_stored(value, place))
 
     def _number(self, value: Any, kept: list[Any]) -> int:
         if id(value) not in self._numbers:
@@ -162,17 +138,17 @@ class _TakenApart:
         return self._numbers[id(value)]
 
 
-def _no_form(value: Any, place: str) -> str:
+def _cannot_be_stored(value: Any, place: str) -> str:
     kind = f"array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
     if isinstance(value, BaseEstimator):
         library = type(value).__module__.partition(".")[0]
         return (
-            f"{place} is a {kind} of {library}. What it has learned could be stored by pickle "
-            "only, which runs code when it is read, so a model file does not hold it. Take joblib "
-            "for such a model, or build it on an estimator of xdcc or on xgboost.XGBClassifier."
+            f"{place} is a {kind} of {library}. What it has learned can only be pickled, and "
+            "reading a pickle runs code, so a model file cannot store it. Use joblib for such a "
+            "model, or build it on an estimator of xdcc or on xgboost.XGBClassifier."
         )
     return (
-        f"{place} holds {kind}, which a model file has no form for. It can hold numbers, strings, "
+        f"{place} holds {kind}, which a model file cannot store. It can store numbers, strings, "
         "None, boosters, and lists, tuples, dictionaries and NumPy arrays of them."
     )
 
@@ -183,7 +159,7 @@ def _value(value: Any, state: State, made: Sequence[Any]) -> Any:
     if not isinstance(value, dict):
         return value
     if len(value) != 1:
-        raise ValueError("a value has several kinds, or none")
+        raise ValueError("a value does not have exactly one kind")
     [(kind, content)] = value.items()
     match kind:
         case "float" if content in ("nan", "inf", "-inf"):
@@ -200,12 +176,12 @@ def _value(value: Any, state: State, made: Sequence[Any]) -> Any:
             return _numbered(state.boosters, content)
         case "object":
             return _numbered(made, content)
-    raise ValueError(f"no kind of value is called {kind!r} and holds such a thing")
+    raise ValueError(f"{kind!r} is not a kind of value, or its content is invalid")
 
 
 def _pair(pair: Any, state: State, made: Sequence[Any]) -> tuple[Any, Any]:
     if not isinstance(pair, list) or len(pair) != 2:
-        raise ValueError("an entry of a dictionary is no pair")
+        raise ValueError("an entry of a dictionary is not a pair")
     key, entry = pair
     return _value(key, state, made), _value(entry, state, made)
 
@@ -213,7 +189,7 @@ def _pair(pair: Any, state: State, made: Sequence[Any]) -> tuple[Any, Any]:
 def _array_of_objects(content: Any, state: State, made: Sequence[Any]) -> NDArray[np.object_]:
     shape, entries = _fields(content, "shape", "entries")
     if not (isinstance(shape, list) and isinstance(entries, list)):
-        raise ValueError("an array has no list of entries or no shape")
+        raise ValueError("the shape or the entries of an array are not a list")
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"an array has the shape {shape}")
     if len(shape) > 64 or math.prod(shape) != len(entries):
@@ -225,11 +201,11 @@ def _array_of_objects(content: Any, state: State, made: Sequence[Any]) -> NDArra
 
 def _fields(value: Any, *names: str) -> list[Any]:
     if not isinstance(value, dict) or set(value) != set(names):
-        raise ValueError(f"something has no {' and '.join(names)}, or more than that")
+        raise ValueError(f"{' and '.join(names)} were expected")
     return [value[name] for name in names]
 
 
 def _numbered(values: Sequence[Any], number: Any) -> Any:
     if type(number) is not int or not 0 <= number < len(values):
-        raise ValueError(f"something has the number {number!r}, of {len(values)}")
+        raise ValueError(f"the number {number!r} was found, of {len(values)}")
     return values[number]

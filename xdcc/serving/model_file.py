@@ -1,16 +1,17 @@
 """Model files: a trained estimator in one file, without pickle.
 
-The file is a zip archive with ``manifest.json`` (versions, and every object with its class and
-attributes; see ``estimator_state.py``), each array as ``.npy`` and each booster as UBJSON,
-XGBoost's own format. Its last bytes, the archive's comment, are the SHA-256 digest of all bytes
-before. So a file that is cut off or differs in a single bit is refused before anything in it is
-read. The digest tells accidents; it is no signature, and proves nothing about who wrote the file.
+The file is a zip archive. ``manifest.json`` holds versions, and every object with its class and
+attributes (``estimator_state.py``). Each array is a ``.npy`` file, each booster UBJSON, XGBoost's
+own format. The last bytes, the comment of the archive, are the SHA-256 digest of all bytes before.
+So a truncated file, or one that differs in a single bit, is refused before anything in it is read.
+The digest detects accidental corruption. It is not a signature, and proves nothing about who wrote
+the file.
 
 Nothing in a file is executed, and only objects of a closed table of classes are made
-(``known_classes.py``). A file with a right digest that holds something else is refused too: every
-size is compared with the file's before memory is taken, every index of a tree with the tree, and
-boosters are checked before XGBoost reads them (``xdcc/base/booster_file.py``). The same model gives
-the same bytes.
+(``known_classes.py``). A file with a correct digest is not trusted either: every size is compared
+with the size of the file before memory is allocated, every index of a tree with the tree, and
+boosters are checked before XGBoost reads them (``booster_file.py``). The same model gives the same
+bytes.
 """
 
 import hashlib
@@ -27,27 +28,27 @@ from typing import Any
 import xgboost as xgb
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_file import ModelFileError, read_booster
 from xdcc.base.domains import Threads
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.plugin import plugin_version, require_plugin
 from xdcc.serving.archive import Archive, from_npy, pack, to_npy, write_synced
+from xdcc.serving.booster_file import ModelFileError, read_booster
 from xdcc.serving.estimator_state import State, put_together, take_apart
 from xdcc.serving.known_classes import MODELS
 
 FORMAT_VERSION = 2
-"""Version of the file format: raised when an older :func:`load_model` would misread a file."""
+"""Version of the file format, increased when an older :func:`load_model` would misread a file."""
 
 _MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 2**25
-"""Bytes; what JSON stands for needs some twenty times as many."""
+"""In bytes; parsed JSON takes about twenty times as many."""
 
 _ARRAY, _BOOSTER = "arrays/{:04}.npy", "boosters/{:04}.ubj"
 _BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError),
     *(EOFError, zipfile.BadZipFile, zlib.error),
 )
-"""What libraries raise about content that is not as expected."""
+"""What libraries raise for unexpected content."""
 
 _MARK = b"xdcc model sha256:"
 _DIGEST_LENGTH = 64
@@ -56,25 +57,25 @@ _DIGEST_LENGTH = 64
 def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None:
     """Write a trained estimator to one file.
 
-    The file is written beside its place first and moved there when it is complete. An older file
-    of that name is replaced; when something fails, it stays.
+    The file is written under a temporary name and renamed when it is complete. It replaces an older
+    file of that name; if something fails, the older file stays.
 
     Parameters
     ----------
     model : estimator
-        Any fitted estimator of the package. It is not changed. Where it is built on other
-        classifiers (`ThresholdClassifier`, most of `xdcc.baselines`), these have to be estimators
-        of the package too, or ``xgboost.XGBClassifier``.
+        Any fitted estimator of the package; it is not changed. Classifiers that it is built on
+        (`ThresholdClassifier`, most of `xdcc.baselines`) have to be estimators of the package, too,
+        or ``xgboost.XGBClassifier``.
     path : path-like
-        Where to.
+        Name of the file.
 
     Raises
     ------
     TypeError
         If `model` is something else, is built on a classifier of scikit-learn, or has an argument
-        or attribute that a file has no form for.
+        or attribute that a file cannot store.
     ValueError
-        If an argument was set to something that it cannot be after `fit`.
+        If an argument was set to an invalid value after `fit`.
     NotFittedError
         Before `fit`.
     ModelFileError
@@ -82,9 +83,9 @@ def save_model(model: MultiLabelEstimator, path: str | os.PathLike[str]) -> None
 
     Notes
     -----
-    A `random_state` that is a generator is stored as None: its state would not tell how the model
-    was made, since `fit` has drawn from it. Which arguments of `fit` scikit-learn routes to the
-    estimator is not stored. NumPy scalars among the arguments come back as Python's.
+    A `random_state` that is a generator is stored as None: `fit` has drawn from it, so its state
+    would not reproduce the model. Requests of scikit-learn's metadata routing are not stored. NumPy
+    scalars among the arguments come back as Python numbers.
 
     Examples
     --------
@@ -116,22 +117,22 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     path : path-like
         The file.
     max_bytes : int, optional
-        The most bytes that the file may have, packed and unpacked; more are not read. Without it,
-        there is no limit but that a file unpacks to 100 times its size at most.
+        Limit on the size of the file, packed and unpacked; no more bytes are read. In any case a
+        file unpacks to at most 100 times its size.
 
     Returns
     -------
     estimator
-        Of the class, with the arguments and attributes of the one that was saved. It predicts the
-        same, bit for bit.
+        Of the same class, with the same arguments and attributes. Its predictions are equal bit for
+        bit.
 
     Raises
     ------
     ModelFileError
-        If there is no such file, it is no model file, is truncated or altered, has another
-        format, holds something that the installed versions cannot read, or is too large.
+        If the file does not exist, is not a model file, is truncated, altered or too large, has
+        another format, or holds something that the installed versions cannot read.
     ValueError
-        If `max_bytes` is no positive whole number.
+        If `max_bytes` is not a positive whole number.
     PluginMissingError
         If the installed XGBoost has no multi-label plugin. :func:`xdcc.serving.to_stock` exports
         a model for an XGBoost without it.
@@ -142,10 +143,10 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     >>> _ = Path("model.xdcc").write_bytes(b"something else")
     >>> load_model("model.xdcc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    xdcc.base.booster_file.ModelFileError: ...
+    xdcc.serving.booster_file.ModelFileError: ...
     """
     if max_bytes is not None and (not isinstance(max_bytes, numbers.Integral) or max_bytes < 1):
-        raise ValueError(f"max_bytes={max_bytes!r} is no positive whole number.")
+        raise ValueError(f"max_bytes={max_bytes!r} is not a positive whole number.")
     content = _checked_content(Path(path), max_bytes)
     require_plugin("load_model")
     written_by = "unknown versions"
@@ -158,7 +159,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     except ModelFileError:
         raise
     except _BROKEN as error:
-        # The checksum is right, so this is what was written: by other versions, or other code.
+        # The checksum is correct, so other versions or other code wrote this.
         what = (str(error).splitlines() or [""])[0]  # without the stack of XGBoost's errors
         raise ModelFileError(
             f"{path} was written by {written_by} and cannot be read by {_listed(_versions())}: "
@@ -174,7 +175,7 @@ def _archive(model: MultiLabelEstimator) -> bytes:
         )
     check_is_fitted(model)
     state = take_apart(model)
-    put_together(state)  # what cannot be read again is not written
+    put_together(state)  # raises an error if the file could not be read again
     manifest = {
         "format_version": FORMAT_VERSION,
         "versions": _versions(),
@@ -207,7 +208,7 @@ def _checked_content(path: Path, max_bytes: int | None) -> bytes:
         raise ModelFileError(f"{path} has more than max_bytes={max_bytes} bytes.")
     body, digest = content[:-_DIGEST_LENGTH], content[-_DIGEST_LENGTH:]
     if not body.startswith(b"PK"):
-        raise ModelFileError(f"{path} is no model file: it does not begin as a zip archive does.")
+        raise ModelFileError(f"{path} is not a model file: it does not begin like a zip archive.")
     if not body.endswith(_MARK):
         raise ModelFileError(
             f"{path} has no checksum at its end: it is truncated, or save_model did not write it."
@@ -225,17 +226,17 @@ def _manifest(archive: Archive) -> dict[str, Any]:
         raise ValueError(f"{_MANIFEST} has {archive.size(_MANIFEST)} bytes")
     manifest = json.loads(archive.read(_MANIFEST))
     if not isinstance(manifest, dict) or not isinstance(manifest["versions"], dict):
-        raise ValueError(f"{_MANIFEST} or its versions are no mapping")
+        raise ValueError(f"{_MANIFEST} or its versions are not a mapping")
     return manifest
 
 
 def _check_format(number: Any, path: str, written_by: str) -> None:
     if type(number) is not int:
-        raise ValueError(f"the format {number!r} is no whole number")
+        raise ValueError(f"the format {number!r} is not a whole number")
     if number != FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format {number}, this xdcc reads format {FORMAT_VERSION}. The file was "
-            f"written by {written_by}: install that xdcc."
+            f"{path} has format {number}, but this xdcc reads format {FORMAT_VERSION}. Install the "
+            f"versions that wrote the file: {written_by}."
         )
 
 
@@ -243,10 +244,10 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
     arrays = _names(_ARRAY, manifest["n_arrays"], archive)
     threads = manifest["threads"]
     if not isinstance(threads, list) or not all(type(number) is int for number in threads):
-        raise ValueError("the boosters' numbers of threads are no list of whole numbers")
+        raise ValueError("the boosters' numbers of threads are not a list of whole numbers")
     boosters = _names(_BOOSTER, len(threads), archive)
     if archive.names != {_MANIFEST, *arrays, *boosters}:
-        raise ValueError("the archive has other members than its manifest says")
+        raise ValueError("the members of the archive differ from its manifest")
     model = put_together(
         State(
             manifest["objects"],
@@ -255,13 +256,13 @@ def _restored(manifest: dict[str, Any], archive: Archive) -> Any:
         )
     )
     if type(model) not in MODELS:
-        raise ValueError(f"it holds a {type(model).__name__}, which is no estimator of xdcc")
+        raise ValueError(f"it holds a {type(model).__name__}, which is not an estimator of xdcc")
     check_is_fitted(model)
     return model
 
 
 def _n_threads(booster: xgb.Booster) -> int:
-    """Read the one thing of a booster's configuration that its file does not hold."""
+    """Return the one setting of a booster that its file does not store."""
     return int(json.loads(booster.save_config())["learner"]["generic_param"]["nthread"])
 
 
@@ -269,12 +270,12 @@ def _booster(content: bytes, n_threads: int) -> xgb.Booster:
     try:
         return read_booster(content, {"nthread": min(max(n_threads, 0), Threads.most)})
     except ModelFileError as error:
-        raise ValueError(str(error)) from error  # load_model says which file, and who wrote it
+        raise ValueError(str(error)) from error  # load_model adds the file and its versions
 
 
 def _names(form: str, number: Any, archive: Archive) -> list[str]:
     if type(number) is not int or not 0 <= number < len(archive.names):
-        raise ValueError(f"{form.partition('/')[0]}: {number!r} of them")
+        raise ValueError(f"the number of {form.partition('/')[0]} is {number!r}")
     return [form.format(k) for k in range(number)]
 
 

@@ -1,22 +1,20 @@
 """A trained chain on plain XGBoost, without xdcc and without its patched XGBoost.
 
-This file stands alone: it needs NumPy and XGBoost, and SciPy (which XGBoost brings) for sparse
-rows. ``xdcc.serving.to_stock`` puts a copy of it beside the boosters that it exports:
+This file is self-contained: it needs NumPy and XGBoost, and SciPy (a dependency of XGBoost) for
+sparse rows. ``xdcc.serving.to_stock`` puts a copy of it beside the boosters that it exports:
 
     from stock_chain import StockChain
 
     chain = StockChain("the exported directory")
     chain.predict(X)  # (n_samples, n_labels), zeros and ones; (n_samples,) classes of one target
 
-It says again, in one place, what the files of ``xdcc/chain`` say about prediction (loop,
-propagation) and must take the same steps; xdcc's tests compare the two.
-Choices between labels turn on the last bit of a probability, so :func:`logistic` does the very
-arithmetic of the plugin.
+It repeats in one place how ``xdcc/chain`` predicts (``loop.py``, ``propagation.py``) and must take
+the same steps; xdcc's tests compare the two. The choice of a label can depend on the last bit of a
+probability, so :func:`logistic` computes exactly what the plugin computes.
 
-What ``chain.json`` says is checked before it is used. It has the SHA-256 of every booster, which
-tells a booster that was damaged; who can write both files can write what they want. Where xdcc is
-installed, it checks the boosters, too; otherwise XGBoost trusts what it reads, as Python does this
-file.
+``chain.json`` is checked before it is used. It has the SHA-256 of every booster, which detects
+accidental corruption; someone who can write both files can change both. Where xdcc is installed, it
+checks the boosters, too. Elsewhere XGBoost trusts them, as Python trusts this file.
 """
 
 import hashlib
@@ -32,23 +30,23 @@ import xgboost as xgb
 from numpy.typing import NDArray
 
 try:
-    from xdcc.base.booster_file import check_booster
-except ImportError:  # a copy of this file, without xdcc
+    from xdcc.serving import check_booster
+except ImportError:  # a copy of this file where xdcc is not installed
 
     def check_booster(file: str | os.PathLike[str] | bytes | bytearray) -> None:
-        """Trust a booster: what xdcc has under this name checks it."""
+        """Trust a booster, which only xdcc can check."""
 
 
 FORMAT_VERSION = 3
 
 _LARGEST_SETTINGS = 2**25
-"""Bytes of ``chain.json``."""
+"""Limit on the size of ``chain.json`` in bytes."""
 
 _PLAIN = (str, int, float, bool)
 
 
 class ExportError(ValueError):
-    """A directory does not hold what ``xdcc.serving.to_stock`` writes: the message says what."""
+    """A directory is not as ``xdcc.serving.to_stock`` writes it; the message says what is wrong."""
 
 
 class StockChain:
@@ -93,7 +91,7 @@ class StockChain:
         settings = _read_settings(directory / "chain.json")
         if _version(xgb.__version__) < _version(settings["xgboost"]):
             raise RuntimeError(
-                f"{directory} needs xgboost {settings['xgboost']} or newer, "
+                f"{directory} needs xgboost {settings['xgboost']} or newer, but "
                 f"{xgb.__version__} is installed."
             )
         self.label_names: list[str] = settings["label_names"]
@@ -114,7 +112,7 @@ class StockChain:
         ]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels, or classes.
+        """Predict labels, or classes.
 
         Parameters
         ----------
@@ -132,33 +130,29 @@ class StockChain:
             If X has other columns than the training data.
         """
         proba = self._label_proba(X)
-        if (
-            self._settings["prediction"] == "cumulated"
-            and self._settings["cumulation"] == "authors"
-        ):
-            labels = (proba > 0.5).astype(np.int64)
-        else:
-            labels = (proba >= 0.5).astype(np.int64)
+        rule = self._settings["prediction"], self._settings["cumulation"]
+        is_present = proba > 0.5 if rule == ("cumulated", "authors") else proba >= 0.5
+        labels = is_present.astype(np.int64)
         if self.classes is None:
             return labels
-        # A target of one class has a label that is 0 throughout.
+        # The label of a target with one class is always 0.
         return self.classes[labels[:, 0] if len(self.classes) == 2 else 0 * labels[:, 0]]
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Probability of every label, or of every class.
+        """Predict the probability of every label, or of every class.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Numbers; NaN is a missing value, and so is what a sparse matrix does not store, unless
             the chain was trained with ``sparse_zeros="zero"``. Sparse or dense as in training.
-            Columns that were categorical in training hold categories; one that was not there
-            then is missing.
+            Columns that were categorical in training hold categories; a category that did not
+            occur in training is a missing value.
 
         Returns
         -------
         float32 array of shape (n_samples, n_labels) or (n_samples, n_classes)
-            As of the chain that was exported, with its `prediction` and `cumulation`.
+            Equal to those of the exported chain, with its `prediction` and `cumulation`.
 
         Raises
         ------
@@ -223,31 +217,35 @@ class StockChain:
         n_features = self._settings["n_features"]
         if len(X.shape) != 2 or X.shape[1] != n_features:
             raise ValueError(f"X has shape {X.shape}; it has to be (n_samples, {n_features}).")
-        if hasattr(X, "tocsr"):
-            if self._codes:
-                raise ValueError("X is sparse, but the chain was trained on categories.")
-            if self._settings["sparse_zeros"] == "zero":
-                return np.asarray(X.toarray(), dtype=np.float32)
-            if not self._settings["sparse_X"]:
-                raise ValueError(
-                    "X is sparse, but the chain was trained on a dense X, and not with "
-                    "sparse_zeros='zero': what X does not store could be missing or zero."
-                )
-            from scipy import sparse
+        return self._sparse_features(X) if hasattr(X, "tocsr") else self._dense_features(X)
 
-            # A copy; `_joined` and XGBoost want one entry per place and no csr_array.
-            X = sparse.csr_matrix(X, dtype=np.float32, copy=True)
-            X.sum_duplicates()
-            return X
+    def _sparse_features(self, X: Any) -> Any:
+        if self._codes:
+            raise ValueError("X is sparse, but the chain was trained on categories.")
+        if self._settings["sparse_zeros"] == "zero":
+            return np.asarray(X.toarray(), dtype=np.float32)
+        if not self._settings["sparse_X"]:
+            raise ValueError(
+                "X is sparse, but the chain was trained on a dense X without sparse_zeros='zero': "
+                "entries that X does not store could be missing or zero."
+            )
+        from scipy import sparse
+
+        # A copy; `_joined` and XGBoost need a csr_matrix without duplicate entries.
+        X = sparse.csr_matrix(X, dtype=np.float32, copy=True)
+        X.sum_duplicates()
+        return X
+
+    def _dense_features(self, X: Any) -> NDArray[np.float32]:
         if self._settings["sparse_X"]:
             raise ValueError(
-                "X is dense, but the chain was trained on a sparse X, and not with "
-                "sparse_zeros='zero': its zeros could be missing values or zeros."
+                "X is dense, but the chain was trained on a sparse X without sparse_zeros='zero': "
+                "its zeros could be missing values or zeros."
             )
         if not self._codes and not hasattr(X, "iloc"):
             return np.asarray(X, dtype=np.float32)
         dense = np.empty(X.shape, dtype=np.float32)
-        for position in range(n_features):
+        for position in range(X.shape[1]):
             column = X.iloc[:, position] if hasattr(X, "iloc") else X[:, position]
             if position in self._codes:
                 codes = self._codes[position]
@@ -259,7 +257,7 @@ class StockChain:
         return dense
 
     def _joined(self, X: Any, P: NDArray[np.float32]) -> Any:
-        """Make [X | P]; the end label's column is always missing, a single booster has none."""
+        """Join X and P. The end label's column is always missing; a single booster has none."""
         n_columns = self._settings["n_label_features"]
         label_features = np.full((len(P), n_columns), np.nan, dtype=np.float32)
         n_filled = min(n_columns, P.shape[1])
@@ -274,18 +272,7 @@ class StockChain:
 
 
 def logistic(margin: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Compute 1 / (1 + e^-margin) with the roundings of the plugin (logistic.h).
-
-    Parameters
-    ----------
-    margin : float32 array
-        Margins.
-
-    Returns
-    -------
-    float32 array
-        Probabilities.
-    """
+    """Compute 1 / (1 + e^-margin) of float32 margins, rounding as the plugin does (logistic.h)."""
     one = np.float32(1)
     x = np.clip(-margin, np.float32(-87), np.float32(88))
     to_integer = np.float32(12582912)  # 1.5 * 2^23: adding it rounds to an integer
@@ -319,7 +306,7 @@ def _mean_proba(
 def _propagate_open(
     P: NDArray[np.float32], proba: NDArray[np.float32], rows: NDArray[np.intp], order: str
 ) -> None:
-    """Propagate a label that has not been, in rows that have one."""
+    """Propagate a label that has not been propagated, in rows that have one."""
     is_open = np.isnan(P[rows])
     proba = proba[rows, : P.shape[1]]
     if order == "certainty":
@@ -338,7 +325,7 @@ def _propagate_open(
 def _propagate_any(
     P: NDArray[np.float32], proba: NDArray[np.float32], rows: NDArray[np.intp]
 ) -> None:
-    """Propagate a label, or make the value of one that has been more extreme."""
+    """Propagate a label, or make the value of a propagated one more extreme."""
     n_labels = P.shape[1]
     proba = proba[rows, :n_labels]
     every = np.arange(len(rows))
@@ -355,7 +342,7 @@ def _propagate_any(
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Read ``chain.json`` and check all that is in it."""
+    """Read ``chain.json`` and check its content."""
     with path.open("rb") as file:
         text = file.read(_LARGEST_SETTINGS + 1)
     if len(text) > _LARGEST_SETTINGS:
@@ -365,7 +352,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ExportError(f"{path} is no JSON that can be read: {error}") from error
+        raise ExportError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(settings, dict):
         raise ExportError(f"{path} holds a {type(settings).__name__}, not the settings of a chain.")
     number = settings.get("format_version")
@@ -373,7 +360,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
         raise ExportError(f"{path} has no format_version: to_stock did not write it.")
     if number != FORMAT_VERSION:
         raise RuntimeError(
-            f"{path} has format {number}, this file reads format {FORMAT_VERSION}: use the "
+            f"{path} has format {number}, but this file reads format {FORMAT_VERSION}: use the "
             "stock_chain.py in that directory."
         )
     for name, fits in _SETTINGS.items():
@@ -400,37 +387,22 @@ def _classes(described: dict[str, Any] | None) -> NDArray[Any] | None:
 
 
 def booster_name(round_: int, fold: int) -> str:
-    """Return the name of a booster's file.
-
-    Parameters
-    ----------
-    round_, fold : int
-        Counted from 0.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> booster_name(2, 0)
-    'round_002_0.ubj'
-    """
+    """Return the name of the file of a booster; rounds and folds are counted from 0."""
     return f"round_{round_:03}_{fold}.ubj"
 
 
 def _booster(path: Path, digest: str, n_columns: int) -> xgb.Booster:
     if not path.is_file():
-        raise ExportError(f"{path.parent} has no {path.name}, which chain.json asks for.")
+        raise ExportError(f"{path.parent} has no {path.name}, which chain.json lists.")
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != digest:
-        raise ExportError(f"{path} is not the booster that chain.json has the SHA-256 of.")
+        raise ExportError(f"{path} is not the booster whose SHA-256 is in chain.json.")
     try:
         check_booster(content)
         booster = xgb.Booster(model_file=bytearray(content))
     except ValueError as error:
         what = str(error).partition("\n")[0]
-        raise ExportError(f"{path} is no booster that can be read: {what}") from error
+        raise ExportError(f"{path} cannot be read: {what}") from error
     if booster.num_features() != n_columns:
         raise ExportError(
             f"{path} takes {booster.num_features()} features; chain.json says {n_columns}."
@@ -501,7 +473,7 @@ _SETTINGS: dict[str, Callable[[Any, Any], bool]] = {
     "cumulation": lambda v, _: v in ("equation9", "authors"),
     "rounds": _are_rounds,
 }
-"""Whether each of the settings is as `to_stock` writes it, given those before it."""
+"""Checks of the settings as `to_stock` writes them; each may use those before it."""
 
 
 def _version(text: str) -> tuple[int, ...]:

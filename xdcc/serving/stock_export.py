@@ -2,19 +2,19 @@
 
 :func:`to_stock` makes a directory. It holds each booster rewritten for the stock library, the
 settings of the chain's loop and the SHA-256 of each booster (``chain.json``), and the loop itself:
-a copy of ``stock_chain.py``, which needs NumPy and XGBoost only. A single multi-label booster is
-exported as a chain of one round without label features, whose cumulated prediction is what the
-booster predicts.
+a copy of ``stock_chain.py``, which needs only NumPy and XGBoost. A single multi-label booster is
+exported as a chain of one round without label features, whose cumulated prediction is that of the
+booster.
 
 :func:`stock_booster` rewrites a booster. The plugin's trees are XGBoost's own, with a value per
-label in each leaf, and a `base_score` per label is stored as XGBoost stores it. Only the
-objective's name and its parameters are the plugin's; the parameters of its updater are no part of a
-saved model. So the model's JSON is rewritten in one place, the objective. (And in a second for
-margins: there XGBoost's own `base_score` is a margin, the plugin's a probability.)
+label in each leaf, and a `base_score` per label is stored as XGBoost stores it. Parameters of the
+plugin's updater are not part of a saved model. Only the objective's name and its parameters are the
+plugin's. So the JSON of the model is rewritten in one place, the objective; for margins also in the
+`base_score`, which is a margin in XGBoost and a probability in the plugin.
 
-:func:`to_treelite` makes a Treelite model of a booster so rewritten. Treelite compiles tree models,
-carries the vectors in their leaves, and predicts with them apart from XGBoost. A chain is one such
-model for each booster, with the loop of ``stock_chain.py`` around them.
+:func:`to_treelite` makes a Treelite model of such a booster. Treelite compiles tree models,
+supports vectors in leaves, and predicts without XGBoost. A chain is one such model for each
+booster, with the loop of ``stock_chain.py`` around them.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ from xdcc.serving.archive import write_synced
 def to_stock(
     model: DynamicChainClassifier | MultiLabelXGBClassifier, directory: str | os.PathLike[str]
 ) -> None:
-    """Export a trained estimator for the XGBoost without the plugin.
+    """Export a trained estimator for XGBoost without the plugin.
 
     In another environment, with the ``xgboost`` wheel of the same or a newer version:
 
@@ -52,12 +52,12 @@ def to_stock(
     Parameters
     ----------
     model : DynamicChainClassifier or MultiLabelXGBClassifier
-        A fitted one. It is not changed. A chain's `prediction` and `cumulation` are exported as
-        they are now.
+        A fitted estimator; it is not changed. The current `prediction` and `cumulation` of a chain
+        are exported.
     directory : path-like
-        Where to; there must be nothing yet. It gets a booster ``round_000_0.ubj`` for each round
-        and fold, which `xgboost.Booster` loads, ``chain.json`` and ``stock_chain.py``. Nothing is
-        left there when the export fails.
+        Name of the directory, which must not exist. It gets a booster ``round_000_0.ubj`` for each
+        round and fold, which `xgboost.Booster` loads, ``chain.json`` and ``stock_chain.py``. If the
+        export fails, nothing is left.
 
     Raises
     ------
@@ -67,12 +67,12 @@ def to_stock(
     NotFittedError
         Before `fit`.
     ValueError
-        If a chain's `prediction` or `cumulation` was set to something unknown after `fit`.
+        If `prediction` or `cumulation` of a chain was set to an unknown value after `fit`.
     FileExistsError
-        If there is something at `directory`.
+        If `directory` exists.
     OSError
-        If it cannot be written, for example because the disk is full, or because the directory
-        above does not exist.
+        If it cannot be written, for example because the disk is full or the directory above does
+        not exist.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def to_stock(
     settings, rounds = _described(model)
     target = Path(directory)
     if os.path.lexists(target):
-        raise FileExistsError(f"{target} exists already: name a directory that does not.")
+        raise FileExistsError(f"{target} already exists: name a new directory.")
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     temporary.mkdir()
     try:
@@ -169,14 +169,14 @@ def _plain_classes(classes: Classes) -> dict[str, Any] | None:
 
 def _plain_values(array: NDArray[Any], what: str) -> list[str | float]:
     values = array.tolist()
-    # Dates are numbers in NumPy, but would not be looked up as such.
+    # NumPy gives numbers for dates, but rows to predict would have dates.
     if array.dtype.kind in "mM" or not all(
         isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
         for value in values
     ):
         raise TypeError(
-            f"The {what} are {values[:3]} and so on; an export to stock XGBoost can hold strings, "
-            "finite numbers and truth values."
+            f"The {what} are {values[:3]} and so on; an export to stock XGBoost can only store "
+            "strings, finite numbers and truth values."
         )
     return values
 
@@ -191,17 +191,17 @@ def stock_booster(booster: xgb.Booster) -> xgb.Booster:
     Parameters
     ----------
     booster : xgboost.Booster
-        Trained with one of the plugin's objectives, or with one of XGBoost's own, which stays. It
-        is not changed.
+        Trained with an objective of the plugin, or with one of XGBoost's own, which is kept. It is
+        not changed.
 
     Returns
     -------
     xgboost.Booster
         With the objective ``binary:logistic``, or ``binary:logitraw`` for
         ``multilabel:logitraw``. Stock XGBoost of the same version loads what its `save_model`
-        writes. With ``binary:logistic`` its margins are those of `booster`, bit for bit, and its
-        probabilities differ by 2e-7 at most, because the plugin computes the logistic function in
-        its own way. With ``binary:logitraw`` margins differ by roundings of `base_score`.
+        writes. With ``binary:logistic`` its margins equal those of `booster` bit for bit, and its
+        probabilities differ by at most 2e-7, because the plugin rounds differently in the logistic
+        function. With ``binary:logitraw`` margins differ by the rounding of `base_score`.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def to_treelite(booster: xgb.Booster) -> Any:
     Parameters
     ----------
     booster : xgboost.Booster
-        Trained with one of the plugin's objectives, or with XGBoost's ``binary:logistic``.
+        Trained with an objective of the plugin, or with XGBoost's ``binary:logistic``.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""Whether what comes out of a file is what estimators learn: its types, and how it fits together.
+"""Checks of objects from a model file: their types, and whether they are consistent.
 
 :func:`check_type` compares a value with an annotation of the package's own classes: plain types,
-arrays of a type, lists, dictionaries and tuples of types, alternatives.
+arrays of a type, lists, dictionaries and tuples of types, unions.
 
-Kernels walk through trees and rules without looking where they step. So every index is checked
-here, once, when a model is loaded: children, starts of lists, features, labels. The types of all
+Kernels follow the indices in trees and rules without checking them. So every index is checked here
+once, when a model is loaded: children, starts of lists, features, labels. The types of all
 attributes have been checked before. Every check raises a ValueError that says what does not fit.
 """
 
@@ -27,21 +27,9 @@ from xdcc.rdt.forest import Forest
 
 
 def check_type(value: object, annotation: Any, place: str) -> None:
-    """Stop if a value is of another type.
+    """Raise a TypeError, which says what `place` is, unless a value has a type.
 
-    Parameters
-    ----------
-    value : object
-        The value.
-    annotation : type, alias or union
-        What it has to be. A whole number counts as a float, a truth value as neither.
-    place : str
-        What the value is, for the message.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
+    A whole number counts as a float, a truth value as neither.
 
     Examples
     --------
@@ -55,7 +43,7 @@ def check_type(value: object, annotation: Any, place: str) -> None:
         if isinstance(value, np.ndarray):
             what = f"array of {value.dtype}"
         elif isinstance(value, list | tuple | dict):
-            what = f"{what} of other things than expected"
+            what = f"{what} with entries of another type"
         raise TypeError(f"{place} is {'an' if what[0] in 'aeiou' else 'a'} {what}")
 
 
@@ -108,20 +96,7 @@ def _is_tuple(value: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def require(fits: bool | np.bool_, what: str) -> None:
-    """Stop unless something fits.
-
-    Parameters
-    ----------
-    fits : bool
-        Whether it does.
-    what : str
-        What it is about, for the message.
-
-    Raises
-    ------
-    ValueError
-        If it does not.
-    """
+    """Raise a ValueError about `what` unless it fits."""
     if not fits:
         raise ValueError(f"{what} does not fit the rest of the model")
 
@@ -193,7 +168,7 @@ def check_label_trees(trees: LabelTrees) -> None:
 def _check_labels_of_nodes(
     trees: LabelTrees, parent: NDArray[np.intp], vertical: NDArray[np.bool_]
 ) -> None:
-    """Check that every label is decided by one leaf, and that its labelsets are of its labels."""
+    """Check that one leaf predicts each label, and that its labelsets have no other labels."""
     n_lists = len(trees.list_start) - 1
     # A label in a list, as one number.
     listed = np.repeat(np.arange(n_lists), np.diff(trees.list_start)) * trees.n_labels
@@ -231,7 +206,7 @@ def check_rules(rules: RuleList, n_features: int, n_labels: int) -> None:
 
 
 def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> None:
-    """Check the trees of a `CTBNMixtureClassifier`; `n_columns` of its design, if it has one."""
+    """Check the trees of a `CTBNMixtureClassifier` whose design, if any, has `n_columns`."""
     require(len(mixture.components) > 0, "components")
     require(mixture.weights.shape == (len(mixture.components),), "weights")
     for component in mixture.components:
@@ -239,7 +214,7 @@ def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> Non
         require(parents.shape == (n_labels,), "parents")
         _check_indices(parents + 1, n_labels + 1, "parents")
         above = parents
-        for _ in range(n_labels.bit_length()):  # twice as far with every step
+        for _ in range(n_labels.bit_length()):  # each step doubles the distance
             above = np.where(above >= 0, above[above], -1)
         require((above < 0).all(), "parents")
         require(isinstance(models, EstimatorModels) == (n_columns is None), "models")
@@ -251,12 +226,12 @@ def check_mixture(mixture: Mixture, n_columns: int | None, n_labels: int) -> Non
 
 
 def check_categories(categories: NDArray[Any], what: str) -> None:
-    """Check that categories can be looked up: that none is there twice."""
+    """Check that categories are unique."""
     require(categories.ndim == 1 and pd.Index(categories).is_unique, what)
 
 
 def check_permutation(order: NDArray[np.integer], n: int, what: str) -> None:
-    """Check that an order holds each of the numbers below n once."""
+    """Check that an order is a permutation of the numbers below n."""
     require(np.array_equal(np.sort(order), np.arange(n)), what)
 
 
@@ -266,7 +241,7 @@ def _check_tree(
     child: NDArray[np.int32],
     n_children: NDArray[np.int32],
 ) -> NDArray[np.intp]:
-    """Check that every tree's nodes hang below its first node; return each node's parent, or -1."""
+    """Check that all nodes of a tree are below its first; return each node's parent, or -1."""
     n_nodes = len(is_leaf)
     require(len(start) > 1, "start")
     _check_starts(start, len(start) - 1, n_nodes, "start")
@@ -288,7 +263,7 @@ def _check_tree(
 
 
 def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None:
-    """Check where each of n pieces of an array begins."""
+    """Check the starts of the n pieces of an array."""
     require(start.shape == (n + 1,), what)
     require(start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all(), what)
 
@@ -296,7 +271,7 @@ def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None
 def _check_counts(
     count: NDArray[np.int32], most: NDArray[np.int32], start: NDArray[np.int64], what: str
 ) -> None:
-    """Check that what is counted in each of some pieces is not more than there is."""
+    """Check that the counts in each piece are at most what the piece holds."""
     require(count.shape == (start[-1],), what)
     require(((count >= 0) & (count <= np.repeat(most, np.diff(start)))).all(), what)
 
@@ -309,11 +284,11 @@ def _check_indices(
 
 
 def check_boosters(boosters: Sequence[Any], n_features: int, n_outputs: int) -> None:
-    """Check what boosters take and give."""
+    """Check the numbers of features and outputs of boosters."""
     for booster in boosters:
         require(booster.num_features() == n_features, "a booster's number of features")
         learner = json.loads(booster.save_config())["learner"]
-        # The only objectives that predict something else than a number for each output.
+        # These objectives do not predict a number for each output.
         gives_classes = learner["objective"]["name"].startswith("multi:")
         found = {int(learner["learner_model_param"][name]) for name in ("num_target", "num_class")}
         require(max(found) == n_outputs and not gives_classes, "a booster's number of outputs")

@@ -15,9 +15,9 @@
 #include <cmath>               // for ceil
 #include <condition_variable>  // for condition_variable
 #include <cstdint>             // for int64_t, uintptr_t
+#include <exception>           // for exception
 #include <memory>              // for unique_ptr
 #include <mutex>               // for mutex
-#include <system_error>        // for system_error
 #include <thread>              // for thread
 
 #include "cpu_quota.h"  // for CpuQuota
@@ -216,8 +216,8 @@ class Pool {
         std::thread{[this, worker = workers_[w].get()] { this->Serve(worker); }}.detach();
         n_workers_.store(w + 1, std::memory_order_release);
       }
-    } catch (std::system_error const&) {
-      max_workers_ = n_workers_.load();  // the system gives no more threads
+    } catch (std::exception const&) {
+      max_workers_ = n_workers_.load();  // the system has no more threads or memory
     }
 #if !defined(_WIN32)
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

@@ -127,7 +127,7 @@ def numbers(cells):
 
 def test_the_results_page_shows_numbers_of_the_speed_benchmark():
     text = RESULTS_PAGE.read_text()
-    shown = table_after(text, "## Is it fast?")
+    shown = table_after(text, "## Speed")
     made = speed_table()
     assert shown.keys() == made.keys()
     for line, cells in shown.items():
@@ -137,7 +137,7 @@ def test_the_results_page_shows_numbers_of_the_speed_benchmark():
 
 
 def test_the_results_page_shows_times_of_boomer(report):
-    shown = table_after(RESULTS_PAGE.read_text(), "The other methods.")
+    shown = table_after(RESULTS_PAGE.read_text(), "### Other methods")
     made = table_after(report["papers/boomer-2020/REPORT.md"], "## Against mlrl-boomer")
     for cells in made.values():
         del cells["rank (6 data sets)"]
@@ -168,7 +168,7 @@ def test_the_first_screen_says_how_to_run_each_report_again(report):
 
 
 def test_the_page_of_decision_rules_shows_the_league(report):
-    shown = table_after(RULES_PAGE.read_text(), "## The league")
+    shown = table_after(RULES_PAGE.read_text(), "## Comparison with other methods")
     made, league = {}, report["studies/league/REPORT.md"]
     for measure in ("subset accuracy", "example-based F1", "Hamming accuracy"):
         title = measure[0].upper() + measure[1:]

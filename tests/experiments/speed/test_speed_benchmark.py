@@ -125,7 +125,7 @@ def test_a_mistake_ends_with_one_message(run_script, tmp_path):
     ("args", "error", "message"),
     [
         (["--suite", "dense,fast"], ValueError, "unknown suite fast; known are quality, like"),
-        (["--data", "emotion"], ValueError, "unknown data set 'emotion'; known are digits"),
+        (["--data", "emotion"], ValueError, "unknown data set 'emotion'; expected one of digits"),
         (["--data", "synthetic-0x5x5"], ValueError, "unknown data set 'synthetic-0x5x5'"),
         (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; known are one"),
         (

@@ -1,8 +1,8 @@
-"""Boosters' files, JSON and UBJSON: what `check_booster` lets pass is used without a fault.
+"""Booster files, JSON and UBJSON: what `check_booster` lets pass is used without a fault.
 
-`booster_file` uses it in every way that there is, and compares the kernel that checks with its slow
-twin. `booster_edits` makes a thousand edits an input, each only checked and, if it passes,
-predicted by: a hundred times as many.
+`booster_file` uses a booster in every way there is, and compares the kernel that checks it with the
+reference implementation. `booster_edits` makes a thousand edits per input. Each is only checked
+and, if it passes, used to predict, which is a hundred times as fast.
 """
 
 import json
@@ -17,9 +17,9 @@ import xgboost as xgb
 from hypothesis import strategies as st
 
 from tests.fuzz.target import Different, Target, edit_bytes, mutated_bytes, mutated_data
-from xdcc.base import booster_scan_reference
-from xdcc.base._booster_scan import scan
-from xdcc.base.booster_file import ModelFileError, check_booster, read_booster
+from tests.reference import booster_scan as reference
+from xdcc.serving._booster_scan import scan
+from xdcc.serving.booster_file import ModelFileError, check_booster, read_booster
 
 _rng = np.random.default_rng(0)
 X = _rng.normal(size=(60, 4)).astype(np.float32)
@@ -86,7 +86,7 @@ files = (
 
 
 def attempt_booster_file(content: bytes) -> None:
-    _compare_with_twin(content)
+    _compare_with_reference(content)
     check_booster(content)
     booster = read_booster(content, {"nthread": 1})
     for rows in _rows():
@@ -120,14 +120,14 @@ def _rows() -> tuple[np.ndarray, np.ndarray]:
     return rows, coded
 
 
-def _compare_with_twin(content: bytes) -> None:
+def _compare_with_reference(content: bytes) -> None:
     kernel = _is_read(scan, content)
     try:
-        twin = _is_read(booster_scan_reference.scan, content)
-    except (RecursionError, TypeError, IndexError):  # the twin checks less of what it walks through
+        expected = _is_read(reference.scan, content)
+    except (RecursionError, TypeError, IndexError):  # the reference checks less
         return
-    if kernel != twin:
-        raise Different(f"kernel {kernel}, twin {twin}")
+    if kernel != expected:
+        raise Different(f"kernel {kernel}, reference {expected}")
 
 
 def _is_read(read: Any, content: bytes) -> bool:

@@ -1,8 +1,8 @@
-"""Texts that are read: ARFF files, Mulan's XML, configurations and records of experiments.
+"""Texts: ARFF files, XML of Mulan, configurations and records of experiments.
 
-ARFF files are grammatical ones with odd cells, and edits of them; XML is edited, and in other
-encodings; of a configuration the text is edited, and what it says. Of records, loose and packed,
-what is not whole counts as missing.
+ARFF files are valid ones with odd cells, and edits of them. XML is edited, and in other encodings.
+Of a configuration both the text and its content are edited. Of records, plain and packed, damaged
+ones count as missing.
 """
 
 import gzip

@@ -1,8 +1,8 @@
-"""Trainings: of every estimator, of `xgboost.train`, and against stock boosters and the twin.
+"""Trainings of every estimator and of `xgboost.train`, with odd data and parameters.
 
 `estimators` and `dmatrix` have odd parameters, labels, weights and margins. `against_stock`: a
-booster of one label predicts as the stock one does, whatever the parameters. `against_twin`: the
-plugin's trees are those of their twin, which grows them row by row.
+booster of one label predicts as the stock one does, whatever the parameters. `against_reference`:
+the plugin's trees equal those of the reference implementation, which grows them row by row.
 """
 
 from itertools import pairwise
@@ -15,10 +15,10 @@ from scipy import sparse
 
 import xdcc
 from tests.fuzz.target import Different, Target
+from tests.reference import boosting as reference
+from tests.reference.boosting import SCOPES, SPLIT_METHODS
+from tests.reference.tree_comparison import compare_trees, read_trees
 from xdcc.base.domains import Choice, Number, Switch
-from xdcc.boosting import reference
-from xdcc.boosting.reference import SCOPES, SPLIT_METHODS
-from xdcc.boosting.tree_comparison import compare_trees, read_trees
 
 SMALL = {
     "MultiLabelXGBClassifier": {"n_estimators": 2, "max_depth": 3},
@@ -52,12 +52,21 @@ ODD = [
     "x",
     [],
 ]
-DEAR = {"n_estimators", "n_rules", "n_masks", "cv", "n_beams", "n_draws", "random_state", "verbose"}
+EXPENSIVE = {
+    "n_estimators",
+    "n_rules",
+    "n_masks",
+    "cv",
+    "n_beams",
+    "n_draws",
+    "random_state",
+    "verbose",
+}
 
 
 def _values(name: str, parameter: str) -> st.SearchStrategy[object]:
     domain = getattr(xdcc, name)._domains.get(parameter)
-    odd = st.sampled_from([value for value in ODD if not (parameter in DEAR and value == 50)])
+    odd = st.sampled_from([value for value in ODD if not (parameter in EXPENSIVE and value == 50)])
     if isinstance(domain, Choice):
         return st.sampled_from(domain.values) | odd
     if isinstance(domain, Switch):
@@ -273,7 +282,7 @@ def attempt_against_stock(case: dict[str, object]) -> None:
 against_stock = Target(cases_against_stock, attempt_against_stock)
 
 
-cases_against_twin = st.fixed_dictionaries(
+cases_against_reference = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 2**32 - 1),
         "method": st.sampled_from(SPLIT_METHODS),
@@ -284,7 +293,7 @@ cases_against_twin = st.fixed_dictionaries(
 )
 
 
-def attempt_against_twin(case: dict[str, object]) -> None:
+def attempt_against_reference(case: dict[str, object]) -> None:
     rng = np.random.default_rng(case["seed"])
     n_rows, n_features, n_labels = rng.integers(2, 60), rng.integers(1, 6), rng.integers(2, 9)
     X = rng.normal(size=(n_rows, n_features)).round(rng.integers(0, 3)).astype(np.float32)
@@ -305,7 +314,7 @@ def attempt_against_twin(case: dict[str, object]) -> None:
     cuts = [values[a:b] for a, b in pairwise(pointers)]
     grad, hess = reference.gradients(Y, np.zeros(Y.shape))
     chosen = {"gamma": case["gamma"], "reg_lambda": case["reg_lambda"]}
-    twin = reference.grow_tree(
+    expected = reference.grow_tree(
         X,
         grad,
         hess,
@@ -316,9 +325,9 @@ def attempt_against_twin(case: dict[str, object]) -> None:
         **chosen,
     )
     try:
-        compare_trees(read_trees(booster)[0], twin, X, grad, hess, case["method"], **chosen)
+        compare_trees(read_trees(booster)[0], expected, X, grad, hess, case["method"], **chosen)
     except AssertionError as error:
         raise Different(str(error)) from error
 
 
-against_twin = Target(cases_against_twin, attempt_against_twin)
+against_reference = Target(cases_against_reference, attempt_against_reference)

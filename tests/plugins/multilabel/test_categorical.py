@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 import xgboost as xgb
 
-from xdcc.boosting import reference
-from xdcc.boosting.reference import SMALLEST_GAIN, SPLIT_METHODS
+from tests.reference import boosting as reference
+from tests.reference.boosting import SMALLEST_GAIN, SPLIT_METHODS
 
 OURS = {"objective": "multilabel:logistic", "base_score": 0.5, "nthread": 1}
 STOCK = {

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 from xgboost import collective
 from xgboost.tracker import RabitTracker
 
+from tests.reference.tree_comparison import read_trees
 from xdcc.boosting import SPLIT_METHODS
-from xdcc.boosting.tree_comparison import read_trees
 
 N_FEATURES, N_LABELS, N_ROUNDS = 6, 4, 4
 PARAMS = {"objective": "multilabel:sumGain", "max_depth": 4, "nthread": 1}

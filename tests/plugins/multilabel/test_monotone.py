@@ -10,7 +10,7 @@ import xgboost as xgb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xdcc.boosting.reference import (
+from tests.reference.boosting import (
     SPLIT_METHODS,
     cuts_of_distinct_values,
     goes_left,
@@ -18,7 +18,7 @@ from xdcc.boosting.reference import (
     label_weights_and_gains,
     split_allowed,
 )
-from xdcc.boosting.tree_comparison import read_trees
+from tests.reference.tree_comparison import read_trees
 
 N_ROUNDS = 6
 ORDERS = (1, -1, 0, 1, 0, -1)

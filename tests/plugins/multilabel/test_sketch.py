@@ -1,6 +1,6 @@
 """Trees that are searched on combinations of labels, and trees for groups of labels.
 
-The twin draws the same random numbers (`xdcc.boosting.reference_sketch`) and must find the same
+The twin draws the same random numbers (`tests.reference.sketch`) and must find the same
 splits and leaf values. The general engine, which a limit on weights that nothing exceeds asks for,
 is a second oracle for the fast search on one to four numbers per row.
 """
@@ -15,10 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.reference import boosting as reference
+from tests.reference import sketch as twin
+from tests.reference.tree_comparison import compare_trees, read_trees
 from tests.some_cases import one_in
-from xdcc.boosting import MultiLabelXGBClassifier, reference
-from xdcc.boosting import reference_sketch as twin
-from xdcc.boosting.tree_comparison import compare_trees, read_trees
+from xdcc.boosting import MultiLabelXGBClassifier
 
 MAX_DEPTH, LEARNING_RATE, SEED = 3, 0.3, 11
 METHODS = ["projection", "sampling", "top"]

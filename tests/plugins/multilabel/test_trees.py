@@ -31,10 +31,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from tests.reference import boosting as reference
+from tests.reference.boosting import SCOPES, SPLIT_METHODS, gradients
+from tests.reference.tree_comparison import compare_trees, read_trees
 from tests.some_cases import one_in
-from xdcc.boosting import reference
-from xdcc.boosting.reference import SCOPES, SPLIT_METHODS, gradients
-from xdcc.boosting.tree_comparison import compare_trees, read_trees
 from xdcc.data import load_dataset
 from xdcc.metrics import example_f1, hamming_accuracy, subset_accuracy
 

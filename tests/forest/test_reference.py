@@ -1,0 +1,144 @@
+"""The kernels and their reference implementations grow and read the same forests."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tests.reference import forest as reference
+from xdcc.forest.columns import feature_columns, order_keys
+from xdcc.forest.forest import Forest, TreeShape, grow_forest, label_rows, mean_proba
+
+SHAPE = TreeShape(
+    n_sampled=60, n_drawn_dense=3, sparse_share=0.4, min_samples_leaf=1, sketch_size=1
+)
+CATEGORICAL = np.isin(np.arange(14), [2, 3])
+
+
+def labelled_rows(seed=0, n_rows=60, *, binary=False, missing=0.0, unknown=0.0):
+    """Numbers, discrete features, sparse features, a constant; missing values, unknown labels."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, 14)).round(1).astype(np.float32)
+    X[:, 2] = random.integers(0, 7, n_rows)
+    X[:, 3] = random.integers(0, 2, n_rows)
+    X[:, 5] = 1
+    X[:, 6:] *= random.random((n_rows, 8)) < 0.1
+    if binary:
+        X[:, 6:] = X[:, 6:] != 0
+    X[random.random(X.shape) < missing] = np.nan
+    Y = (random.random((n_rows, 5)) < 0.3).astype(np.float32)
+    Y[random.random(Y.shape) < unknown] = np.nan
+    return X, Y
+
+
+def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, n_threads=1):
+    columns = feature_columns(X, CATEGORICAL)
+    labels = label_rows(Y, weight)
+    seeds = np.array([0, 1, 7, 2**63], np.uint64)
+    grown = grow_forest(columns, labels, shape, seeds, n_threads)
+    expected = reference.grow_forest(columns, labels, shape, seeds)
+    for field in fields(Forest):
+        found, wanted = getattr(grown, field.name), getattr(expected, field.name)
+        if field.name == "labels":
+            assert found is wanted
+        else:
+            np.testing.assert_array_equal(found, wanted, field.name, strict=True)
+    return grown
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("missing", [0, 0.1])
+@pytest.mark.parametrize("sketch_size", [0, 1, 2, 4])
+def test_reference_and_kernel_agree(n_threads, missing, sketch_size):
+    X, Y = labelled_rows(missing=missing)
+    shape = SHAPE._replace(sketch_size=sketch_size)
+    forest = assert_equal_forests(X, Y, shape, n_threads=n_threads)
+    assert set(forest.kind.tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("binary", [False, True])
+def test_sparse_features(convert, binary):
+    X, Y = labelled_rows(1, binary=binary)
+    forest = assert_equal_forests(convert(X), Y)
+    assert (forest.feature >= 6).any()
+
+
+@given(
+    seed=st.integers(0, 1000),
+    missing=st.sampled_from([0, 0.05, 0.3]),
+    unknown=st.sampled_from([0, 0.2]),
+    binary=st.booleans(),
+    weighted=st.booleans(),
+    n_sampled=st.sampled_from([60, 35]),
+    n_drawn=st.integers(0, 6),
+    sparse_share=st.sampled_from([0, 0.3, 1]),
+    min_samples_leaf=st.integers(1, 8),
+    sketch_size=st.integers(0, 3),
+)
+@settings(max_examples=40, deadline=None)
+def test_reference_and_kernel_agree_on_anything(
+    seed, missing, unknown, binary, weighted, n_sampled, n_drawn, sparse_share,
+    min_samples_leaf, sketch_size,
+):  # fmt: skip
+    X, Y = labelled_rows(seed, binary=binary, missing=missing, unknown=unknown)
+    weight = None
+    if weighted:
+        weight = np.random.default_rng(seed).gamma(1, size=60).astype(np.float32)
+    shape = TreeShape(n_sampled, n_drawn, sparse_share, min_samples_leaf, sketch_size)
+    forest = assert_equal_forests(X, Y, shape, weight)
+    rows, _ = labelled_rows(seed + 1, 10, binary=binary, missing=missing)
+    rows[0] += 100  # categories that did not occur
+    np.testing.assert_allclose(
+        mean_proba(forest, rows, 1), reference.mean_proba(forest, Y, rows), rtol=1e-6, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
+def test_columns(convert):
+    X, _ = labelled_rows(missing=0.1)
+    columns = feature_columns(convert(X), CATEGORICAL)
+    n_dense = len(columns.dense)
+    assert sorted(columns.feature.tolist()) == list(range(14))
+    assert not set(range(4)) & set(columns.feature[n_dense:].tolist())
+    stored = np.nan_to_num(X[:, columns.feature[n_dense:]], nan=-7)
+    by_rows = sparse.csr_array(stored)
+    by_columns = sparse.csc_array(stored)
+    for found, wanted in [
+        (columns.row_start, by_rows.indptr),
+        (columns.row_feature, by_rows.indices),
+        (np.nan_to_num(columns.row_value, nan=-7), by_rows.data),
+        (columns.column_start, by_columns.indptr),
+        (columns.column_row, by_columns.indices),
+        (np.nan_to_num(columns.column_value, nan=-7), by_columns.data),
+    ]:
+        np.testing.assert_array_equal(found, wanted)
+    for number, feature in enumerate(columns.feature.tolist()):
+        assert columns.has_missing[number] == np.isnan(X[:, feature]).any()
+        if number < n_dense and not columns.is_category[number]:
+            values = reference.values_of(columns.dense[number])
+            np.testing.assert_array_equal(values, X[:, feature])
+        elif number >= n_dense:
+            column = np.append(X[:, feature], 0)
+            assert columns.least[number - n_dense] == np.nanmin(column)
+            assert columns.largest[number - n_dense] == np.nanmax(column)
+
+
+@given(st.lists(st.floats(width=32, allow_infinity=False, allow_nan=False), min_size=2))
+def test_keys_are_in_the_order_of_values(values):
+    array = np.array(values, np.float32)
+    keys = order_keys(array)
+    np.testing.assert_array_equal(
+        keys[:, np.newaxis] < keys, array[:, np.newaxis] < array, strict=True
+    )
+
+
+def test_many_categories_share_a_number():
+    X = np.repeat(np.arange(300, dtype=np.float32), np.arange(300) + 1)[:, np.newaxis]
+    columns = feature_columns(X, np.array([True]))
+    assert columns.category_number[:47].tolist() == [254] * 46 + [253]
+    assert columns.category_number[-2:].tolist() == [1, 0]
+    assert columns.dense.max() == 254

@@ -1,0 +1,309 @@
+"""The checks of what ``fit`` gets: X, Y and weights, each alone and together."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.base.categories import feature_types
+from xdcc.base.documentation import documented
+from xdcc.base.features import check_features
+from xdcc.base.fit_data import FitData, require_known, unknown_labels
+from xdcc.base.labels import Labels, check_labels, check_labels_again
+
+
+def check_weight(
+    sample_weight: Any, n_samples: int, *, some_positive: bool = True
+) -> NDArray[np.float32] | None:
+    """Check the weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights.
+    n_samples : int
+        Number of rows.
+    some_positive : bool, default=True
+        Whether all weights must not be zero; they may be where the rows are not all there are.
+
+    Returns
+    -------
+    float32 array of shape (n_samples,) or None
+        The weights, None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, are negative, infinite or NaN, or all zero.
+
+    Examples
+    --------
+    >>> check_weight([1, 0.5], 2)
+    array([1. , 0.5], dtype=float32)
+    """
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float32)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; it has to be ({n_samples},), one per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight is {weight[row]} in row {row}; weights are finite and not negative."
+        )
+    if some_positive and not weight.any():
+        raise ValueError("sample_weight is zero in every row: no row would count.")
+    return weight
+
+
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+"""Warnings about a user's data point to the first line outside this folder."""
+
+
+LEARNED_FROM_DATA = (
+    "n_features_in_",
+    "feature_names_in_",
+    "categories_",
+    "sparse_X_",
+    "n_labels_",
+    "label_names_",
+    "classes_",
+    "_labels_are_named",
+)
+"""Attributes that `check_fit_data` sets, some of them for some data only."""
+
+
+@documented
+def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+    """Check the input of ``fit`` and set on the estimator what it says about the data.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        Gets `n_features_in_`, `feature_names_in_` (for a DataFrame whose columns are strings),
+        `n_labels_`, `label_names_` and `classes_`; `categories_` if X has categorical columns.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        As :func:`~xdcc.base.features.check_features` takes it.
+    Y : array-like, sparse matrix, DataFrame or Series of shape (n_samples, n_labels) or \
+(n_samples,)
+        As :func:`~xdcc.base.labels.check_labels` takes it.
+    {sample_weight}
+
+    Returns
+    -------
+    FitData
+        The checked input.
+
+    Raises
+    ------
+    ValueError
+        If X or Y is empty, their lengths differ, X holds infinity or text, Y another value than
+        0, 1 and NaN or no known label at all, or the weights do not fit.
+
+    Warns
+    -----
+    UserWarning
+        If a label is unknown in all rows of positive weight. It is taken as absent.
+
+    Examples
+    --------
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
+    >>> data = check_fit_data(estimator, [[1.5], [2.5]], pd.DataFrame({"red": [1, 0]}))
+    >>> data.Y
+    array([[1.],
+           [0.]], dtype=float32)
+    >>> estimator.label_names_
+    array(['red'], dtype=object)
+    """
+    checked_X = check_features(estimator, X, reset=True)
+    data = check_fit_labels(estimator, Y, sample_weight)
+    check_consistent_length(checked_X, data.Y)
+    _settle_unknown(data)
+    return data._replace(
+        X=checked_X, feature_types=feature_types(estimator), learned=learned_by(estimator)
+    )
+
+
+def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
+    """Check the Y and weights of ``fit`` and set on the estimator what Y says.
+
+    Parameters
+    ----------
+    estimator, Y, sample_weight
+        As in :func:`check_fit_data`.
+
+    Returns
+    -------
+    FitData
+        Without X.
+
+    Raises
+    ------
+    ValueError
+        If Y or weights are not as described.
+
+    Examples
+    --------
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
+    >>> check_fit_labels(estimator, ["no", "yes"], None).Y.T, estimator.classes_
+    (array([[0., 1.]], dtype=float32), array(['no', 'yes'], dtype='<U3'))
+    """
+    data = check_labels(Y, type(estimator).__name__)
+    vars(estimator).update(data.learned)
+    return data._replace(sample_weight=check_weight(sample_weight, len(data.Y)))
+
+
+def learned_by(estimator: Any) -> dict[str, Any]:
+    """Collect what the data of ``fit`` said to an estimator.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        One that has seen data.
+
+    Returns
+    -------
+    dict of str to object
+        Those of :data:`LEARNED_FROM_DATA` that it has.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> learned_by(SimpleNamespace(n_features_in_=3, booster_="not from the data"))
+    {'n_features_in_': 3}
+    """
+    return {
+        name: getattr(estimator, name) for name in LEARNED_FROM_DATA if hasattr(estimator, name)
+    }
+
+
+def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+    """Check further data for training that belong to those that an estimator was fitted on.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        A fitted one. It is not changed.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        With the features of fit.
+    Y : array-like, sparse matrix, DataFrame or Series
+        With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
+    {sample_weight}
+
+    Returns
+    -------
+    FitData
+        The checked input. A label of which nothing is known stays unknown.
+
+    Raises
+    ------
+    ValueError
+        As :func:`check_fit_data`, and if features or labels are not those of fit.
+
+    Examples
+    --------
+    >>> from xdcc import BinaryRelevance
+    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
+    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
+    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
+    array([[0., 1.]], dtype=float32)
+    """
+    checked_X = check_features(estimator, X)
+    labels = check_labels_as_in_fit(estimator, Y)
+    check_consistent_length(checked_X, labels)
+    weight = check_weight(sample_weight, len(labels))
+    require_known(unknown_labels(labels, weight))
+    return FitData(checked_X, labels, weight, feature_types(estimator), learned_by(estimator))
+
+
+def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
+    """Check labels that belong to those that an estimator was fitted on.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        A fitted one.
+    Y : array-like, sparse matrix, DataFrame or Series
+        Labels in the form of those in fit. The columns of a DataFrame are found by their names,
+        if those in fit had names.
+    what : str, default="Y"
+        What a message calls Y.
+
+    Returns
+    -------
+    float32 array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown.
+
+    Raises
+    ------
+    ValueError
+        As :func:`~xdcc.base.labels.check_labels_again`.
+
+    Examples
+    --------
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
+    >>> _ = check_fit_data(estimator, [[1.5]], pd.DataFrame({"red": [1], "blue": [0]}))
+    >>> check_labels_as_in_fit(estimator, pd.DataFrame({"blue": [0], "red": [1]}))
+    array([[1., 0.]], dtype=float32)
+    """
+    return check_labels_again(
+        Y, estimator.classes_, estimator.label_names_, named=estimator._labels_are_named, what=what
+    )
+
+
+def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
+    """Stop if a label is unknown, for methods that need every label of a row.
+
+    Parameters
+    ----------
+    estimator : MultiLabelEstimator
+        After `check_fit_data`; its `label_names_` are used in the message.
+    Y : float32 array of shape (n_samples, n_labels)
+        Checked labels.
+    method : str
+        What the message calls the method.
+
+    Raises
+    ------
+    ValueError
+        If an entry is NaN; the message says which.
+
+    Examples
+    --------
+    >>> from xdcc.base.estimator import MultiLabelEstimator
+    >>> estimator = MultiLabelEstimator()
+    >>> data = check_fit_data(estimator, [[1.5], [2.5]], [[1, 0], [1, np.nan]])
+    >>> check_all_known(estimator, data.Y, "random trees")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: Y is NaN (unknown) in row 1 for label 'label_1', but random trees need ...
+    """
+    if np.isnan(Y).any():
+        row, label = np.argwhere(np.isnan(Y))[0]
+        raise ValueError(
+            f"Y is NaN (unknown) in row {row} for label {str(estimator.label_names_[label])!r}, "
+            f"but {method} need every label; leave such rows out."
+        )
+
+
+def _settle_unknown(data: FitData) -> None:
+    """Make labels of which nothing is known absent."""
+    unknown = unknown_labels(data.Y, data.sample_weight)
+    require_known(unknown)
+    if unknown.any():
+        names = data.learned["label_names_"][unknown]
+        listed = ", ".join(repr(str(name)) for name in names)
+        warnings.warn(
+            f"Unknown (NaN) in every row that counts: label {listed}. It is taken as absent.",
+            UserWarning,
+            skip_file_prefixes=(PACKAGE,),
+        )
+        data.Y[:, unknown] = 0

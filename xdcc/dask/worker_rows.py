@@ -1,0 +1,307 @@
+"""The worker's side of rows in Dask collections: check chunks and put them together.
+
+A chunk is checked like the input of any estimator, except for what only all rows together can tell:
+whether a label is known anywhere, and whether any row has weight. That, and what all chunks must
+have in common, goes into a :class:`Summary`, which is small enough to send to the client.
+
+Categories get their numbers when those of all chunks are known. Until then, rows with categories
+stay a DataFrame.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
+from scipy import sparse
+from sklearn.utils.validation import check_consistent_length
+
+from xdcc.base.checks import check_labels_as_in_fit, check_weight
+from xdcc.base.features import Features, SparseZeros, check_features
+from xdcc.base.fit_data import FitData
+from xdcc.base.folds import stratified_folds
+from xdcc.base.labels import Labels, check_labels
+from xdcc.chain import DynamicChainClassifier
+from xdcc.dask.communicator import Place
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What all chunks have in common.
+
+    Attributes
+    ----------
+    chunk : int
+        Number of the chunk that has this layout, from 0; for messages.
+    is_sparse : bool
+        Whether X is sparse.
+    n_features : int
+        Number of columns of X.
+    feature_names : tuple of str or None
+        Column names of X, None if it has none.
+    categorical : tuple of int
+        Positions of the categorical columns of X.
+    label_names : tuple of str
+        Names of the labels.
+    labels_are_named : bool
+        Whether the names are those of a DataFrame, which other data are matched by.
+    """
+
+    chunk: int
+    is_sparse: bool
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    categorical: tuple[int, ...]
+    label_names: tuple[str, ...]
+    labels_are_named: bool
+
+    def described(self) -> tuple[str, ...]:
+        """Describe each thing that must be the same in all chunks."""
+        return (
+            f"{self.n_features} features",
+            "a sparse X" if self.is_sparse else "a dense X",
+            f"the features {self.feature_names}",
+            f"the categorical columns {self.categorical}",
+            f"{len(self.label_names)} labels",
+            f"the labels {self.label_names}",
+        )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client needs to know about a worker's rows.
+
+    Attributes
+    ----------
+    place : Place
+        The worker that holds them.
+    layout : Layout
+        Layout of its chunks.
+    counts : bool
+        Whether a row has positive weight.
+    is_known : bool array of shape (n_labels,)
+        Whether a label is known in a row of positive weight.
+    categories : tuple of pd.Categorical
+        For each categorical column its type, with a value of each category that occurs.
+    """
+
+    place: Place
+    layout: Layout
+    counts: bool
+    is_known: NDArray[np.bool_]
+    categories: tuple[pd.Categorical, ...]
+
+
+@dataclass(frozen=True)
+class WorkerRows:
+    """The rows of a worker, checked.
+
+    Attributes
+    ----------
+    data : FitData
+        Features, labels and weights. X is a DataFrame if it has categories.
+    summary : Summary
+        What the client needs to know about them.
+    """
+
+    data: FitData
+    summary: Summary
+
+
+def join_chunks(
+    chunks: Sequence[tuple[int, Any, Any, Any]], sparse_zeros: SparseZeros
+) -> WorkerRows | None:
+    """Check a worker's chunks and put them together, in their order.
+
+    Parameters
+    ----------
+    chunks : sequence of tuples (number, X, Y, sample_weight)
+        Arrays, sparse matrices or DataFrames of the same length; `sample_weight` can be None.
+    sparse_zeros : {"missing", "zero"}
+        What an entry means that a sparse X does not store.
+
+    Returns
+    -------
+    WorkerRows or None
+        None if no chunk has a row.
+
+    Raises
+    ------
+    ValueError
+        If a chunk is not what an estimator takes, or differs from the others in its columns; the
+        message says which.
+    """
+    checked = [_check_chunk(*chunk, sparse_zeros) for chunk in chunks if _has_rows(*chunk)]
+    if not checked:
+        return None
+    layout = require_same_layout(layout for _, layout in checked)
+    data = concatenate([part for part, _ in checked])
+    counts = slice(None) if data.sample_weight is None else data.sample_weight > 0
+    counted = data.Y[counts]
+    is_known = ~np.isnan(counted).all(axis=0)
+    X: Any = data.X
+    categories = tuple(X.iloc[:, position].array.unique() for position in layout.categorical)
+    return WorkerRows(data, Summary(Place.here(), layout, len(counted) > 0, is_known, categories))
+
+
+def join_measured_chunks(
+    chunks: Sequence[tuple[int, Any, Any, None]], estimator: DynamicChainClassifier
+) -> tuple[Features, Labels] | None:
+    """Check chunks of an evaluation set against an estimator and put them together.
+
+    The estimator has seen the summaries of the training rows. Returns features and labels, or None
+    if no chunk has a row; raises a ValueError that says which chunk the estimator does not take.
+    """
+    checked = []
+    for number, X, Y, weight in chunks:
+        with _says_which(number):
+            if _has_rows(number, X, Y, weight):
+                features = check_features(estimator, X)
+                labels = check_labels_as_in_fit(estimator, _as_matrix(Y))
+                check_consistent_length(features, labels)
+                checked.append(FitData(features, labels, None))
+    return concatenate(checked)[:2] if checked else None
+
+
+def require_same_layout(layouts: Iterable[Layout]) -> Layout:
+    """Return the first of some layouts; raise a ValueError if another one differs from it."""
+    first, *others = layouts
+    for other in others:
+        for found, expected in zip(other.described(), first.described(), strict=True):
+            if found != expected:
+                raise ValueError(
+                    f"The chunks differ: chunk {first.chunk} has {expected}, chunk {other.chunk} "
+                    f"has {found}. All chunks need the same columns."
+                )
+    return first
+
+
+def concatenate(parts: Sequence[FitData]) -> FitData:
+    """Put rows together, in their order; all parts have weights or none has."""
+    if len(parts) == 1:
+        return parts[0]
+    weights = [part.sample_weight for part in parts if part.sample_weight is not None]
+    return FitData(
+        _stack([part.X for part in parts]),
+        np.concatenate([part.Y for part in parts]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
+def union(parts: Sequence[pd.Categorical]) -> pd.Categorical:
+    """Put categorical columns together; raise a ValueError if their types differ."""
+    try:
+        return union_categoricals(list(parts), ignore_order=True)
+    except TypeError as error:
+        types = dict.fromkeys(str(part.categories.dtype) for part in parts)
+        raise ValueError(
+            f"The chunks differ: a column has categories of the types {', '.join(types)}."
+        ) from error
+
+
+def positive_bits(Y: Labels, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Pack into bits which labels are positive.
+
+    Parameters
+    ----------
+    Y : float array of shape (n_samples, n_labels)
+        0, 1, or NaN for unknown, which is not positive.
+    absent : bool array of shape (n_labels,)
+        Labels that count as absent.
+
+    Returns
+    -------
+    uint8 array of shape (n_samples, n_labels / 8, rounded up)
+        For `deal_folds`.
+    """
+    return np.packbits((Y == 1) & ~absent, axis=1)
+
+
+def deal_folds(
+    bits: Sequence[NDArray[np.uint8]], n_labels: int, n_folds: int, seed: int | None
+) -> list[NDArray[np.intp]]:
+    """Divide all rows into folds, on one worker, as the local estimator does.
+
+    Parameters
+    ----------
+    bits : sequence of uint8 arrays
+        What `positive_bits` makes of all rows, in their order.
+    n_labels : int
+        Number of labels.
+    n_folds : int
+        Number of folds.
+    seed : int or None
+        As :func:`xdcc.base.folds.stratified_folds` takes it.
+
+    Returns
+    -------
+    list of int arrays
+        Fold of each row, an array for each of those in `bits`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer rows than folds.
+    """
+    positive = np.unpackbits(np.concatenate(bits), axis=1, count=n_labels).astype(bool)
+    ends = np.cumsum([len(part) for part in bits])
+    return np.split(stratified_folds(positive, n_folds, seed), ends[:-1])
+
+
+def _check_chunk(
+    number: int, X: Any, Y: Any, sample_weight: Any, sparse_zeros: SparseZeros
+) -> tuple[FitData, Layout]:
+    estimator = DynamicChainClassifier(sparse_zeros=sparse_zeros)
+    with _says_which(number):
+        checked_X = check_features(estimator, X, reset=True)
+        # Chunks need not hold both classes of a target: one dimension is a label, 0 or 1.
+        labels = check_labels(_as_matrix(Y))
+        check_consistent_length(checked_X, labels.Y, sample_weight)
+        weight = check_weight(sample_weight, len(labels.Y), some_positive=False)
+    feature_names = getattr(estimator, "feature_names_in_", None)
+    categorical = tuple(getattr(estimator, "categories_", ()))
+    layout = Layout(
+        chunk=number,
+        is_sparse=sparse.issparse(checked_X),
+        n_features=checked_X.shape[1],
+        feature_names=None if feature_names is None else tuple(feature_names),
+        categorical=categorical,
+        label_names=tuple(labels.learned["label_names_"]),
+        labels_are_named=labels.learned["_labels_are_named"],
+    )
+    return FitData(X if categorical else checked_X, labels.Y, weight), layout
+
+
+@contextmanager
+def _says_which(number: int) -> Iterator[None]:
+    """Add the number of a chunk to the message of an error."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"Chunk {number} of the rows: {error}") from error
+
+
+def _has_rows(number: int, X: Any, Y: Any, sample_weight: Any) -> bool:
+    return max(X.shape[0], Y.shape[0]) > 0
+
+
+def _stack(parts: Sequence[Any]) -> Any:
+    if sparse.issparse(parts[0]):
+        return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
+    if not isinstance(parts[0], pd.DataFrame):
+        return np.concatenate(parts)
+    stacked = pd.concat(parts, ignore_index=True)
+    for position, dtype in enumerate(parts[0].dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):  # pandas forgets it if the parts' types differ
+            stacked.isetitem(position, union([part.iloc[:, position].array for part in parts]))
+    return stacked
+
+
+def _as_matrix(Y: Any) -> Any:
+    if isinstance(Y, pd.Series):
+        return Y.to_frame()
+    return Y.reshape(-1, 1) if Y.ndim == 1 else Y

@@ -1,0 +1,16 @@
+"""What a node of an extra tree is, and how a missing value is written.
+
+Nodes lie in arrays, one entry each. ``kind`` is one of the kinds below; a node that tests has its
+children side by side from ``child`` on, and ``missing`` says to which of them a missing value goes.
+``Forest`` in ``forest.py`` documents every array.
+"""
+
+cdef enum:
+    LEAF = 0
+    NUMERIC = 1      # larger than a threshold?
+    CATEGORIES = 2   # in a set of categories?
+
+cdef enum:
+    MISSING = 0x7FFFFFFF      # the key of a missing value
+    MISSING_CATEGORY = 255    # the number of a missing or new category
+    SET_WORDS = 4             # 64-bit words of a set of categories

@@ -1,0 +1,14 @@
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.base.features import Features
+from xdcc.forest.forest import Forest
+
+def predict(
+    forest: Forest, X: Features, is_left_out: NDArray[np.uint8] | None, n_threads: int
+) -> NDArray[np.float64]:
+    """Average the label frequencies of the leaves that rows reach, [n_samples, n_labels].
+
+    X is in C order or CSR. `is_left_out` [n_trees, n_samples] tells which trees are not asked about
+    a row. The mean of the training rows is returned for a label of which the leaves know nothing.
+    """

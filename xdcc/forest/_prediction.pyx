@@ -1,0 +1,209 @@
+"""Kernel that reads a forest: weights of the training rows, and of these the labels' frequencies.
+
+A row that is predicted reaches a leaf in each tree. A leaf that lists its rows gives each of them
+its part of the weight 1; a leaf that holds shares adds these. The weights of a training row are
+added up over the trees first, then its labels are looked at once. An unknown label is left out of
+the mean. Threads go over rows; trees are read in their order, so the sums do not depend on them.
+"""
+
+import numpy as np
+
+from libc.math cimport isnan
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING_CATEGORY, SET_WORDS
+from xdcc.kernels.arrays cimport elements
+from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
+from xdcc.kernels.matrix cimport HeldMatrix, Matrix
+from xdcc.kernels.matrix cimport load_row, unload_row
+from xdcc.kernels.threads cimport run_loop
+
+
+cdef enum:
+    ROWS_AT_A_TIME = 8
+
+
+cdef struct ForestView:
+    # Pointers into the arrays of a `Forest`, which has to stay alive.
+    int64_t n_trees
+    int64_t n_labels
+    const int64_t* start
+    const int8_t* kind
+    const int8_t* missing
+    const int32_t* feature
+    const float* threshold
+    const int32_t* child
+    const int32_t* set_number      # of a node that tests categories; NULL: there is none
+    const uint64_t* category_set
+    const int64_t* row_start
+    const int32_t* row
+    const int64_t* label_start
+    const int32_t* label
+    const float* share
+    const int64_t* positive_start
+    const int32_t* positive
+    const int64_t* unknown_start
+    const int32_t* unknown
+    const double* mean
+    const float* weight
+    Categories categories
+    const uint8_t* category_number
+
+
+cdef cppclass Reader:
+    """Working memory of a thread."""
+    vector[float] x                # features of a row, if X is sparse
+    vector[double] weight          # [n_rows]: of training rows; zero between rows
+    vector[int32_t] seen           # training rows with a weight
+    vector[double] known           # [n_labels]: weight of what is known of a label
+
+
+cdef struct Reading:
+    # The loop of `predict`.
+    const ForestView* forest
+    const Matrix* X
+    Reader* readers                # [n_threads]
+    const uint8_t* is_left_out     # [n_trees, n_rows] or NULL
+    double* proba                  # [n_rows, n_labels]
+
+
+cdef inline int64_t leaf_of(
+    const ForestView* forest, int64_t tree, const float* x
+) noexcept nogil:
+    """Number of the leaf that a row reaches."""
+    cdef int64_t node = forest.start[tree], feature, category
+    cdef const uint64_t* words
+    cdef float value
+    cdef int32_t number
+    while forest.kind[node] != LEAF:
+        feature = forest.feature[node]
+        value = x[feature]
+        if forest.kind[node] == CATEGORIES:
+            category = MISSING_CATEGORY
+            if not isnan(value):
+                number = category_number(&forest.categories, feature, value)
+                if number < n_categories(&forest.categories, feature):
+                    number += forest.categories.start[feature]
+                    if forest.categories.value[number] == value:
+                        category = forest.category_number[number]
+            words = forest.category_set + forest.set_number[node] * SET_WORDS
+            node = forest.child[node] + <int64_t>(words[category >> 6] >> (category & 63) & 1)
+        elif isnan(value):
+            node = forest.child[node] + forest.missing[node]
+        else:
+            node = forest.child[node] + (value > forest.threshold[node])
+    return forest.child[node]
+
+
+cdef inline void read_leaf(
+    const ForestView* forest, Reader* reader, int64_t leaf, double* proba
+) noexcept nogil:
+    """Add a leaf to the weights of its rows, or its shares to the labels'."""
+    cdef int64_t i, begin = forest.row_start[leaf], end = forest.row_start[leaf + 1]
+    cdef int32_t row
+    cdef double total = <double>(end - begin)
+    for i in range(forest.label_start[leaf], forest.label_start[leaf + 1]):
+        proba[forest.label[i]] += forest.share[i]
+    if forest.weight != NULL:
+        total = 0
+        for i in range(begin, end):
+            total += forest.weight[forest.row[i]]
+    for i in range(begin, end):
+        row = forest.row[i]
+        if reader.weight[row] == 0:
+            reader.seen.push_back(row)
+        reader.weight[row] += (forest.weight[row] if forest.weight != NULL else 1) / total
+
+
+cdef void predict_row(void* data, int64_t row, int thread) noexcept nogil:
+    cdef const Reading* reading = <const Reading*>data
+    cdef const ForestView* forest = reading.forest
+    cdef Reader* reader = reading.readers + thread
+    cdef double* proba = reading.proba + row * forest.n_labels
+    cdef const float* x = load_row(reading.X, &reader.x, row)
+    cdef int64_t tree, at, label
+    cdef size_t i
+    cdef int32_t seen
+    cdef double weight, n_trees = 0
+    for label in range(forest.n_labels):
+        proba[label] = 0
+    for tree in range(forest.n_trees):
+        if (
+            reading.is_left_out != NULL
+            and reading.is_left_out[tree * reading.X.n_rows + row]
+        ):
+            continue
+        n_trees += 1
+        read_leaf(forest, reader, leaf_of(forest, tree, x), proba)
+    reader.known.assign(forest.n_labels, n_trees)
+    for i in range(reader.seen.size()):
+        seen = reader.seen[i]
+        weight = reader.weight[seen]
+        reader.weight[seen] = 0
+        for at in range(forest.positive_start[seen], forest.positive_start[seen + 1]):
+            proba[forest.positive[at]] += weight
+        for at in range(forest.unknown_start[seen], forest.unknown_start[seen + 1]):
+            reader.known[forest.unknown[at]] -= weight
+    reader.seen.clear()
+    for label in range(forest.n_labels):
+        # What rounding leaves of nothing is nothing.
+        if reader.known[label] > 1e-9 * n_trees:
+            proba[label] = min(proba[label] / reader.known[label], 1)
+        else:
+            proba[label] = forest.mean[label]
+    unload_row(reading.X, &reader.x, row)
+
+
+def predict(forest, X, is_left_out, n_threads):
+    """Mean frequencies of the labels in the leaves of every row; see ``_prediction.pyi``."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef ForestView view
+    cdef int64_t n_rows = held.matrix.n_rows
+    cdef int threads = n_threads, i
+    labels = forest.labels
+    set_number = np.cumsum(
+        forest.kind == CATEGORIES if len(forest.category_set) else forest.kind[:0], dtype=np.int32
+    )
+    set_number -= 1
+    view.n_trees = len(forest.start) - 1
+    view.n_labels = labels.n_labels
+    view.start = elements[int64_t](forest.start)
+    view.kind = elements[int8_t](forest.kind)
+    view.missing = elements[int8_t](forest.missing)
+    view.feature = elements[int32_t](forest.feature)
+    view.threshold = elements[float](forest.threshold)
+    view.child = elements[int32_t](forest.child)
+    view.set_number = elements[int32_t](set_number)
+    view.category_set = elements[uint64_t](forest.category_set)
+    view.row_start = elements[int64_t](forest.row_start)
+    view.row = elements[int32_t](forest.row)
+    view.label_start = elements[int64_t](forest.label_start)
+    view.label = elements[int32_t](forest.label)
+    view.share = elements[float](forest.share)
+    view.positive_start = elements[int64_t](labels.positive_start)
+    view.positive = elements[int32_t](labels.positive)
+    view.unknown_start = elements[int64_t](labels.unknown_start)
+    view.unknown = elements[int32_t](labels.unknown)
+    view.mean = elements[double](labels.mean)
+    view.weight = elements[float](labels.weight)
+    view.categories = categories_of(forest.category_value, forest.category_start)
+    view.category_number = elements[uint8_t](forest.category_number)
+    proba = np.empty((n_rows, view.n_labels))
+    cdef double[:, ::1] proba_view = proba
+    cdef const uint8_t[:, ::1] left_out
+    cdef vector[Reader] readers = vector[Reader](threads)
+    for i in range(threads):
+        readers[i].weight.assign(len(labels.positive_start) - 1, 0)
+    cdef Reading reading
+    reading.forest = &view
+    reading.X = &held.matrix
+    reading.readers = readers.data()
+    reading.is_left_out = NULL
+    if is_left_out is not None:
+        left_out = is_left_out
+        reading.is_left_out = &left_out[0, 0]
+    reading.proba = &proba_view[0, 0]
+    with nogil:
+        run_loop(n_rows, ROWS_AT_A_TIME, threads, predict_row, &reading)
+    return proba

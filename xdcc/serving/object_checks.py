@@ -1,0 +1,254 @@
+"""Whether the attributes of an object from a model file fit together.
+
+Types have been compared with the declarations of the classes before. What is checked here are
+shapes, numbers and indices: what predicting relies on. A class without such attributes needs no
+check.
+"""
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import multioutput
+
+from xdcc import baselines
+from xdcc.automatic import MultiLabelClassifier
+from xdcc.automatic.members import JointLabelset
+from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.domains import Threads, check_domain
+from xdcc.base.estimator import MultiLabelEstimator
+from xdcc.baselines.ensemble_of_chains import ChainEnsemble
+from xdcc.baselines.label_model import EstimatorModel, XGBModel
+from xdcc.boomer import BoomerClassifier
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
+from xdcc.chain.propagation import PropagationRule
+from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
+from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.decision.calibration import LabelCalibration
+from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.serving.structure_checks import (
+    check_boosters,
+    check_categories,
+    check_forest,
+    check_label_trees,
+    check_mixture,
+    check_permutation,
+    check_rules,
+    require,
+)
+
+
+def check_object(value: Any) -> None:
+    """Raise a ValueError if the attributes of an object do not fit together.
+
+    Parts of an estimator whose size depends on others are checked with the estimator.
+    """
+    if isinstance(value, MultiLabelEstimator):
+        _check_common(value)
+    _check(value)
+
+
+@singledispatch
+def _check(value: Any) -> None:
+    """Check what a class has beyond what all estimators have."""
+
+
+def _check_common(model: MultiLabelEstimator) -> None:
+    n_features, n_labels = model.n_features_in_, model.n_labels_
+    require(n_features > 0, "n_features_in_")
+    _check_names(model.label_names_, n_labels, "label_names_")
+    _check_names(getattr(model, "feature_names_in_", None), n_features, "feature_names_in_")
+    if model.classes_.ndim == 2:
+        require(np.array_equal(model.classes_, np.tile([0, 1], (n_labels, 1))), "classes_")
+    else:
+        require(n_labels == 1 and model.classes_.shape in ((1,), (2,)), "classes_")
+    for position, categories in getattr(model, "categories_", {}).items():
+        require(0 <= position < n_features, "categories_")
+        check_categories(categories, "categories_")
+    model._check_params()
+    require(model._sparse_zeros() is None or hasattr(model, "sparse_X_"), "sparse_X_")
+    if isinstance(model, BoosterEstimator):
+        model._native_booster_params()
+
+
+def _check_names(names: NDArray[np.object_] | None, n: int, what: str) -> None:
+    if names is not None:
+        require(names.shape == (n,) and all(isinstance(name, str) for name in names), what)
+
+
+@_check.register
+def _check_booster(model: MultiLabelXGBClassifier) -> None:
+    check_boosters([model.booster_], model.n_features_in_, model.n_labels_)
+    n_iterations = model.booster_.num_boosted_rounds()
+    require(0 <= model.best_iteration_ < n_iterations, "best_iteration_")
+
+
+@_check.register
+def _check_dynamic_chain(model: DynamicChainClassifier) -> None:
+    n_outputs = model.n_labels_ + model.end_label_
+    require(model.n_rounds_ == len(model.boosters_) > 0, "n_rounds_")
+    # Predicting takes memory for each of them.
+    require(0 < model.rule_.labels_per_round <= model.n_labels_, "rule_")
+    for boosters in model.boosters_:
+        require(len(boosters) > 0, "boosters_")
+        check_boosters(boosters, model.n_features_in_ + n_outputs, n_outputs)
+
+
+@_check.register
+def _check_order_free(model: OrderFreeChainClassifier) -> None:
+    require(len(model.estimators_) > 0, "estimators_")
+    _check_calibration(model.calibration_, model.n_labels_)
+    require(model.oof_proba_.shape == (len(model.folds_), model.n_labels_), "oof_proba_")
+    n_varied = int(model.calibration_.constant.varied.sum())
+    if model.booster_ is not None:
+        check_boosters([model.booster_], 2 * n_varied, n_varied)
+    if hasattr(model, "labelset_score_"):
+        _check_known(model.labelset_score_.known, n_varied, "labelset_score_")
+
+
+@_check.register
+def _check_thresholds(model: ThresholdClassifier) -> None:
+    require(model.thresholds_.shape == (model.n_labels_,), "thresholds_")
+
+
+@_check.register
+def _check_tuned(model: TunedDecisionClassifierCV) -> None:
+    _check_decision(model)
+    require(len(model.estimators_) > 0, "estimators_")
+
+
+@_check.register
+def _check_automatic(model: MultiLabelClassifier) -> None:
+    _check_decision(model)
+    require(len(model.members_) > 0, "members_")
+    for member in model.members_:
+        require(len(member.estimators) > 0, "estimators")
+        _check_calibration(member.calibration, model.n_labels_)
+    rule = model.rule_
+    if isinstance(rule, JointLabelset):
+        require(all(part.shape == (model.n_labels_,) for part in rule.constant), "rule_")
+        n_varied = int(rule.constant.varied.sum())
+        check_boosters([rule.booster], 2 * n_varied, n_varied)
+        _check_known(rule.known, n_varied, "rule_")
+
+
+def _check_calibration(calibration: LabelCalibration, n_labels: int) -> None:
+    parts = (calibration.slope, calibration.intercept, *calibration.constant)
+    require(all(part.shape == (n_labels,) for part in parts), "calibration")
+
+
+def _check_known(known: KnownLabelsets, n_labels: int, what: str) -> None:
+    require(known.labelsets.shape == (len(known.counts), n_labels), what)
+
+
+def _check_decision(model: DecidingEnsemble) -> None:
+    n_labels, rule = model.n_labels_, model.rule_
+    _check_calibration(model.calibration_, n_labels)
+    require(model.oof_proba_.shape == (len(model.folds_), n_labels), "oof_proba_")
+    if isinstance(rule, LeastCost | ThresholdPerLabel):
+        require(rule.thresholds.shape == (n_labels,), "rule_")
+    if isinstance(rule, MostProbableLabelset | F1Maximiser):
+        _check_known(rule.known, n_labels, "rule_")
+
+
+@_check.register
+def _check_random_trees(model: RandomDecisionTreeClassifier) -> None:
+    forest, labelsets = model.forest_, model.labelsets_
+    require(forest.n_labels == model.n_labels_, "n_labels")
+    require(labelsets.shape == (forest.n_labelsets, model.n_labels_), "labelsets_")
+    check_permutation(model.random_order_, model.n_labels_, "random_order_")
+    check_forest(forest, model.n_features_in_)
+
+
+@_check.register
+def _check_boomer(model: BoomerClassifier) -> None:
+    require(model.labelsets_.ndim == 2, "labelsets_")
+    require(model.labelsets_.shape[1] == model.n_labels_, "labelsets_")
+    require(0 <= model.best_n_rules_ <= len(model.rules_), "best_n_rules_")
+    check_rules(model.rules_, model.n_features_in_, model.n_labels_)
+
+
+@_check.register
+def _check_label_trees(model: LaCovaCClassifier | LaCovaCForestClassifier) -> None:
+    trees = model.tree_ if isinstance(model, LaCovaCClassifier) else model.trees_
+    require(trees.n_labels == model.n_labels_, "n_labels")
+    require(trees.n_features == model.n_features_in_, "n_features")
+    check_label_trees(trees)
+
+
+@_check.register
+def _check_ctbn(model: CTBNMixtureClassifier | CTBNClassifier) -> None:
+    design = model._design
+    n_columns = None
+    if design is not None:
+        n_columns = model.n_features_in_
+        require(design.mean.shape == (n_columns,), "mean")
+        if design.axes is not None:
+            require(design.axes.ndim == 2 and len(design.axes) == n_columns, "axes")
+            n_columns = design.axes.shape[1]
+    check_mixture(model.mixture_, n_columns, model.n_labels_)
+
+
+@_check.register
+def _check_label_models(model: baselines.BinaryRelevance) -> None:
+    require(len(model.model_.estimators_) == model.n_labels_, "estimators_")
+
+
+@_check.register
+def _check_chain(model: baselines.ClassifierChain | baselines.ProbabilisticClassifierChain) -> None:
+    check_permutation(model.order_, model.n_labels_, "order_")
+    require(np.array_equal(model.order_, model.model_.order_), "order_")
+
+
+@_check.register
+def _check_chains(model: ChainEnsemble) -> None:
+    require(len(model.chains_) > 0, "chains_")
+    require(all(len(chain.order_) == model.n_labels_ for chain in model.chains_), "chains_")
+
+
+@_check.register
+def _check_sklearn_chain(chain: multioutput.ClassifierChain) -> None:
+    check_permutation(np.asarray(chain.order_), len(chain.estimators_), "order_")
+
+
+@_check.register
+def _check_xgb_model(model: XGBModel) -> None:
+    require(model.constant_ in (0, 1) or hasattr(model, "booster_"), "constant_")
+    check_domain("nthread", model.params.get("nthread"), Threads())
+
+
+@_check.register
+def _check_estimator_model(model: EstimatorModel) -> None:
+    require(model.constant_ in (0, 1) or hasattr(model, "estimator_"), "constant_")
+
+
+@_check.register
+def _check_powerset(model: baselines.LabelPowerset) -> None:
+    require(model.labelsets_.ndim == 2, "labelsets_")
+    require(model.labelsets_.shape[1] == model.n_labels_, "labelsets_")
+
+
+@_check.register
+def _check_homer(model: baselines.HOMER) -> None:
+    groups = [model.root_]
+    for group in groups:
+        groups.extend(group.children)
+        inside = (group.labels >= 0) & (group.labels < model.n_labels_)
+        require(inside.all(), "labels")
+        require((group.model is None) == (group is model.root_), "model")
+
+
+@_check.register
+def _check_groups(model: baselines.LPBR) -> None:
+    require(len(model.groups_) == len(model.models_) > 0, "groups_")
+    check_permutation(np.concatenate(model.groups_), model.n_labels_, "groups_")
+
+
+@_check.register
+def _check_propagation_rule(rule: PropagationRule) -> None:
+    rule.__post_init__()
