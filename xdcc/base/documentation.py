@@ -135,6 +135,10 @@ _PARTS = {
 ENTRIES: Mapping[str, str] = {
     **_PARTS,
     "takes_X": section("Parameters", _PARTS["X"]),
+    "takes_data": section("Parameters", _PARTS["X"], _PARTS["Y"], _PARTS["sample_weight"]),
+    "takes_known_data": section(
+        "Parameters", _PARTS["X"], _PARTS["known_Y"], _PARTS["sample_weight"]
+    ),
     "takes_X_and_known_Y": section("Parameters", _PARTS["X"], _PARTS["known_Y"]),
     "takes_features": section("Parameters", _PARTS["features"]),
     "returns_self": section("Returns", _PARTS["fitted_self"]),
