@@ -33,7 +33,9 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import explain as explain
     from xdcc import kernels as kernels
     from xdcc import lacovac as lacovac
+    from xdcc import linear as linear
     from xdcc import metrics as metrics
+    from xdcc import model_selection as model_selection
     from xdcc import rdt as rdt
     from xdcc import scoring as scoring
     from xdcc import serving as serving
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
+    from xdcc.linear import LogisticLabels as LogisticLabels
     from xdcc.rdt import RandomDecisionTreeClassifier as RandomDecisionTreeClassifier
 
 __version__: str
@@ -82,6 +85,7 @@ _PACKAGES = {
     "TunedDecisionClassifierCV": "decision",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
+    "LogisticLabels": "linear",
     "RandomDecisionTreeClassifier": "rdt",
 }
 """The package of each estimator."""

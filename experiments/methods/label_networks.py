@@ -19,12 +19,12 @@ from experiments.engine.registry import Labels, Method, Split
 from experiments.method_parts import OF_PROBABILITIES, cll_loss, log_loss
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.ctbn.annealing import anneal
-from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth, held_out_rows
-from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty, Problems, choose_C, linear_predictor, solve
+from xdcc.ctbn.learner import LogisticLearner, choose_C
 from xdcc.ctbn.mixture import EMLimits
 from xdcc.data import MultiLabelDataset
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 
 ITERATIONS = 150
 """Of the annealing that predicts, as in the paper."""

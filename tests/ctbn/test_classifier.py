@@ -13,9 +13,9 @@ from xgboost import XGBClassifier
 
 from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier, plot_trees
-from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.data import load_dataset
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 from xdcc.metrics import example_f1, hamming_loss, subset_accuracy
 
 
@@ -212,7 +212,7 @@ def test_large_sparse_features_stay_sparse(monkeypatch):
     X, Y = labelled_rows()
     X[np.random.default_rng(0).random(X.shape) < 0.5] = 0
     dense = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(X, Y)
-    monkeypatch.setattr("xdcc.ctbn.design._MOST_ENTRIES", 0)
+    monkeypatch.setattr("xdcc.linear.design._MOST_ENTRIES", 0)
     kept = CTBNClassifier(C=1.0, random_state=0, n_jobs=1).fit(sparse.csr_matrix(X), Y)
     assert kept._design.keeps_sparse
     assert kept.structures_ == dense.structures_
@@ -232,7 +232,7 @@ def test_large_sparse_features_stay_sparse(monkeypatch):
 def test_features_without_rotation(monkeypatch):
     X, Y = labelled_rows()
     rotated = small().fit(X, Y).predict_proba(X)
-    monkeypatch.setattr("xdcc.ctbn.design._MOST_AXES", 2)
+    monkeypatch.setattr("xdcc.linear.design._MOST_AXES", 2)
     assert small().fit(X, Y).predict_proba(X) == pytest.approx(rotated, abs=1e-2)
 
 

@@ -7,7 +7,6 @@ from scipy.special import logsumexp
 from tests.reference.ctbn import all_labelsets
 from xdcc.ctbn.growth import Grower, held_out_rows
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,
@@ -17,6 +16,7 @@ from xdcc.ctbn.mixture import (
     fit_component,
     without_collapsed,
 )
+from xdcc.linear.logistic import Penalty
 
 TREES = [np.array([-1, 0, 1, 1]), np.array([3, 3, -1, 2])]
 

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.reference.ctbn import best_tree
 from xdcc.ctbn.learner import LogisticLearner
-from xdcc.ctbn.logistic import Penalty
 from xdcc.ctbn.structure import Search, candidate_parents, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import top_down
+from xdcc.linear.logistic import Penalty
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xdcc.ctbn.logistic import Floats
 from xdcc.ctbn.tree_inference import Ints, Parents
+from xdcc.linear.logistic import Floats
 
 
 def all_labelsets(n_labels: int) -> Ints:

@@ -1,9 +1,6 @@
 """``BaseCTBN``: base class of a tree and a mixture of trees."""
 
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
@@ -27,22 +24,22 @@ from xdcc.base.domains import (
 )
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.threads import n_threads
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
-from xdcc.ctbn.design import Design
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (
     EstimatorLearner,
     Learner,
     LogisticLearner,
     ParentEffect,
+    choose_C,
     warn_if_not_converged,
 )
-from xdcc.ctbn.logistic import Matrix, Penalty, Run, choose_C, one_by_one
 from xdcc.ctbn.mixture import EMLimits, Mixture
 from xdcc.ctbn.structure import Search
 from xdcc.ctbn.tree_inference import draw, sum_product
 from xdcc.decision.f1_maximiser import SizedMarginals
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Matrix, Penalty, Run, solver_threads
 
 Inference = Literal["anneal", "exact"]
 
@@ -146,7 +143,7 @@ class BaseCTBN(MultiLabelEstimator):
         random = check_random_state(self.random_state)
         self._seed = random.randint(2**31 - 1)
         labels = data.Y.astype(np.float64)
-        with _threads(self.n_jobs) as run:
+        with solver_threads(self.n_jobs) as run:
             rows = self._learn_design(data.X)
             learners = self._learners(rows, labels, run, random)
             search = Search(self.n_parent_candidates, bool(self.verbose))
@@ -188,13 +185,7 @@ class BaseCTBN(MultiLabelEstimator):
         -------
         float array of shape (n_samples,)
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`, and if Y is not as described or has a different number of rows or
-            labels.
+        {raises_for_labels}
         """
         checked = self._check_X(X)
         labels = check_labels_as_in_fit(self, Y)
@@ -317,15 +308,3 @@ class BaseCTBN(MultiLabelEstimator):
                 log_cpds[number], component.parents, rows, uniform[rows, draws, 1:]
             )
         return found
-
-
-@contextmanager
-def _threads(n_jobs: int | None) -> Iterator[Run]:
-    """Yield a ``map`` over threads that returns a list; BLAS uses one thread in each."""
-    count = n_threads(n_jobs)
-    with threadpool_limits(1, "blas"):
-        if count == 1:
-            yield one_by_one
-            return
-        with ThreadPoolExecutor(count) as pool:
-            yield lambda function, items: list(pool.map(function, items))

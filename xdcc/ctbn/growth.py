@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from xdcc.base.folds import stratified_folds
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.mixture import (
     Component,
     EMLimits,
@@ -29,6 +28,7 @@ from xdcc.ctbn.mixture import (
 )
 from xdcc.ctbn.structure import Search, edge_weights, maximum_branching
 from xdcc.ctbn.tree_inference import Parents
+from xdcc.linear.logistic import Floats, Matrix
 
 _VALIDATION_FOLDS = 5
 """The internal validation set is one of this number of folds."""

@@ -18,7 +18,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from xdcc.ctbn.logistic import (
+from xdcc.base.folds import stratified_folds
+from xdcc.linear.logistic import (
     Floats,
     Matrix,
     Penalty,
@@ -29,8 +30,16 @@ from xdcc.ctbn.logistic import (
     one_by_one,
     solve,
 )
+from xdcc.linear.path import FoldPath, LabelData
 
 ParentEffect = Literal["feature", "separate"]
+
+GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+
+_FOLDS = 5
+
+_TOL_OF_CHOICE = 1e-5
+"""Tolerance of the solver in the search for `C`."""
 
 
 class Models(Protocol):
@@ -158,6 +167,24 @@ class LogisticLearner:
         begin = np.where(weights.any(axis=0), start[-2:] * [[0], [1]], 0)[:, constant]
         intercepts = solve(X[:, :0], alone, self.penalties, begin)
         return varying.joined(intercepts, constant)
+
+
+def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
+    """Choose `C` from `GRID` by cross-validation on at least two rows; NaN in Y is unknown.
+
+    As in the paper, all models share it: the `C` with the smallest held-out log loss of the models
+    without parents, summed over labels. The search goes from strong to weak penalties and stops
+    when the loss increases.
+    """
+    folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
+    path = FoldPath(LabelData(X, Y, None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
+    smallest, chosen = np.inf, GRID[0]
+    for C in GRID:
+        loss = float(path.step(C).sum())
+        if loss > smallest:
+            break
+        smallest, chosen = loss, C
+    return chosen
 
 
 @dataclass(frozen=True)

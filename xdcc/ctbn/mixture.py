@@ -27,8 +27,8 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from xdcc.ctbn.learner import EstimatorModels, Learner, LogisticModels, Models
-from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents, labelset_log_prob, log_cpd_of, sum_product
+from xdcc.linear.logistic import Floats, Matrix
 
 _FEWEST_ROWS = 1.0
 """A component has collapsed if it is responsible for less than this number of rows."""

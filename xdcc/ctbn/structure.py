@@ -17,8 +17,8 @@ from scipy.special import rel_entr
 from tqdm import tqdm
 
 from xdcc.ctbn.learner import Learner
-from xdcc.ctbn.logistic import Floats, Matrix
 from xdcc.ctbn.tree_inference import Parents
+from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**22
 """Maximum number of rows times models trained at a time."""

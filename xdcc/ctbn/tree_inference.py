@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.ctbn.logistic import Floats
+from xdcc.linear.logistic import Floats
 
 type Parents = NDArray[np.intp]
 type Ints = NDArray[np.int64]

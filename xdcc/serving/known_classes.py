@@ -29,9 +29,7 @@ from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_inference import LabelsetScore
 from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
-from xdcc.ctbn.design import Design
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
-from xdcc.ctbn.logistic import Penalty, Solution
 from xdcc.ctbn.mixture import Component, Mixture
 from xdcc.decision import KnownLabelsets, LabelCosts, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import ConstantLabels, LabelCalibration
@@ -45,6 +43,8 @@ from xdcc.decision.rules import (
 )
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.rdt.forest import Forest
 from xdcc.serving.object_checks import check_object

@@ -11,14 +11,11 @@ for all of them, one for the directions and one for the gradients; the line sear
 model has its own step length, history and stopping point. The features are uncorrelated
 (``design.py``), so a diagonal matrix is a good initial guess of each Hessian, and few iterations
 are needed. The objective of a model never increases, so EM can stop it at any iteration.
-
-:func:`choose_C` chooses the strength of the penalty by cross-validation. As in the paper, all
-models share it: the `C` of a grid with the smallest held-out log loss of the models without
-parents, summed over labels. The search goes from strong to weak penalties, each starting at the
-previous solutions, and stops when the loss increases.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any
@@ -26,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
-from xdcc.base.folds import stratified_folds
+from xdcc.base.threads import n_threads
 
 type Floats = NDArray[np.float64]
 type Matrix = Floats | sparse.csr_matrix
@@ -41,33 +39,30 @@ _BLOCK = 64
 
 _SHORTEST_STEP = 2.0**-30
 
-GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-
-_FOLDS = 5
-
-_TOL_OF_CHOICE = 1e-5
-"""Tolerance of the solver in the search for `C`."""
-
 
 @dataclass(frozen=True)
 class Problems:
     """Targets, weights and the additional feature of each model, all (n, n_models).
 
     Targets are in [0, 1]: a target t counts as a positive with weight t and a negative with weight
-    1 - t.
+    1 - t. The feature is None if there is none.
     """
 
     targets: Floats
     weights: Floats
-    extra: Floats
+    extra: Floats | None = None
 
     def take(self, models: Any) -> "Problems":
         """Select some models."""
-        return Problems(*(getattr(self, field.name)[:, models] for field in fields(self)))
+        return self._each(lambda array: array[:, models])
 
     def rows(self, rows: Any) -> "Problems":
         """Select some rows."""
-        return Problems(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return self._each(lambda array: array[rows])
+
+    def _each(self, change: Callable[[Floats], Floats]) -> "Problems":
+        extra = None if self.extra is None else change(self.extra)
+        return Problems(change(self.targets), change(self.weights), extra)
 
 
 @dataclass(frozen=True)
@@ -132,9 +127,25 @@ def one_by_one(function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any
     return [function(item) for item in items]
 
 
-def linear_predictor(X: Matrix, coef: Floats, extra: Floats) -> Floats:
+@contextmanager
+def solver_threads(n_jobs: int | None) -> Iterator[Run]:
+    """Give a ``map`` over threads that returns a list; each multiplies matrices by itself."""
+    count = n_threads(n_jobs)
+    with threadpool_limits(1, "blas"):
+        if count == 1:
+            yield one_by_one
+            return
+        with ThreadPoolExecutor(count) as pool:
+            yield lambda function, items: list(pool.map(function, items))
+
+
+def linear_predictor(X: Matrix, coef: Floats, extra: Floats | None = None) -> Floats:
     """Compute the log-odds z of all models, (n, n_models)."""
-    return np.asarray(X @ coef[:-2]) + extra * coef[-2] + coef[-1]
+    z = np.asarray(X @ coef[:-2])
+    if extra is not None:
+        z += extra * coef[-2]
+    z += coef[-1]
+    return z
 
 
 def solve(
@@ -154,17 +165,18 @@ def solve(
             part, rows = part.rows(used), X[used]
         return _Descent(rows, mean_square, part, penalty, start[:, block]).run()
 
-    parts = run(solved, list(_blocks(start.shape[1])))
+    parts = run(solved, list(model_blocks(start.shape[1])))
     return reduce(Solution.followed_by, parts)
 
 
 def _mean_squares(X: Matrix) -> Floats:
     """Compute the means of the squared features."""
     squares = X.multiply(X) if isinstance(X, sparse.csr_matrix) else X * X
-    return np.asarray(squares.mean(axis=0)).ravel()
+    return np.asarray(squares.mean(axis=0), dtype=X.dtype).ravel()
 
 
-def _blocks(n_models: int) -> Iterator[slice]:
+def model_blocks(n_models: int) -> Iterator[slice]:
+    """Cut models into blocks that are solved at a time."""
     for first in range(0, max(n_models, 1), _BLOCK):
         yield slice(first, min(first + _BLOCK, n_models))
 
@@ -189,7 +201,7 @@ class _Descent:
         self._problems = problems
         self._penalty = penalty
         n_models = start.shape[1]
-        self._l2 = np.full((len(start), 1), penalty.l2)
+        self._l2 = np.full((len(start), 1), penalty.l2, dtype=start.dtype)
         self._l2[-1] = penalty.l2_intercept
         # Models with almost no weight have the absolute tolerance of models with one row.
         self._total = np.maximum(problems.weights.sum(axis=0), 1)
@@ -197,12 +209,12 @@ class _Descent:
         objective, proba = self._value(start, z)
         self._now = _Point(start, z, objective, self._gradient(start, proba))
         self._inverse_hessian = 1 / self._curvature(mean_square, proba)
-        self._scale = np.ones(n_models)
+        self._scale = np.ones(n_models, dtype=start.dtype)
         self._history: list[tuple[Floats, Floats, Floats]] = []
         self._open = np.arange(n_models)
         self._found = Solution(
             np.empty_like(start),
-            np.empty(n_models),
+            np.empty(n_models, dtype=start.dtype),
             np.zeros(n_models, dtype=bool),
             np.zeros(n_models, dtype=np.intp),
         )
@@ -233,7 +245,7 @@ class _Descent:
         decay = np.abs(z)
         np.negative(decay, out=decay)
         np.exp(decay, out=decay)
-        loss = np.log1p(decay)
+        loss = _log1p(decay)
         loss += np.maximum(z, 0)
         loss -= self._problems.targets * z
         proba = np.where(z >= 0, 1.0, decay)
@@ -243,9 +255,10 @@ class _Descent:
 
     def _gradient(self, coef: Floats, proba: Floats) -> Floats:
         residual = self._problems.weights * (proba - self._problems.targets)
-        gradient = np.empty_like(coef)
+        gradient = np.zeros_like(coef)
         gradient[:-2] = self._X.T @ residual
-        gradient[-2] = _dots(residual, self._problems.extra)
+        if self._problems.extra is not None:
+            gradient[-2] = _dots(residual, self._problems.extra)
         gradient[-1] = residual.sum(axis=0)
         gradient += self._l2 * coef
         return gradient
@@ -254,10 +267,11 @@ class _Descent:
         """Estimate the diagonals of the Hessians, as if the curvature did not depend on X."""
         curvature = self._problems.weights * proba * (1 - proba)
         # If all weights are zero, use any positive number.
-        total = np.maximum(curvature.sum(axis=0), np.finfo(float).tiny)
-        diagonal = np.empty((len(mean_square) + 2, len(total)))
+        total = np.maximum(curvature.sum(axis=0), np.finfo(curvature.dtype).tiny)
+        diagonal = np.zeros((len(mean_square) + 2, len(total)), dtype=curvature.dtype)
         diagonal[:-2] = mean_square[:, None] * total
-        diagonal[-2] = _dots(curvature, self._problems.extra**2)
+        if self._problems.extra is not None:
+            diagonal[-2] = _dots(curvature, self._problems.extra**2)
         diagonal[-1] = total
         return diagonal + self._l2
 
@@ -278,7 +292,7 @@ class _Descent:
         """Move along the directions by backtracking line search; return which models are stuck."""
         now = self._now
         dz = linear_predictor(self._X, direction, self._problems.extra)
-        length = np.ones(len(slope))
+        length = np.ones_like(slope)
         while True:
             coef = now.coef + length * direction
             z = now.z + length * dz
@@ -298,7 +312,7 @@ class _Descent:
 
     def _remember(self, step: Floats, change: Floats) -> None:
         product = _dots(step, change)
-        usable = product > np.finfo(float).tiny * 1e8
+        usable = product > np.finfo(product.dtype).tiny * 1e8
         rho = np.divide(1, product, out=np.zeros_like(product), where=usable)
         square = _dots(change, self._inverse_hessian * change)
         self._scale = np.divide(product, square, out=self._scale.copy(), where=usable)
@@ -329,28 +343,11 @@ class _Descent:
         self._history = [(s[:, stay], c[:, stay], rho[stay]) for s, c, rho in self._history]
 
 
+def _log1p(decay: Floats) -> Floats:
+    """Compute log(1 + decay), in single precision by the function that NumPy has vectorised."""
+    return np.log1p(decay) if decay.dtype == np.float64 else np.log(decay + 1)
+
+
 def _dots(a: Floats, b: Floats) -> Floats:
     """Compute the dot products of the columns."""
     return np.einsum("ij,ij->j", a, b)
-
-
-def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
-    """Choose `C` from `GRID` by cross-validation on at least two rows; NaN in Y is unknown."""
-    folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
-    known = (~np.isnan(Y)).astype(float)
-    labels = np.nan_to_num(Y)
-    starts = [np.zeros((X.shape[1] + 2, Y.shape[1])) for _ in np.unique(folds)]
-    smallest, chosen = np.inf, GRID[0]
-    for C in GRID:
-        loss = 0.0
-        for number, fold in enumerate(np.unique(folds)):
-            train, test = folds != fold, folds == fold
-            problems = Problems(labels[train], known[train], np.zeros_like(labels[train]))
-            solution = solve(X[train], problems, Penalty(1 / C, tol=_TOL_OF_CHOICE), starts[number])
-            starts[number] = solution.coef
-            z = linear_predictor(X[test], solution.coef, np.zeros_like(labels[test]))
-            loss += float((known[test] * (np.logaddexp(0, z) - labels[test] * z)).sum())
-        if loss > smallest:
-            break
-        smallest, chosen = loss, C
-    return chosen

@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from tests.reference.ctbn import logistic_objective
-from xdcc.ctbn.design import Design
-from xdcc.ctbn.logistic import Penalty, Problems, linear_predictor, solve
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 
 
 def batch(seed=0, n_rows=150, n_features=6, n_models=5):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from xdcc.ctbn.logistic import Floats, Matrix
+from xdcc.linear.logistic import Floats, Matrix
 
 _MOST_ENTRIES = 2**25
 """Maximum number of entries of a matrix that is made dense, 256 MiB."""

@@ -1,0 +1,107 @@
+"""The path of penalties: models without each fold, and the choice of the strength."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from xdcc.base.folds import stratified_folds
+from xdcc.linear.logistic import Penalty
+from xdcc.linear.path import FoldPath, LabelData, choose_strength, log_losses
+
+
+def some_data(n_rows=120, n_features=5, n_labels=3, signal=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    z = signal * X @ rng.normal(size=(n_features, n_labels))
+    Y = (z + rng.logistic(size=z.shape) > 0).astype(np.float32)
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    return LabelData(X, Y, rng.random(n_rows) + 0.5)
+
+
+def path_of(data, tol=1e-13):
+    folds = stratified_folds(data.Y, 3, 0)
+    return FoldPath(data, folds, Penalty(1.0, 0.0, tol)), folds
+
+
+def test_margins_are_out_of_fold():
+    data = some_data()
+    path, folds = path_of(data)
+    for C in (0.1, 1.0):
+        losses = path.step(C)
+        for fold in range(3):
+            for label in range(3):
+                y = data.Y[:, label]
+                train = (folds != fold) & ~np.isnan(y)
+                oracle = LogisticRegression(C=C, tol=1e-10, max_iter=1000)
+                oracle.fit(data.X[train], y[train], data.weight[train])
+                expected = oracle.decision_function(data.X[folds == fold])
+                assert path.margins[folds == fold, label] == pytest.approx(expected, abs=1e-4)
+        assert losses == pytest.approx(log_losses(data, path.margins))
+
+
+def test_losses_are_weighted_sums_over_known_labels():
+    data = LabelData(np.zeros((2, 1)), np.array([[1, np.nan], [0, 1]]), np.array([1.0, 3.0]))
+    margins = np.array([[0.0, 9.0], [1.0, 0.0]])
+    expected = [np.log(2) + 3 * np.log(1 + np.e), 3 * np.log(2)]
+    assert log_losses(data, margins) == pytest.approx(expected)
+
+
+def test_some_labels_may_go_on_alone():
+    data = some_data()
+    path, _ = path_of(data)
+    path.step(1.0)
+    margins = path.margins.copy()
+    assert path.step(0.1, np.array([2])).shape == (1,)
+    assert np.array_equal(path.margins[:, :2], margins[:, :2])
+    assert not np.allclose(path.margins[:, 2], margins[:, 2])
+
+
+def test_single_precision():
+    data = some_data()
+    path, _ = path_of(data)
+    single, _ = path_of(data.astype(np.float32), tol=1e-6)
+    assert single.step(1.0) == pytest.approx(path.step(1.0), rel=1e-3)
+    assert single.margins.dtype == single.coef.dtype == np.float32
+
+
+@pytest.mark.parametrize("first", [-10, -4, 0, 6, 10])
+@pytest.mark.parametrize("signal", [0.2, 1.0, 5.0])
+def test_the_walk_finds_the_best_of_the_grid_from_everywhere(first, signal):
+    data = some_data(signal=signal, n_labels=1)
+    losses = {}
+    for exponent in range(-10, 11):
+        path, _ = path_of(data)
+        losses[exponent] = float(path.step(10 ** (exponent / 2))[0])
+    found = choose_strength(path_of(data)[0], first)
+    best = min(losses, key=losses.__getitem__)
+    assert pytest.approx(10 ** (best / 2)) == found.C
+    assert log_losses(data, found.margins)[0] == pytest.approx(losses[best], abs=1e-3)
+
+
+def test_labels_choose_neighbours_of_the_common_strength():
+    weak, strong = some_data(signal=0.1, n_labels=2), some_data(signal=6.0, n_labels=6)
+    data = LabelData(weak.X, np.hstack((weak.Y, strong.Y)), weak.weight)
+    path, folds = path_of(data)
+    found = choose_strength(path, 0)
+    assert len(set(found.C)) > 1
+    assert max(found.C) / min(found.C) < 10.1
+    assert found.C[:2].mean() < found.C[2:].mean()
+    for label, C in enumerate(found.C):
+        alone, _ = path_of(data.labels([label]))
+        alone.step(C)
+        assert found.margins[:, [label]] == pytest.approx(alone.margins, abs=1e-3)
+        held_out = data.X[folds == 1] @ found.coef[1][:-2, label] + found.coef[1][-1, label]
+        assert found.margins[folds == 1, label] == pytest.approx(held_out)
+
+
+def test_constant_labels_without_a_fold():
+    data = some_data()
+    Y = np.zeros_like(data.Y)
+    Y[5, 0] = 1
+    Y[:, 1] = 1
+    path, folds = path_of(LabelData(data.X, Y, None))
+    path.step(1.0)
+    n_train = (folds != folds[5]).sum()
+    assert path.margins[folds == folds[5], 0] == pytest.approx(-np.log(n_train + 1), rel=1e-5)
+    assert (path.margins[:, 1] > 4).all()
+    assert (path.margins[:, 2] < -4).all()

@@ -1,0 +1,286 @@
+"""``LogisticLabels``: a logistic regression for each label, all trained together."""
+
+import copy
+import warnings
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
+from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
+from xdcc.base.features import Features
+from xdcc.base.fit_data import PACKAGE, FitData
+from xdcc.base.folds import OutOfFold, stratified_folds
+from xdcc.linear.columns import Columns
+from xdcc.linear.design import Design
+from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
+from xdcc.linear.path import FoldModels, FoldPath, LabelData, choose_strength
+
+_TOL = 1e-9
+_TOL_OF_FOLDS = 1e-6
+"""Tolerances of the final models and of those of the folds."""
+
+_FIRST_OF_TEXT = 1
+_FIRST = -4
+"""Where the search for C starts: at 3.2 for text, at 0.01 otherwise (``path.py``)."""
+
+_SINGLE: Any = np.float32
+
+
+@declares_parameters
+class LogisticLabels(MultiLabelEstimator):
+    """L2-penalised logistic regressions of all labels, trained in one batch.
+
+    The regressions share the products of X with their coefficients, which is most of the work. The
+    strength of the penalty is chosen by out-of-fold log-loss, and features are scaled by a rule
+    from the data, so X needs no preparation. A sparse X stays sparse.
+
+    Parameters
+    ----------
+    C : float, array-like of shape (n_labels,) or "auto", default="auto"
+        Inverse strength of the penalty, as in scikit-learn; an array has one for each label.
+        ``"auto"`` chooses it for each label from a grid with factor sqrt(10): the best for all
+        labels together, or one of its two neighbours.
+    text_like : bool or "auto", default="auto"
+        Whether X holds counts of words or the like. Such columns are multiplied by their inverse
+        document frequencies, and rows are divided by their lengths. Other columns are divided by
+        their standard deviations. ``"auto"`` means text if X has at least 50 features, no
+        categories, no negative values and more than 70 % zeros.
+    cv : int, default=5
+        Number of folds for the choice of `C`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds; None is the seed 0.
+    {n_jobs}
+
+    Attributes
+    ----------
+    coef_ : float64 array of shape (n_labels, n_columns)
+        Coefficients in the units of X. A number has one column, a category one for each value.
+        The last columns mark missing values, for features that had any in `fit`.
+    intercept_ : float64 array of shape (n_labels,)
+        Intercepts.
+    coef_names_ : array of str of shape (n_columns,)
+        Names of the columns of `coef_`: "age", "colour=red", "age is missing".
+    C_ : float64 array of shape (n_labels,)
+        Inverse strength of each label's penalty.
+    text_like_ : bool
+        Whether X was taken for text.
+    {fitted}
+    {categories}
+
+    Notes
+    -----
+    The log-odds of a row x are ``coef_ @ x + intercept_``. For text they are
+    ``coef_ @ x / length + intercept_``, where length is that of x after the multiplication by
+    the inverse document frequencies log((1 + n) / (1 + d)) + 1, for a column that is not zero in d
+    of n rows. The intercept is not penalised.
+
+    A missing number (NaN in X) is replaced by the mean of the feature. A missing or new category
+    is none of the known ones. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
+    ignored. A label that is the same in all n rows has no coefficients; the probability of its
+    other value is 1 / (n + 2).
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(200, n_labels=3, random_state=0)
+    >>> model = xdcc.LogisticLabels().fit(data.X, data.Y)
+    >>> model.predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
+    >>> margins = data.X @ model.coef_.T + model.intercept_
+    >>> np.allclose(margins, model.decision_function(data.X), atol=1e-4)
+    True
+    """
+
+    _domains = MappingProxyType(
+        {
+            "C": Either(
+                Choice(("auto",)),
+                OneOrPerLabel(Number(low=0, high=np.inf, low_open=True, high_open=True)),
+            ),
+            "text_like": Either(Choice(("auto",)), Switch()),
+            "cv": Number(low=2, whole=True),
+            "random_state": Seed(),
+            "n_jobs": Threads(),
+        }
+    )
+    _takes_categories = True
+    _stored = MappingProxyType(
+        {
+            "_columns": Columns,
+            "C_": NDArray[np.float64],
+            "coef_": NDArray[np.float64],
+            "coef_names_": NDArray[np.object_],
+            "intercept_": NDArray[np.float64],
+            "text_like_": bool,
+        }
+    )
+
+    C: float | ArrayLike | Literal["auto"] = "auto"
+    text_like: bool | Literal["auto"] = "auto"
+    cv: int = 5
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Choose the strength of the penalty and train the models.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        {sample_weight}
+
+        {returns_self}
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, X or Y is not as described, or there are fewer
+            rows than folds.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a label's model did not converge; the message names it.
+        """
+        data = self._begin_fit(X, Y, sample_weight)
+        with solver_threads(self.n_jobs) as run:
+            labels, design = self._learn_columns(data)
+            if isinstance(self.C, str):
+                folds = stratified_folds(data.Y, self.cv, self.random_state)
+                found = self._train_folds(labels, folds, run)
+                self.C_, start = found.C, found.coef.mean(axis=0)
+            else:
+                self.C_ = self._given_C()
+                start = np.zeros((labels.X.shape[1] + 2, self.n_labels_))
+            self._keep(self._train(labels, start, run), design)
+        return self
+
+    def out_of_fold(
+        self, X: Any, Y: Any, folds: NDArray[np.intp], sample_weight: Any = None
+    ) -> OutOfFold:
+        """Train a model without each fold, at the strength of the least out-of-fold log-loss.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        folds : int array of shape (n_samples,)
+            Fold of each row, from 0.
+        {sample_weight}
+
+        Returns
+        -------
+        OutOfFold
+            Margins and fitted estimators. The estimator itself stays as it is.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
+
+    def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold:
+        """Train the models of all folds on checked data."""
+        model = clone(self)
+        model._begin_fit(data, data.Y)
+        with solver_threads(self.n_jobs) as run:
+            labels, design = model._learn_columns(data)
+            found = model._train_folds(labels, folds, run)
+        model.C_ = found.C
+        estimators = [copy.copy(model) for _ in found.coef]
+        for estimator, coef in zip(estimators, found.coef, strict=True):
+            estimator._keep(coef.astype(np.float64), design)
+        return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
+
+    def _learn_columns(self, data: FitData) -> tuple[LabelData, Design | None]:
+        """Learn the columns; return the transformed rows, and their rotation if they are dense."""
+        n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
+        categories = getattr(self, "categories_", {})
+        for feature, values in categories.items():
+            n_categories[feature] = len(values)
+        text_like = None if isinstance(self.text_like, str) else bool(self.text_like)
+        columns = Columns.learn(data.X, n_categories, data.sample_weight, text_like)
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        self._columns = columns
+        self.text_like_ = columns.text_like
+        self.coef_names_ = columns.names(list(names), categories)
+        rows = columns.transform(data.X)
+        design = None if sparse.issparse(rows) else Design(rows)
+        if design is not None:
+            rows = design.transform(rows)
+        return LabelData(rows, data.Y, data.sample_weight), design
+
+    def _train_folds(self, labels: LabelData, folds: NDArray[np.intp], run: Run) -> FoldModels:
+        """Train the models of the folds, at the best or the given strengths."""
+        path = FoldPath(labels.astype(_SINGLE), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
+        if isinstance(self.C, str):
+            return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
+        return path.at(self._given_C())
+
+    def _given_C(self) -> Floats:
+        """Return the parameter `C` as one number per label."""
+        given = np.asarray(self.C, dtype=np.float64)
+        if given.ndim and len(given) != self.n_labels_:
+            raise ValueError(
+                f"C has {len(given)} entries; it has to be a number or have one for each of the "
+                f"{self.n_labels_} labels."
+            )
+        return np.full(self.n_labels_, given)
+
+    def _train(self, labels: LabelData, start: Floats, run: Run) -> Floats:
+        """Train the models on all rows, first in single precision."""
+        single, rough = labels.astype(_SINGLE), Penalty(1.0, 0.0, _TOL_OF_FOLDS)
+        begin = single.solve_each(self.C_, rough, start.astype(_SINGLE), run).coef
+        exact = replace(rough, tol=_TOL)
+        found = labels.solve_each(self.C_, exact, begin.astype(np.float64), run)
+        if not found.converged.all():
+            late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
+            warnings.warn(
+                f"The logistic regression did not converge for label {late}.",
+                ConvergenceWarning,
+                skip_file_prefixes=(PACKAGE,),
+            )
+        return found.coef
+
+    def _keep(self, coef: Floats, design: Design | None) -> None:
+        """Set the coefficients and intercepts, in the units of X."""
+        original = coef if design is None else design.original(coef)
+        self.coef_ = np.ascontiguousarray(original[:-2].T * self._columns.scale)
+        self.intercept_ = np.array(original[-1])
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Log-odds of every label.
+
+        {takes_X}
+
+        Returns
+        -------
+        float64 array of shape (n_samples, n_labels), or (n_samples,) if Y had one dimension
+            Positive where a label is more likely present than absent.
+
+        {raises_in_predict}
+        """
+        margins = self._margins(self._check_X(X))
+        return margins if self.classes_.ndim == 2 else margins[:, 0]
+
+    def _margins(self, X: Features) -> Floats:
+        """Compute log-odds of checked features, `(n_samples, n_labels)`."""
+        complete = self._columns.complete(X)
+        margins = np.asarray(complete @ self.coef_.T)
+        margins /= self._columns.row_lengths(complete)[:, None]
+        margins += self.intercept_
+        return margins
+
+    def _proba(self, X: Features) -> Floats:
+        return expit(self._margins(X))

@@ -1,0 +1,221 @@
+"""The strength of the penalty, chosen by out-of-fold log-loss along a path of penalties.
+
+The path goes from one penalty to the next, and the models of a fold start at their previous
+solutions. After each step, the out-of-fold log-odds of all rows are known.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdcc.decision.calibration import ConstantLabels, margins_of
+from xdcc.linear.logistic import (
+    Floats,
+    Matrix,
+    Penalty,
+    Problems,
+    Run,
+    Solution,
+    linear_predictor,
+    model_blocks,
+    one_by_one,
+    solve,
+)
+
+_STRONGEST, _WEAKEST = -10, 10
+"""Limits of the exponents of the grid: C is from 1e-5 to 1e5."""
+
+_PRIOR = 0.5
+"""Weight of the mean loss of all labels in the choice for one label."""
+
+
+@dataclass(frozen=True)
+class LabelData:
+    """Features, labels (NaN is unknown) and weights of rows. Training has the precision of X."""
+
+    X: Matrix  # (n, n_features)
+    Y: NDArray[np.floating]  # (n, n_labels)
+    weight: NDArray[np.floating] | None  # (n,)
+
+    def rows(self, rows: Any) -> "LabelData":
+        """Select some rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return LabelData(self.X[rows], self.Y[rows], weight)
+
+    def labels(self, labels: Any) -> "LabelData":
+        """Select some labels."""
+        return replace(self, Y=np.take(self.Y, labels, axis=1))
+
+    def astype(self, dtype: Any) -> "LabelData":
+        """Convert the features to another precision."""
+        return replace(self, X=self.X.astype(dtype))
+
+    def entry_weights(self) -> NDArray[np.floating]:
+        """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
+        known = (~np.isnan(self.Y)).astype(self.X.dtype)
+        return known if self.weight is None else known * self.weight[:, None].astype(self.X.dtype)
+
+    def solve(self, penalty: Penalty, start: Floats, run: Run = one_by_one) -> Solution:
+        """Train the models at one strength of the penalty.
+
+        Without a penalty of the intercept, the model of a constant label has no optimum. Its
+        intercept is that of Laplace's rule of succession, its coefficients are 0.
+        """
+        targets = np.nan_to_num(self.Y).astype(self.X.dtype)
+        weights = self.entry_weights()
+        if penalty.l2_intercept > 0:
+            return solve(self.X, Problems(targets, weights), penalty, start, run)
+        constant = ConstantLabels.of(self.Y, self.weight)
+        weights[:, ~constant.varied] = 0
+        begin = np.where(constant.varied, start, 0).astype(start.dtype)
+        found = solve(self.X, Problems(targets, weights), penalty, begin, run)
+        found.coef[-1, ~constant.varied] = margins_of(constant.proba[~constant.varied])
+        return found
+
+    def solve_each(
+        self, C: Floats, penalty: Penalty, start: Floats, run: Run = one_by_one
+    ) -> Solution:
+        """Train the models at strengths `C` (n_labels,)."""
+        parts, order = [], []
+        for one, labels in _groups(C):
+            some = self.labels(labels)
+            part = some.solve(replace(penalty, l2=1 / one), np.take(start, labels, axis=1), run)
+            parts.append(part)
+            order.append(labels)
+        return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
+
+
+def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
+    """Group labels by their strengths."""
+    for one in np.unique(C):
+        yield float(one), np.flatnonzero(one == C)
+
+
+class FoldPath:
+    """Models of all folds and labels, at one penalty after the other.
+
+    `coef` (n_folds, n_features + 2, n_labels) are the models of the last step, `margins`
+    (n, n_labels) their out-of-fold log-odds.
+    """
+
+    def __init__(
+        self,
+        data: LabelData,
+        folds: NDArray[np.intp],
+        penalty: Penalty,
+        run: Run = one_by_one,
+    ) -> None:
+        self._data, self._folds, self._penalty, self._run = data, folds, penalty, run
+        n_labels = data.Y.shape[1]
+        self.coef: Any = np.zeros(
+            (int(folds.max()) + 1, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
+        )
+        self.margins: Any = np.empty((len(folds), n_labels), dtype=data.X.dtype)
+
+    def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
+        """Train `labels` (None: all) at `C` and return their out-of-fold log-losses, summed."""
+        data, folds = self._data, self._folds
+        if labels is None:
+            labels = np.arange(data.Y.shape[1])
+        penalty = replace(self._penalty, l2=1 / C)
+        blocks = [labels[block] for block in model_blocks(len(labels))]
+
+        def solved(task: tuple[int, NDArray[np.intp], Any]) -> None:
+            fold, models, move = task
+            found = data.labels(models).rows(folds != fold)
+            coef = found.solve(penalty, np.take(self.coef[fold], models, axis=1) + move).coef
+            self.coef[fold][:, models] = coef
+            rows = np.flatnonzero(folds == fold)
+            self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
+
+        before = np.take(self.coef[0], labels, axis=1)
+        self._run(solved, [(0, models, 0) for models in blocks])
+        # The folds share most of their rows, so their models move about as those of the first fold.
+        moves = np.take(self.coef[0], labels, axis=1) - before
+        self._run(
+            solved,
+            [
+                (fold, models, moves[:, block])
+                for fold in range(1, len(self.coef))
+                for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
+            ],
+        )
+        return log_losses(data.labels(labels), np.take(self.margins, labels, axis=1))
+
+    def at(self, C: Floats) -> "FoldModels":
+        """Train all labels at strengths `C` (n_labels,)."""
+        for one, labels in _groups(C):
+            self.step(one, labels)
+        return FoldModels(C, self.coef, self.margins)
+
+
+def log_losses(data: LabelData, margins: Any) -> Floats:
+    """Sum the log-loss of each label over its known rows; `margins` are (n, n_labels)."""
+    loss = np.logaddexp(0, margins)
+    loss -= np.nan_to_num(data.Y).astype(margins.dtype) * margins
+    loss *= data.entry_weights()
+    return np.asarray(loss.sum(axis=0, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class FoldModels:
+    """Models of all folds, each label at its own strength of the penalty."""
+
+    C: Floats  # (n_labels,)
+    coef: Any  # (n_folds, n_features + 2, n_labels)
+    margins: Any  # out of fold, (n, n_labels)
+
+
+class _Step(NamedTuple):
+    """Losses and models at one penalty."""
+
+    losses: Floats
+    coef: Any
+    margins: Any
+
+
+def choose_strength(path: FoldPath, first: int) -> FoldModels:
+    """Choose the strength for each label from a grid of C, sqrt(10) apart.
+
+    The search starts at ``C = 10 ** (first / 2)``. It goes to weaker penalties while the log-loss
+    of all labels falls, or to stronger ones if the first step raises it. Each label then chooses
+    among the best C and its two neighbours. The loss of a rare label is noisy, so the choice is by
+    the sum of its own loss and a share `_PRIOR` of the mean loss of all labels.
+    """
+    steps: dict[int, _Step] = {}
+    best, least = first, np.inf
+    for direction in (1, -1):
+        exponent = first if direction == 1 else first - 1
+        while _STRONGEST <= exponent <= _WEAKEST:
+            losses = path.step(_strength(exponent))
+            steps[exponent] = _Step(losses, path.coef.copy(), path.margins.copy())
+            steps.pop(exponent - 3 * direction, None)
+            if losses.sum() >= least:
+                break
+            best, least = exponent, losses.sum()
+            exponent += direction
+        if best > first:
+            break
+    near = [exponent for exponent in (best - 1, best, best + 1) if exponent in steps]
+    total = np.array([steps[exponent].losses.sum() for exponent in near])
+    common = _PRIOR * steps[best].losses.mean() * total / least
+    losses = np.array([steps[exponent].losses for exponent in near]) + common[:, None]
+    choice = losses.argmin(axis=0)
+    found = FoldModels(
+        np.array([_strength(exponent) for exponent in near])[choice],
+        steps[best].coef,
+        steps[best].margins,
+    )
+    for number, exponent in enumerate(near):
+        chosen = choice == number
+        found.coef[..., chosen] = steps[exponent].coef[..., chosen]
+        found.margins[:, chosen] = steps[exponent].margins[:, chosen]
+    return found
+
+
+def _strength(exponent: int) -> float:
+    return float(10.0 ** (exponent / 2))
