@@ -71,7 +71,7 @@ class Experiment:
             if section.title.startswith(title):
                 return section
         there = ", ".join(section.title for section in self.config.report)
-        raise ValueError(f"There is no section {title}; there are: {there}")
+        raise ValueError(f"the report has no section {title}; choose from {there}")
 
 
 @cache
@@ -80,10 +80,10 @@ def _store(folder: Path) -> RecordStore:
     return open_store(folder)
 
 
-def what_to_take() -> Markdown:
-    """Return the table of the experiments' first screen: a row per aim, with numbers and costs."""
+def recommended_methods() -> Markdown:
+    """Return the table of recommended methods in the overview of the experiments."""
     page = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
-    return Markdown(page[page.index("\n|") : page.index("\nWhere the numbers are from")])
+    return Markdown(page[page.index("\n|") : page.index("\nSources: ")])
 
 
 def show(figure: Figure) -> Image:

@@ -109,7 +109,7 @@ def chain_length(candidate: str, Y: Labels) -> int:
 def make_chain(job: Job, length: int) -> Any:
     """Return the estimator of a job; XDCC is the paper's, cut to a number of rounds.
 
-    `xdcc_sketched` has trees that are searched on one random direction; `xdcc_auto` is the chain
+    `xdcc_sketched` has trees that are searched on one sketch dimension; `xdcc_auto` is the chain
     that the package has as it comes, on sketched trees, and ends by itself. All are as they come
     but for the settings that they share with the boosters of the other suites.
     """

@@ -74,8 +74,8 @@ def test_pack(tmp_path, write_config, capsys):
     [
         (["pack", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
         (["run", "tiny-quik"], "Unknown configuration 'tiny-quik'. Did you mean tiny-quick?"),
-        (["run", "no.yaml"], "There is no file no.yaml"),
-        (["report", "no.yaml"], "There is no file no.yaml"),
+        (["run", "no.yaml"], "no.yaml does not exist"),
+        (["report", "no.yaml"], "no.yaml does not exist"),
     ],
 )
 def test_unknown_configuration(args, message, capsys):
@@ -139,7 +139,9 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch,
     assert call("--results", results, "report", "--all") == 0
     assert "There are no results of three" in capsys.readouterr().err
     text = (results / "reports" / "README.md").read_text()
-    assert "## What became of 2 claims\n\n2 undecided." in text, "two data sets tell nothing"
+    assert "## Claims and their tests\n\nOf 2 claims: 2 undecided." in text, (
+        "two data sets tell nothing"
+    )
     row = r"\| \[one-full\]\(studies/one/REPORT.md\) \| BR wins \| example-based F1 \| "
     assert re.search(row + r"\*\*undecided\*\* \| (better|equal|worse)", text)
     of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()

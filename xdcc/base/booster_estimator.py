@@ -7,7 +7,6 @@ keyword arguments. :class:`BoosterEstimator` keeps these, makes ``get_params``,
 declares the parameters that all estimators have whose trees are grown for all labels at once.
 """
 
-import functools
 import inspect
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -135,7 +134,6 @@ class BoosterEstimator(MultiLabelEstimator):
         )
 
 
-@functools.cache
 def _declared(cls: type) -> dict[str, inspect.Parameter]:
     """Collect the fields of a class and of those above it as keyword arguments."""
     return {

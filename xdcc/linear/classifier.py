@@ -13,10 +13,11 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import PACKAGE, FitData
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.decision.calibration import ConstantLabels, margins_of
+from xdcc.base.fit_data import FitData
+from xdcc.base.margins import margins_of
+from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
     Floats,
     Matrix,
@@ -69,7 +71,7 @@ class LabelData:
         weights = self.entry_weights()
         if penalty.l2_intercept > 0:
             return solve(self.X, Problems(targets, weights), penalty, start, run)
-        constant = ConstantLabels.of(self.Y, self.weight)
+        constant = ConstantLabels.of(FitData(None, self.Y, self.weight))
         weights[:, ~constant.varied] = 0
         begin = np.where(constant.varied, start, 0).astype(start.dtype)
         found = solve(self.X, Problems(targets, weights), penalty, begin, run)

@@ -20,7 +20,7 @@
 #include "workers.h"  // for RunTasks, TaskNumber
 
 namespace xgboost {
-// In this namespace these two stand before OpenMP's functions of the same name.
+// In this namespace these two hide OpenMP's functions of the same name.
 inline int omp_get_thread_num() {  // NOLINT
   auto const number = xdcc::TaskNumber();
   return number < 0 ? ::omp_get_thread_num() : number;

@@ -87,7 +87,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
       grown[i].tree = trees[i];
       grown[i].position = out_position[i].ConstHostSpan();
     }
-    // Behind all trees: one that cannot be grown leaves the margins as they were.
+    // After all trees: if one cannot be grown, the margins stay as they were.
     has_added_ = margins && trees.front()->IsMultiTarget();
     if (has_added_) {
       AddToMargins(ctx_, grown, *margins);
@@ -127,13 +127,13 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   [[nodiscard]] bool HasSketch(std::size_t n_labels) const {
     return this->IsSketched(n_labels) || ml_param_.NumGroups(n_labels) > 1;
   }
-  /** @brief Whether a tree for so many labels is searched on fewer dimensions. */
+  /** @brief Whether a tree for this number of labels is searched on fewer dimensions. */
   [[nodiscard]] bool IsSketched(std::size_t n_labels) const {
     auto const k = static_cast<std::size_t>(ml_param_.sketch_size);
     return k > 0 && k < n_labels;
   }
 
-  /** @brief A tree that is going to be grown on a sketch. */
+  /** @brief A tree that is yet to be grown on a sketch. */
   struct PlannedTree {
     std::size_t index;  // among those of the round
     Sketch::Labels labels;
@@ -142,7 +142,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   };
 
   /**
-   * @brief Grow trees, which do not depend on each other: one on each thread if that can be.
+   * @brief Grow trees, which do not depend on each other: one per thread if possible.
    *
    * @param planned The n-th on `workspace_.sketched[n]`.
    */
@@ -160,7 +160,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
       grower.SetLeafValues(plan.gradients, plan.labels, tree);
     };
     auto const n_threads = std::min<std::size_t>(ctx_->Threads(), planned->size());
-    // Not where workers talk or random numbers are drawn while a tree grows.
+    // Not if workers communicate or random numbers are drawn while a tree grows.
     bool const together =
         n_threads > 1 && !collective::IsDistributed() && param.colsample_bylevel == 1.0f &&
         param.colsample_bynode == 1.0f &&
@@ -229,7 +229,7 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     }
   }
 
-  /** @brief Grow trees on reduced gradients: whoever made them brings a sketch. */
+  /** @brief Grow trees on reduced gradients, which are a sketch that the user made. */
   void GrowOnReduced(TrainParam const& param, GradientContainer const& gpair, Round const& round,
                      GivenGradients* source) {
     TreeRules const rules{param, ml_param_, false};
@@ -275,8 +275,8 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
     auto const types = info.feature_types.ConstHostSpan();
     for (std::size_t f = 0; f < orders.size(); ++f) {
       CHECK(orders[f] == 0 || !common::IsCat(types, f))
-          << "monotone_constraints names feature " << f
-          << ", whose values are categories: they have no order.";
+          << "monotone_constraints constrains feature " << f
+          << ", which is categorical: its values have no order.";
     }
     bool const has_sketch = ml_param_.sketch_size > 0 || ml_param_.labels_per_tree > 0;
     CHECK(!has_sketch || !gpair.HasValueGrad())

@@ -243,8 +243,8 @@ def test_models_without_weights_say_nothing_of_them():
     ("value", "message"),
     [
         ([1, 2], "{} has 2 entries for 3 labels"),
-        ([1, -1, 1], "{} is finite and not negative. Got: -1"),
-        ([1, 1e39, 1], "{} is finite and not negative. Got: inf"),
+        ([1, -1, 1], "{} must be finite and not negative. Got: -1"),
+        ([1, 1e39, 1], "{} must be finite and not negative. Got: inf"),
         ("many", "Unknown construct"),
     ],
 )

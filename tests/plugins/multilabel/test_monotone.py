@@ -315,5 +315,5 @@ def test_beside_masked_labels_and_categories(search):
 def test_categories_have_no_order():
     X = np.random.default_rng(0).integers(0, 5, size=(40, 2)).astype(float)
     matrix = xgb.DMatrix(X, X > 2, feature_types=["q", "c"], enable_categorical=True)
-    with pytest.raises(xgb.core.XGBoostError, match="names feature 1, whose values are categories"):
+    with pytest.raises(xgb.core.XGBoostError, match="constrains feature 1, which is categorical"):
         xgb.train(OURS | {"monotone_constraints": "(1,1)"}, matrix, 1)

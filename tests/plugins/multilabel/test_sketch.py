@@ -520,11 +520,11 @@ def test_estimator():
         ({"sketch_method": "hash"}, "Invalid Input: 'hash', valid values are: {'projection'"),
         (
             {"sketch_size": 1, "split_method": "maxGain"},
-            "split_method=`maxGain` makes no sense with sketch_size=1",
+            "split_method=`maxGain` does not work with sketch_size=1",
         ),
         (
             {"sketch_size": 2, "sketch_method": "sampling", "objective": "multilabel:sumWeight"},
-            "split_method=`sumWeight` makes no sense with sketch_size=2",
+            "split_method=`sumWeight` does not work with sketch_size=2",
         ),
     ],
 )

@@ -260,7 +260,7 @@ def test_base_score_is_a_probability_estimated_per_label(data, matrix):
     given = [0.1, 0.2, 0.3, 0.4]
     booster = xgb.train(PARAMS | {"eta": 0, "base_score": given}, matrix, 1)
     np.testing.assert_allclose(booster.predict(matrix)[0], given, rtol=1e-5)
-    with pytest.raises(xgb.core.XGBoostError, match=r"is a probability, in \[0, 1\]. Got: 1.5"):
+    with pytest.raises(xgb.core.XGBoostError, match=r"must be a probability in \[0, 1\]. Got: 1.5"):
         xgb.train(PARAMS | {"base_score": 1.5}, matrix, 1)
 
 
@@ -333,12 +333,12 @@ def train(params=(), X=X, Y=Y, **data):
         ({"objective": "multilabel:maxgain"}, "Unknown objective function: `multilabel:maxgain`"),
         (
             {"split_method": "avgGain"},
-            r"Unknown split_method: `avgGain`. It is one of `maxGain` \(1\)",
+            r"Unknown split_method: `avgGain`. Use one of `maxGain` \(1\)",
         ),
         ({"split_method": 7}, "Unknown split_method: `7`"),
         (
             {"objective": "multilabel:maxGain", "split_method": "sumGain"},
-            "`multilabel:maxGain` names another split method than split_method=`sumGain`",
+            "`multilabel:maxGain` conflicts with split_method=`sumGain`",
         ),
         ({"min_child_weight": -1}, "min_child_weight"),
         ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),

@@ -686,8 +686,8 @@ def test_change_of_matrix_and_of_regime_between_rounds():
         ({"max_histogram_mib": 0}, "max_histogram_mib"),
         (
             {"max_histogram_mib": 1, "max_list_rows": 0},
-            r"max_histogram_mib=1 is too little: a block of features with 256 bins and 1200 labels "
-            r"takes 2\.\d+ MiB for each of 1 threads. Raise it to 3, or lower max_bin or nthread",
+            r"max_histogram_mib=1 is too small: a block of features with 256 bins and 1200 labels "
+            r"needs 2\.\d+ MiB for each of 1 threads. Raise it to 3, or lower max_bin or nthread",
         ),
     ],
 )
