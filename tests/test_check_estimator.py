@@ -23,6 +23,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -49,6 +50,8 @@ ESTIMATORS = [
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=30, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=30, sketch_size=1, oob_proba=True, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
@@ -119,7 +122,7 @@ def _predicts_labelsets(estimator: BaseEstimator) -> bool:
 def _is_certain(estimator: BaseEstimator) -> bool:
     on_trees = isinstance(getattr(estimator, "estimator", None), DecisionTreeClassifier)
     others = LabelPowerset | HOMER | LPBR | EnsembleOfChains | LaCovaCClassifier
-    others |= LaCovaCForestClassifier
+    others |= LaCovaCForestClassifier | SketchedExtraTreesClassifier
     return on_trees or isinstance(estimator, others)
 
 

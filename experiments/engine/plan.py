@@ -56,7 +56,7 @@ class Group:
         return [task for tasks in self.trials for task in tasks]
 
     def tasks(self) -> list[Task]:
-        """Return every task that the group may ask for, whatever is chosen."""
+        """Return every task that the group may need, for any choice."""
         finals = self.finals
         if self.follows is not None:
             finals = [self._following(task, self.follows.tuned) for task in self.follows.finals]

@@ -252,7 +252,7 @@ def read_pack(path: Path) -> Pack:
                     other_formats += 1
                 else:
                     lines[parsed[0]] = line
-        cut = not lines and not broken and not other_formats  # an empty file is no error to gzip
+        cut = not lines and not broken and not other_formats  # gzip accepts an empty file
     except EOFError:
         cut = True
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -479,7 +479,7 @@ def _plain(value: Any) -> Any:
     """Return NumPy's values as JSON knows them."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"a record holds {value!r}, which is no JSON")
+    raise TypeError(f"a record holds {value!r}, which is not a JSON type")
 
 
 def open_store(

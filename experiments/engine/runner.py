@@ -1,25 +1,22 @@
 """Runs tasks, a few at a time, each in a process of its own.
 
-A process of its own makes a method's crash a recorded failure, and peak memory the task's. It is
-forked from a server that has imported everything, so it starts in milliseconds; the server has not
-trained anything, which would make forking unsafe. Workers have one thread each.
+The crash of a method is then a recorded failure, and the peak memory is that of the task. Processes
+are forked from a server that has imported everything, so they start in milliseconds. The server has
+not trained anything, which would make forking unsafe. Each process has one thread.
 """
 
 import multiprocessing
-import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from multiprocessing import forkserver, resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext
-from multiprocessing.process import BaseProcess
 
-from experiments import ROOT
 from experiments.engine.plan import Group
+from experiments.engine.process import CallInProcess, process_environment
 from experiments.engine.records import (
     Record,
     RecordStore,
@@ -32,25 +29,21 @@ from experiments.engine.task import Task
 from experiments.engine.worker import CANNOT_WRITE, DONE, work
 
 ENDED_FROM_OUTSIDE = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""A worker that ends so was told to; its task has not failed."""
-
-THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""A task whose process is ended by one of these signals has not failed."""
 
 
 class RunInterruptedError(RuntimeError):
-    """Some tasks were ended from outside; the same command continues with them."""
+    """Some tasks were ended from outside; run the same command to continue."""
 
 
 @dataclass
 class _Worker:
     task: Task
-    process: BaseProcess
-    messages: Connection
-    started: float
+    process: CallInProcess
 
 
 class Runner:
-    """Executes what is missing of some groups.
+    """Executes the tasks of some groups that have no record.
 
     Parameters
     ----------
@@ -94,10 +87,10 @@ class Runner:
         Raises
         ------
         StorageError
-            If a record cannot be written, or another process is writing here. Whatever is in the
-            folder stays.
+            If a record cannot be written, or another process is writing here. Files in the folder
+            are kept.
         RunInterruptedError
-            If workers were ended from outside.
+            If tasks were ended from outside.
         """
         self._tried.clear()
         self._interrupted = 0
@@ -108,7 +101,7 @@ class Runner:
             queue.extend(self._untried(trials))
             waiting.append((group, {task.name for task in trials}))
         workers: list[_Worker] = []
-        with only_writer(self.store.folder), _worker_environment():
+        with only_writer(self.store.folder), process_environment():
             context = _server()
             try:
                 while True:
@@ -126,15 +119,14 @@ class Runner:
                         trials_left -= ended
             finally:
                 for worker in workers:
-                    worker.process.terminate()
-                    worker.process.join()
+                    worker.process.end()
         if self._interrupted:
             raise RunInterruptedError(f"{self._interrupted} tasks were ended from outside")
 
     def missing(self, groups: Iterable[Group]) -> list[Task]:
-        """Return what `run` would execute, as far as it is known before parameters are chosen.
+        """Return the tasks that `run` would execute, as far as known before parameters are chosen.
 
-        A choice that cannot be made yet counts with the first of its combinations.
+        A choice that cannot be made yet counts as the first of its combinations.
         """
         tasks: dict[str, Task] = {}
         for group in groups:
@@ -166,46 +158,39 @@ class Runner:
         return self.keep_predictions and task.inner is None
 
     def _start(self, context: ForkServerContext, task: Task) -> _Worker:
-        receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(
-            target=work, args=(task, self.store.folder, self._keeps(task), sender)
-        )
-        process.start()
-        sender.close()
+        process = CallInProcess(context, work, task, self.store.folder, self._keeps(task))
         self.on_start(task)
-        return _Worker(task, process, receiver, time.monotonic())
+        return _Worker(task, process)
 
     def _wait(self, workers: list[_Worker]) -> tuple[list[_Worker], set[str]]:
         """Wait until a worker ends; return the others and the names of the tasks that ended."""
         timeout = None
         if self.time_limit is not None:
-            last = max(time.monotonic() - worker.started for worker in workers)
+            last = max(time.monotonic() - worker.process.started for worker in workers)
             timeout = max(self.time_limit - last, 0)
         wait([worker.process.sentinel for worker in workers], timeout)
         ended = set()
         for worker in workers:
             late = self._is_late(worker)
             if late:
-                worker.process.terminate()
-                worker.process.join()
+                worker.process.end()
             if not worker.process.is_alive():
                 self._finish(worker, late)
                 ended.add(worker.task.name)
         return [worker for worker in workers if worker.task.name not in ended], ended
 
     def _is_late(self, worker: _Worker) -> bool:
-        seconds = time.monotonic() - worker.started
+        seconds = time.monotonic() - worker.process.started
         alive = worker.process.is_alive()
         return alive and self.time_limit is not None and seconds >= self.time_limit
 
     def _finish(self, worker: _Worker, late: bool) -> None:
-        worker.process.join()
-        status = worker.process.exitcode
+        status = worker.process.status()
         if late:
             self._record_failure(worker.task, "Timeout", f"ran longer than {self.time_limit} s")
         elif status == CANNOT_WRITE:
-            raise StorageError(worker.messages.recv())
-        elif status is not None and status < 0:
+            raise StorageError(worker.process.message())
+        elif status < 0:
             if -status in ENDED_FROM_OUTSIDE:
                 self._interrupted += 1
                 return
@@ -222,7 +207,7 @@ class Runner:
 
 
 def _server() -> ForkServerContext:
-    """Start what forks workers. Ctrl-C does not get through to them: the run ends them itself."""
+    """Start the fork server, with Ctrl-C blocked."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["experiments.engine.worker"])
     resource_tracker.ensure_running()  # which unblocks the signal when it starts
@@ -232,21 +217,3 @@ def _server() -> ForkServerContext:
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
-
-
-@contextmanager
-def _worker_environment() -> Iterator[None]:
-    """Give new processes one thread each, unless the environment says otherwise.
-
-    The server finds this package by PYTHONPATH: Python 3.12 does not tell it the search path.
-    """
-    before = dict(os.environ)
-    for name in THREAD_LIMITS:
-        os.environ.setdefault(name, "1")
-    path = [str(ROOT), before.get("PYTHONPATH")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(entry for entry in path if entry)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

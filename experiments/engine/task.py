@@ -106,7 +106,7 @@ def execute(task: Task) -> tuple[Record, Arrays]:
         warnings.simplefilter("always")
         try:
             result = _train_and_measure(task, run, arrays)
-        except Exception as failure:  # whatever a method does wrong: the others go on
+        except Exception as failure:  # the other tasks continue after any error of a method
             error = failure_of(type(failure).__name__, str(failure), traceback.format_exc())
     run["wall_time"] = time.perf_counter() - begin
     run["cpu_time"] = time.process_time() - cpu_begin

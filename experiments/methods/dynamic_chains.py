@@ -30,7 +30,7 @@ def build_chain(
     if isinstance(chain_length, int):
         chain_length = min(chain_length, train.n_labels)
     return DynamicChainClassifier(
-        chain_length=chain_length,  # type: ignore[arg-type]
+        chain_length=chain_length,
         random_state=seed,
         n_jobs=1,
         **params,

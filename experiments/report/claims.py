@@ -31,22 +31,22 @@ OF_ROWS = ("subset_accuracy", "subset_loss")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim."""
+    """The result of testing a claim."""
 
     claim: Claim
     word: str
-    test: str  # what decided, in a half-sentence
+    test: str  # the deciding test, without a full stop
     comparisons: list[Comparison]
 
     def measure(self) -> str:
-        """Return what was measured."""
+        """Return the name of the measure."""
         names = self.claim.measures()
         if len(names) > 1:
             return f"mean rank in {len(names)} measures"
         return MEASURES[names[0]].title
 
     def counts(self) -> str:
-        """Return on how many data sets the claim's comparisons go which way."""
+        """Return on how many data sets the claim's comparisons are better, equal and worse."""
         found = self.comparisons
         if self.claim.by == "folds":
             sides = [int(np.sign(one.effect)) for one in found]
@@ -61,12 +61,12 @@ class Verdict:
 
     def text(self) -> str:
         """Return the part of the report: a sentence, and a table of the comparisons."""
-        opening = f"**{self.word.capitalize()}** here: {self.claim.text}."
+        opening = f"**{self.word.capitalize()}**: {self.claim.text}."
         if not self.comparisons:
             return f"{opening} {self.test}."
         places = any(one.place for one in self.comparisons)
         unit = "folds" if places else "data sets"
-        head = [f"{self.measure()}: this", *(["on"] if places else []), "against",
+        head = [f"{self.measure()}: method", *(["on"] if places else []), "against",
                 f"better ({unit})", "equal", "worse", "better by (95 %)", "p"]  # fmt: skip
         rows = [
             [one.names[0], *([one.place] if places else []), one.names[1], str(one.better),
@@ -112,7 +112,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
             for line, value in zip(table["line"], chosen, strict=True)
         ])  # fmt: skip
     if not set(claim.names()) <= set(table["line"]):
-        return Verdict(claim, "undecided", "There are no results of all its methods yet", [])
+        return Verdict(claim, "undecided", "Some of its methods have no results yet", [])
     found, test = ways[claim.by](claim, table, results)
     return Verdict(claim, _word(claim, found), test, found)
 

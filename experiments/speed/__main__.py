@@ -1,30 +1,27 @@
-"""The speed benchmark: our updater beside everything that a user would pick instead.
+"""The speed benchmark: our updater and the libraries that a user could choose instead.
 
     python -m experiments.speed run --output results/speed
     python -m experiments.speed run --suite dense,csr --data emotions --output results/e
     python -m experiments.speed report results/speed
 
-`run` measures candidates in turns, each time in a fresh process (which `measure` is), in CPU
-seconds, wall seconds and peak memory, and writes every measurement into `results.json` as it
-comes: an interrupted run goes on where it was. `report` makes `QUALITY.md`,
-its figure, `RESULTS.md` and `DROP_IN.md` of them.
+`run` measures candidates in turns, each time in a new process: CPU seconds, wall seconds and peak
+memory. It adds each measurement to `results.json`, so you can continue an interrupted run.
+`report` makes `QUALITY.md`, its figure, `RESULTS.md` and `DROP_IN.md`.
 
-LightGBM and CatBoost come with the extra `bench`, the data sets of `xdcc.data` from XDCC_DATA. The
-roofline needs a C++ compiler; the whole needs Linux.
+LightGBM and CatBoost are in the extra `bench`; the data sets of `xdcc.data` are in XDCC_DATA. The
+roofline needs a C++ compiler; the benchmark needs Linux.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from experiments.speed.candidates import require_packages
 from experiments.speed.limits import find_compiler
-from experiments.speed.quality import Goal
 from experiments.speed.results import Results, Summary, describe_machine, installed_versions
-from experiments.speed.run import measure, run
-from experiments.speed.suites import CANDIDATES, SUITES, Job, plan
+from experiments.speed.run import run
+from experiments.speed.suites import CANDIDATES, SUITES, plan
 from experiments.speed.tables import roofline_table
 
 DEFAULT_TIME_LIMIT = 900.0
@@ -68,11 +65,6 @@ def _report(options: argparse.Namespace) -> None:
         print(f"Report: {file}")
 
 
-def _measure(options: argparse.Namespace) -> None:
-    job = Job(**json.loads(options.job))
-    print(json.dumps(measure(job, options.file, Goal(**json.loads(options.goal)))))
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.speed",
@@ -109,11 +101,6 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--to", type=Path, default=Path(__file__).parent, metavar="DIR",
         help="where to write (default: beside this file)")  # fmt: skip
 
-    job = commands.add_parser("measure", help="measure one job in this process, for `run`")
-    job.set_defaults(command=_measure)
-    job.add_argument("job", metavar="JSON", help="the job")
-    job.add_argument("file", type=Path, metavar="FILE", help="its arrays, an .npz")
-    job.add_argument("goal", metavar="JSON", help="when its training ends")
     return parser
 
 
@@ -128,7 +115,7 @@ def _positive[T: (int, float)](number: Callable[[str], T]) -> Callable[[str], T]
         except ValueError:
             value = number("0")
         if value <= 0:
-            raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
         return value
 
     return parse

@@ -1,25 +1,25 @@
-"""Measures all jobs of a plan, those on the same data in turns, and keeps what comes out.
+"""Measures the jobs of a plan. Jobs on the same data take turns, one at a time.
 
-Each job is carried out in a process of its own (`measure_in_child`). What is measured of a suite is
-a function of the job, its arrays X and Y (float32, of shape (n_samples, n_features) and (n_samples,
-n_labels); X may be a CSR matrix) and the CPU seconds after which the process is ended; it returns a
-dict with at least the fields of `Cost`.
+Each job runs in a process of its own (`measure_in_child`). A suite is measured by a function of the
+job, its arrays X and Y (float32, of shape (n_samples, n_features) and (n_samples, n_labels); X may
+be a CSR matrix) and the CPU seconds after which the process is ended. The function returns a dict
+with at least the fields of `Cost`.
 """
 
-import json
-import os
 import signal
-import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tqdm import tqdm
 
-from experiments import ROOT
+from experiments.engine.process import CallInProcess, process_environment
+from experiments.engine.records import only_writer
 from experiments.speed.busy import measure_busy
 from experiments.speed.data import (
     read_arrays,
@@ -42,21 +42,24 @@ from experiments.speed.trainings import (
 
 
 def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, results: Results) -> None:
-    """Measure what a plan has and the results have not, and add it to them.
+    """Measure the jobs of a plan that have no result yet, and add their results.
 
     A training is ended after `time_limit` CPU seconds. It is not repeated then, and in the suite
-    `scaling` its candidate is not measured on larger data, but for the end points.
+    `scaling` its candidate is not measured on larger data, except for the end points.
 
     Raises
     ------
     RuntimeError
-        If a measurement fails, or the library was exchanged meanwhile; what was measured before is
+        If a measurement fails, or the library has changed meanwhile. Earlier measurements are
         kept.
+    StorageError
+        If the results cannot be written, or another process is writing there.
     ValueError, FileNotFoundError
         If a data set cannot be loaded.
     """
     total = repeats * sum(len(group) for group in groups)
     with (
+        only_writer(results.file.parent),
         tqdm(total=total, unit="measurement", file=sys.stderr) as progress,
         TemporaryDirectory() as folder,
     ):
@@ -66,7 +69,7 @@ def run(groups: Sequence[Sequence[Job]], repeats: int, time_limit: float, result
                 progress.set_description(f"{job.suite} {job.data} {job.candidate}")
                 goal = find_goal(job, repeat, results, time_limit)
                 if goal is None:
-                    reason = {"why": f"{REFERENCE} has set no goal"}
+                    reason = {"why": f"{REFERENCE} has not set a goal"}
                     results.add(job, repeat, "skipped", time_limit, reason)
                 elif not _is_done(results, job, repeat, goal.time_limit):
                     if why := _reason_to_skip(results, job, repeat, goal.time_limit):
@@ -106,7 +109,7 @@ def _check_library(results: Results, outcome: str, result: dict[str, Any]) -> No
     if outcome == "measured" and result["library"] != expected:
         raise RuntimeError(
             f"the compiled XGBoost was {expected} when the run began, and now it is "
-            f"{result['library']}: measure again, into another folder"
+            f"{result['library']}: measure again into another folder"
         )
 
 
@@ -123,7 +126,7 @@ def _reason_to_skip(results: Results, job: Job, repeat: int, time_limit: float) 
 
 
 def _is_smaller(other: Job, job: Job) -> bool:
-    """Tell whether another job is the same on synthetic data that is nowhere larger."""
+    """Return whether another job is the same on synthetic data that are not larger."""
     if job.suite != "scaling" or (other.suite, other.candidate) != (job.suite, job.candidate):
         return False
     sizes, own = synthetic_shape(other.data), synthetic_shape(job.data)
@@ -131,8 +134,6 @@ def _is_smaller(other: Job, job: Job) -> bool:
         return False
     return all(size <= own_size for size, own_size in zip(sizes, own, strict=True))
 
-
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
     "busy": measure_busy,
@@ -146,46 +147,51 @@ _SPECIAL: dict[str, Callable[..., dict[str, Any]]] = {
 
 
 def measure_in_child(job: Job, file: Path, goal: Goal) -> tuple[str, dict[str, Any]]:
-    """Measure a job on its file of arrays, in a fresh process with the job's number of threads.
+    """Measure a job on its file of arrays, in a new interpreter with the job's number of threads.
 
     Returns
     -------
     outcome : {"measured", "longer than", "ended"}
-        Whether the training came to its goal, reached the time limit, or was ended by another
-        signal (by the system, for example, that had no memory left).
+        Whether the training reached its goal, reached the time limit, or was ended by another
+        signal (for example by the system, out of memory).
     result : dict
-        What was measured, or the signal.
+        The measurements, or the signal.
 
     Raises
     ------
     RuntimeError
-        If the process fails.
+        If the measurement fails.
     """
-    texts = [json.dumps(asdict(job)), str(file.resolve()), json.dumps(asdict(goal))]
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.speed", "measure", *texts],
-        cwd=ROOT,
-        env=os.environ | dict.fromkeys(_THREAD_VARIABLES, str(job.threads)),
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode == -signal.SIGPROF:
+    with process_environment(job.threads):
+        process = CallInProcess(get_context("spawn"), _measure_and_send, job, file.resolve(), goal)
+    try:
+        message, status = process.message(), process.status()
+    finally:
+        process.end()
+    if status == -signal.SIGPROF:
         return "longer than", {}
-    if done.returncode < 0:
-        return "ended", {"signal": signal.Signals(-done.returncode).name}
-    if done.returncode:
+    if status < 0:
+        return "ended", {"signal": signal.Signals(-status).name}
+    if status:
         raise RuntimeError(
-            f"{job.candidate} failed on {job.data} in the suite {job.suite}:\n{done.stderr.strip()}"
+            f"{job.candidate} failed on {job.data} in the suite {job.suite}: {message}"
         )
-    result = json.loads(done.stdout.splitlines()[-1])
-    return result.pop("outcome", "measured"), result
+    return message.pop("outcome", "measured"), message
+
+
+def _measure_and_send(job: Job, file: Path, goal: Goal, messages: Connection) -> None:
+    try:
+        messages.send(measure(job, file, goal))
+    except Exception:
+        messages.send(traceback.format_exc())
+        sys.exit(1)
 
 
 def measure(job: Job, file: Path, goal: Goal) -> dict[str, Any]:
-    """Carry out a job on its file of arrays or parts, here; say which library was there.
+    """Run a job on its file of arrays or parts in this process; add the library's digest.
 
-    A training that is not watched on held-out rows is ended by SIGPROF at the goal's time limit,
-    and this process with it.
+    At the goal's time limit SIGPROF ends this process, unless the training is evaluated on held-out
+    rows.
     """
     if job.phase == "to quality":
         measured = measure_time_to_quality(job, read_parts(file), goal)

@@ -202,7 +202,7 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (("-f", "other.parquet", "--labels", "soft"), "other.parquet does not exist"),
         (
             ("-f", "mine.arff", "--labels", "soft"),
-            "--labels needs a CSV or Parquet file; for an ARFF",
+            "--labels needs a CSV or Parquet file; for an ARFF file",
         ),
         (("--labels", "soft"), "--labels needs a CSV or Parquet file: give"),
     ]:

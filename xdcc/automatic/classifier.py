@@ -18,7 +18,6 @@ from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
-from xdcc.base.pyplot import require_pyplot
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
@@ -133,11 +132,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the candidates, and choose model and rule.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         Returns
         -------
@@ -214,21 +209,11 @@ class MultiLabelClassifier(DecidingEnsemble):
             Before `fit`.
         """
         check_is_fitted(self, self._fitted_attribute)
-        if ax is None:
-            _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
         names = [
             f"{name}\n{rule}" for name, rule in zip(table["candidate"], table["rule"], strict=True)
         ]
-        ax.barh(
-            names,
-            table["corrected_score"],
-            xerr=table["standard_error"],
-            color=["C1" if chosen else "C0" for chosen in table["chosen"]],
-        )
-        ax.invert_yaxis()
-        ax.set_xlabel(self._measure_in_words())
-        return ax
+        return self._plot_scores(ax, "plot_summary", names, table)
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

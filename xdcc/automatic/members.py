@@ -32,7 +32,7 @@ from xdcc.base.label_rows import row_blocks
 from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
-    Candidates,
+    LabelsetScore,
     LabelStates,
     held_out_candidates,
     walk_to,
@@ -188,12 +188,11 @@ class JointLabelset(Rule):
         """Predict labels, `(n_samples, n_labels)`, from log-odds of the same shape."""
         varied = self.constant.varied
         own = margins[:, varied].astype(np.float32)
+        score = LabelsetScore(_JOINT, self.prior, self.known)
         labels = np.zeros(margins.shape, dtype=np.int8)
         for rows in row_blocks((len(own), own.shape[1] * _N_BEAMS), BLOCK_ENTRIES):
-            here = own[rows]
-            states = LabelStates(self.booster, here, np.full_like(here, np.nan))
-            found = Candidates.find(states.take, here, self.known, _N_BEAMS)
-            labels[rows, varied] = found.best(_JOINT, self.prior)
+            states = LabelStates.begin(self.booster, own[rows])
+            labels[rows, varied] = score.best(states, _N_BEAMS)
         return self.constant.in_labels(labels)
 
 
@@ -268,7 +267,7 @@ def try_joint(
     ):
         for labels, prior in zip(predicted, _PRIORS, strict=True):
             labels[np.ix_(rows, varied)] = found.best(_JOINT, prior)
-        states = LabelStates(booster, own.X[rows], np.full_like(own.Y[rows], np.nan))
+        states = LabelStates.begin(booster, own.X[rows])
         for step in walk_to(states, own.Y[rows]):
             total[rows] -= step.log_prob
     # Of labels that vary, the probability of a constant one is NaN.

@@ -3,7 +3,8 @@
 An estimator names its most used booster parameters in its signature and takes the others as
 keyword arguments. :class:`BoosterEstimator` keeps these, makes ``get_params``,
 ``set_params`` and ``clone`` include them, documents them, and hands everything to
-:func:`xdcc.base.booster_parameters.to_native` when ``fit`` asks.
+:func:`xdcc.base.booster_parameters.to_native` when ``fit`` asks. :class:`TreeBoosterEstimator`
+declares the parameters that all estimators have whose trees are grown for all labels at once.
 """
 
 import inspect
@@ -11,9 +12,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NotRequired, Self
 
+import numpy as np
+
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
 from xdcc.base.documentation import fill_in
-from xdcc.base.domains import Choice
+from xdcc.base.domains import Choice, Number, Verbosity
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import SPARSE_ZEROS, SparseZeros
 
@@ -21,16 +24,15 @@ from xdcc.base.features import SPARSE_ZEROS, SparseZeros
 class BoosterEstimator(MultiLabelEstimator):
     """An estimator on XGBoost, with keyword arguments beyond its signature as booster parameters.
 
-    A subclass declares ``**booster_params`` last in ``__init__`` and hands them to
+    A subclass declares its parameters as fields, attributes with a type and a default, and gets a
+    constructor that takes them and ``**booster_params``. A constructor of its own hands these to
     :meth:`_keep_booster_params`. They then take part in ``get_params``, ``set_params`` and
     ``clone``. Nothing is checked before ``fit`` calls :meth:`_native_booster_params`.
 
     Examples
     --------
     >>> class Boosters(BoosterEstimator):
-    ...     def __init__(self, *, max_depth=6, **booster_params):
-    ...         self.max_depth = max_depth
-    ...         self._keep_booster_params(booster_params)
+    ...     max_depth: int = 6
     >>> boosters = Boosters(eta=0.1)
     >>> boosters.get_params()
     {'max_depth': 6, 'eta': 0.1}
@@ -44,9 +46,17 @@ class BoosterEstimator(MultiLabelEstimator):
     sparse_zeros: SparseZeros
     booster_params: Mapping[str, Any] = MappingProxyType({})
 
+    def __init__(self, **params: Any) -> None:
+        """Store the parameters; those that are not declared are booster parameters."""
+        for name, field in _declared(type(self)).items():
+            setattr(self, name, params.pop(name, field.default))
+        self._keep_booster_params(params)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Write the list of booster parameters into the subclass's documentation."""
+        """Make the constructor, and write the list of booster parameters into the documentation."""
         super().__init_subclass__(**kwargs)
+        if "__init__" not in vars(cls):
+            _give_constructor(cls)
         named = inspect.signature(cls.__init__).parameters
         listed = describe_booster_params(
             param.name
@@ -124,6 +134,37 @@ class BoosterEstimator(MultiLabelEstimator):
         )
 
 
+def _declared(cls: type) -> dict[str, inspect.Parameter]:
+    """Collect the fields of a class and of those above it as keyword arguments."""
+    return {
+        name: inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=vars(owner)[name], annotation=annotation
+        )
+        for owner in reversed(cls.__mro__)
+        if owner is not BoosterEstimator and issubclass(owner, BoosterEstimator)
+        for name, annotation in inspect.get_annotations(owner).items()
+        if name in vars(owner) and not name.startswith("_")
+    }
+
+
+def _give_constructor(cls: type) -> None:
+    """Give a class a constructor whose signature names its fields, unless it inherits one."""
+    fields = _declared(cls)
+    if not fields:
+        return
+
+    def __init__(self: Any, **params: Any) -> None:
+        BoosterEstimator.__init__(self, **params)
+
+    self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    further = inspect.Parameter("booster_params", inspect.Parameter.VAR_KEYWORD, annotation=Any)
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [self_, *fields.values(), further]
+    )
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls.__init__ = __init__  # type: ignore[misc]
+
+
 def describe_booster_params(names: Iterable[str]) -> str:
     """Document some of the booster's parameters.
 
@@ -150,3 +191,34 @@ def describe_booster_params(names: Iterable[str]) -> str:
         in_code = ", ".join(f"`{spelling}`" for spelling in spellings)
         lines.append(f"* {in_code} ({param.domain}): {param.meaning}")
     return "\n".join(lines)
+
+
+class TreeBoosterEstimator(BoosterEstimator):
+    """An estimator on boosters whose trees are grown for all labels at once.
+
+    Examples
+    --------
+    >>> class Boosters(TreeBoosterEstimator):
+    ...     max_depth: int = 3
+    >>> Boosters(n_estimators=10, subsample=0.5)
+    Boosters(n_estimators=10, subsample=0.5)
+    """
+
+    _domains = MappingProxyType(
+        {
+            **BoosterEstimator._domains,
+            "n_estimators": Number(low=1, whole=True),
+            "verbose": Verbosity(),
+        }
+    )
+
+    n_estimators: int = 100
+    max_depth: int = 6
+    learning_rate: float = 0.3
+    split_method: str | int = "sumGain"
+    reg_lambda: float = 1.0
+    max_bin: int = 256
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    sparse_zeros: SparseZeros = "missing"
+    verbose: int = 0

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.categories import feature_types
-from xdcc.base.domains import Choice, Either, Number, Verbosity
+from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features, SparseZeros
+from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import OutOfFold
 from xdcc.base.plugin import require_plugin
@@ -35,7 +35,7 @@ OBJECTIVE = "multilabel:logistic"
 """The plugin's objective: cross entropy per label, predictions are probabilities."""
 
 
-class MultiLabelXGBClassifier(BoosterEstimator):
+class MultiLabelXGBClassifier(TreeBoosterEstimator):
     """Boosted trees for many labels, each tree grown for all of them.
 
     Every leaf holds a value per label, and a split is scored over all labels by the split
@@ -138,53 +138,19 @@ int, default="sumGain"
     _takes_categories = True
     _domains = MappingProxyType(
         {
-            **BoosterEstimator._domains,
-            "n_estimators": Number(low=1, whole=True),
+            **TreeBoosterEstimator._domains,
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "eval_metric": MetricNames(),
             "importance_type": Choice(IMPORTANCE_TYPES),
-            "verbose": Verbosity(),
         }
     )
 
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        split_method: str | int = "sumGain",
-        sketch_size: int | Literal["auto"] = 0,
-        sketch_method: str = "projection",
-        labels_per_tree: int | Literal["auto"] | None = None,
-        reg_lambda: float = 1.0,
-        max_bin: int = 256,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        eval_metric: str | list[str] | None = None,
-        early_stopping_rounds: int | None = None,
-        importance_type: ImportanceType = "gain",
-        sparse_zeros: SparseZeros = "missing",
-        verbose: int = 0,
-        **booster_params: Any,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.split_method = split_method
-        self.sketch_size = sketch_size
-        self.sketch_method = sketch_method
-        self.labels_per_tree = labels_per_tree
-        self.reg_lambda = reg_lambda
-        self.max_bin = max_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.eval_metric = eval_metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.importance_type = importance_type
-        self.sparse_zeros = sparse_zeros
-        self.verbose = verbose
-        self._keep_booster_params(booster_params)
+    sketch_size: int | Literal["auto"] = 0
+    sketch_method: str = "projection"
+    labels_per_tree: int | Literal["auto"] | None = None
+    eval_metric: str | list[str] | None = None
+    early_stopping_rounds: int | None = None
+    importance_type: ImportanceType = "gain"
 
     def fit(
         self,

@@ -14,12 +14,12 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from xdcc.base.booster_estimator import BoosterEstimator
+from xdcc.base.booster_estimator import TreeBoosterEstimator
 from xdcc.base.booster_parameters import settle_on_data
 from xdcc.base.checks import PACKAGE
-from xdcc.base.domains import Choice, Either, Number, Switch, Verbosity
+from xdcc.base.domains import Choice, Either, Number, Switch
 from xdcc.base.estimator import EvalSet
-from xdcc.base.features import Features, SparseZeros
+from xdcc.base.features import Features
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels
 from xdcc.base.plugin import require_plugin
@@ -62,7 +62,7 @@ _OF_END_LABEL = MappingProxyType(
 _AT_LEAST_1 = Number(low=1, whole=True)
 
 
-class DynamicChainClassifier(BoosterEstimator):
+class DynamicChainClassifier(TreeBoosterEstimator):
     """A chain of multi-label boosters in which every row has its own label order.
 
     In each round a booster predicts all labels; the label of which it is surest is propagated:
@@ -208,9 +208,8 @@ int, default="maxGain"
     _takes_categories = True
     _domains = MappingProxyType(
         {
-            **BoosterEstimator._domains,
+            **TreeBoosterEstimator._domains,
             "chain_length": Either(_AT_LEAST_1, Choice(("auto",)), None),
-            "n_estimators": _AT_LEAST_1,
             "separate_and_conquer": Switch(),
             "candidates": Choice(CANDIDATES),
             "order": Choice(ORDERS),
@@ -224,64 +223,24 @@ int, default="maxGain"
             "stop_measure": Choice(tuple(MEASURES)),
             "prediction": Choice(PREDICTIONS),
             "cumulation": Choice(CUMULATIONS),
-            "verbose": Verbosity(),
         }
     )
 
-    def __init__(
-        self,
-        *,
-        chain_length: int | Literal["auto"] | None = "auto",
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        split_method: str | int = "maxGain",
-        separate_and_conquer: bool = True,
-        candidates: Candidates = "open",
-        order: Order = "positive",
-        labels_per_round: int = 1,
-        propagate: Propagate = "auto",
-        cv: int = 3,
-        ensemble: bool = False,
-        end_label: bool | Literal["auto"] = "auto",
-        early_stopping_rounds: int | None = None,
-        stop_tolerance: float = 0.003,
-        stop_measure: str = "example_f1",
-        prediction: Prediction = "cumulated",
-        cumulation: Cumulation = "equation9",
-        reg_lambda: float = 1.0,
-        max_bin: int = 256,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        sparse_zeros: SparseZeros = "missing",
-        verbose: int = 0,
-        **booster_params: Any,
-    ) -> None:
-        self.chain_length = chain_length
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.split_method = split_method
-        self.separate_and_conquer = separate_and_conquer
-        self.candidates = candidates
-        self.order = order
-        self.labels_per_round = labels_per_round
-        self.propagate = propagate
-        self.cv = cv
-        self.ensemble = ensemble
-        self.end_label = end_label
-        self.early_stopping_rounds = early_stopping_rounds
-        self.stop_tolerance = stop_tolerance
-        self.stop_measure = stop_measure
-        self.prediction = prediction
-        self.cumulation = cumulation
-        self.reg_lambda = reg_lambda
-        self.max_bin = max_bin
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.sparse_zeros = sparse_zeros
-        self.verbose = verbose
-        self._keep_booster_params(booster_params)
+    chain_length: int | Literal["auto"] | None = "auto"
+    split_method: str | int = "maxGain"
+    separate_and_conquer: bool = True
+    candidates: Candidates = "open"
+    order: Order = "positive"
+    labels_per_round: int = 1
+    propagate: Propagate = "auto"
+    cv: int = 3
+    ensemble: bool = False
+    end_label: bool | Literal["auto"] = "auto"
+    early_stopping_rounds: int | None = None
+    stop_tolerance: float = 0.003
+    stop_measure: str = "example_f1"
+    prediction: Prediction = "cumulated"
+    cumulation: Cumulation = "equation9"
 
     def fit(
         self,

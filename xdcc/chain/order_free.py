@@ -28,7 +28,6 @@ from xdcc.base.plugin import require_plugin
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
-    Candidates,
     LabelsetScore,
     LabelStates,
     draw_labelsets,
@@ -323,12 +322,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             By the chain rule, in the order that the chain itself takes. For a row it sums to one,
             as probability, over all labelsets.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X or Y is not as described.
+        {raises_for_labels}
         """
         margins, _ = self._begin_reading(self._check_X(X), None)
         truth = check_labels_as_in_fit(self, Y)
@@ -462,8 +456,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
         margins, given = self._begin_reading(self._check_X(X), None)
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
-        start = margins.astype(np.float32)
-        return LabelStates(self.booster_, start, np.full_like(start, np.nan)), labels
+        return LabelStates.begin(self.booster_, margins.astype(np.float32)), labels
 
     def _states(self, margins: Floats, given: Labels) -> Iterator[tuple[slice, LabelStates]]:
         """Walk over blocks of rows at the beginning of the chain; there are none without labels."""
@@ -507,10 +500,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             if self.prediction == "mode":
                 labels[rows, varied] = probable_labelsets(states, self.n_beams).first()
             elif self.prediction == "subset_accuracy":
-                score = self.labelset_score_
-                start = margins[rows].astype(np.float32)
-                found = Candidates.find(states.take, start, score.known, self.n_beams)
-                labels[rows, varied] = found.best(score.joint, score.prior)
+                labels[rows, varied] = self.labelset_score_.best(states, self.n_beams)
             else:
                 draws = self._with_constant(
                     draw_labelsets(states, self.n_draws, rng), given[rows], rng

@@ -60,6 +60,11 @@ class LabelStates:
         self._margins = margins
         self._joined = np.concatenate((margins, revealed), axis=1, dtype=np.float32)
 
+    @classmethod
+    def begin(cls, booster: xgb.Booster | None, margins: Margins) -> Self:
+        """Make states of rows of which no label is revealed."""
+        return cls(booster, margins, np.full_like(margins, np.nan))
+
     def __len__(self) -> int:
         """Count the states."""
         return len(self._margins)
@@ -424,7 +429,7 @@ class Candidates(NamedTuple):
 
 
 class LabelsetScore(NamedTuple):
-    """The score, ready to predict.
+    """The score with its weights, ready to predict: the one rule for labelsets of a chain.
 
     Attributes
     ----------
@@ -437,6 +442,11 @@ class LabelsetScore(NamedTuple):
     joint: float
     prior: float
     known: KnownLabelsets
+
+    def best(self, states: LabelStates, n_beams: int) -> NDArray[np.int8]:
+        """Predict the labelset of the highest score for each row, (n_rows, n_labels)."""
+        found = Candidates.find(states.take, states.margins, self.known, n_beams)
+        return found.best(self.joint, self.prior)
 
     @classmethod
     def choose(
@@ -508,9 +518,8 @@ def held_out_candidates(
         known = KnownLabelsets.of_data(data.take(others))
         for block in row_blocks((len(places), data.Y.shape[1] * n_beams), BLOCK_ENTRIES):
             rows = places[block]
-            margins = data.X[rows]
-            states = LabelStates(booster, margins, np.full_like(margins, np.nan))
-            yield rows, booster, Candidates.find(states.take, margins, known, n_beams)
+            states = LabelStates.begin(booster, data.X[rows])
+            yield rows, booster, Candidates.find(states.take, states.margins, known, n_beams)
 
 
 def _likely_known(

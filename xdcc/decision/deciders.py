@@ -6,7 +6,7 @@ predict together, calibrated and with a decision rule.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from xdcc.base.checks import check_fit_labels, learned_by
 from xdcc.base.domains import Classifier, check_domain
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData
+from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
@@ -145,11 +146,22 @@ class DecidingEnsemble(Decider):
             self.measure.prices(self.n_labels_)
         return data
 
-    def _measure_in_words(self) -> str:
-        """Label the axis of a figure."""
-        if isinstance(self.measure, str):
-            return self.measure
-        return "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
+    def _plot_scores(
+        self, ax: Any, method: str, names: Sequence[str], rows: Mapping[str, Sequence[Any]]
+    ) -> Any:
+        """Draw corrected scores with their standard errors, the chosen one in another colour."""
+        if ax is None:
+            _, ax = require_pyplot(method).subplots(layout="constrained")
+        ax.barh(
+            names,
+            rows["corrected_score"],
+            xerr=rows["standard_error"],
+            color=["C1" if chosen else "C0" for chosen in rows["chosen"]],
+        )
+        ax.invert_yaxis()
+        of_costs = "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"
+        ax.set_xlabel(self.measure if isinstance(self.measure, str) else of_costs)
+        return ax
 
     @abstractmethod
     def _joint_margins(self, X: Any) -> Floats:

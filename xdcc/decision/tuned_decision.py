@@ -19,7 +19,6 @@ from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
-from xdcc.base.pyplot import require_pyplot
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
@@ -236,26 +235,14 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             Before `fit`.
         """
         check_is_fitted(self, self._fitted_attribute)
-        if ax is None:
-            _, ax = require_pyplot("plot_rules").subplots(layout="constrained")
         table = self.cv_results_
-        kinds = list(dict.fromkeys(table["rule"]))
-        best = [
-            max(
-                (i for i, kind in enumerate(table["rule"]) if kind == name),
-                key=lambda i: table["score"][i],
-            )
-            for name in kinds
-        ]
-        ax.barh(
-            kinds,
-            [table["corrected_score"][i] for i in best],
-            xerr=[table["standard_error"][i] for i in best],
-            color=["C1" if name == self.rule_.name else "C0" for name in kinds],
-        )
-        ax.invert_yaxis()
-        ax.set_xlabel(self._measure_in_words())
-        return ax
+        best: dict[str, int] = {}
+        for number, (kind, score) in enumerate(zip(table["rule"], table["score"], strict=True)):
+            if kind not in best or score > table["score"][best[kind]]:
+                best[kind] = number
+        columns = {name: [column[i] for i in best.values()] for name, column in table.items()}
+        columns["chosen"] = [kind == self.rule_.name for kind in best]
+        return self._plot_scores(ax, "plot_rules", list(best), columns)
 
     def _check_params(self) -> None:
         super()._check_params()

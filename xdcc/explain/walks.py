@@ -317,7 +317,7 @@ def _walk_of_rule(model: MultiLabelClassifier, rule: JointLabelset) -> OrderFree
         of_all = model._margins(model._check_X(X))
         margins = of_all[:, varied].astype(np.float32)
         labels = rule.decide(of_all)[:, varied].astype(np.float32)
-        return LabelStates(rule.booster, margins, np.full_like(margins, np.nan)), labels
+        return LabelStates.begin(rule.booster, margins), labels
 
     return OrderFreeWalk(
         rule.booster, model.label_names_, varied, order_free_params()["lambda"], begin

@@ -41,6 +41,8 @@ from xdcc.decision.rules import (
     MostProbableLabelset,
     ThresholdPerLabel,
 )
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
 from xdcc.linear import LogisticLabels
@@ -59,6 +61,7 @@ MODELS = (
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,
     ThresholdClassifier,
+    SketchedExtraTreesClassifier,
     RandomDecisionTreeClassifier,
     BoomerClassifier,
     LaCovaCClassifier,
@@ -83,6 +86,7 @@ _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
+    *(ExtraTrees, LabelRows),
     *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
