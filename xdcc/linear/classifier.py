@@ -94,7 +94,7 @@ class LogisticLabels(MultiLabelEstimator):
     >>> data = xdcc.data.make_multilabel(200, n_labels=3, random_state=0)
     >>> model = xdcc.LogisticLabels().fit(data.X, data.Y)
     >>> model.predict(data.X[:2])
-    array([[0, 0, 1],
+    array([[0, 1, 1],
            [1, 1, 1]])
     >>> margins = data.X @ model.coef_.T + model.intercept_
     >>> np.allclose(margins, model.decision_function(data.X), atol=1e-4)
