@@ -144,7 +144,7 @@ UNKNOWN = [
     ("", "Unknown metric function."),
     ("error@x", "unable to parse the threshold value for the error metric."),
     ("ams", "AMS must be in format ams@k."),
-    ("example_f1@2", "The metric `example_f1@2` needs a threshold in [0, 1] behind the @."),
+    ("example_f1@2", "The metric `example_f1@2` needs a threshold in [0, 1] after the @."),
     ("quantile", "XGBoost cannot evaluate it here."),
 ]
 UNSUITABLE = [

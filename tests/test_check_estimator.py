@@ -23,7 +23,9 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 
 ESTIMATORS = [
@@ -48,10 +50,14 @@ ESTIMATORS = [
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=10, random_state=0, n_jobs=1),
     LaCovaCClassifier(criterion="gain_ratio", clustering=None, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=30, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=30, sketch_size=1, oob_proba=True, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
     BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
+    LogisticLabels(n_jobs=1),
+    LogisticLabels(C=1.0, text_like=True, n_jobs=1),
     CTBNClassifier(C=1.0, n_jobs=1),
     CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
@@ -93,7 +99,7 @@ DRAWN_ROWS = {
     "check_sample_weight_equivalence_on_sparse_data": "repeated rows make other samples",
 }
 
-# The only estimators with a decision_function.
+# Estimators with a decision_function.
 LISTED_CLASSES = {
     "check_classifier_multioutput": "the check indexes classes_, which has a row per label here"
 }
@@ -116,7 +122,7 @@ def _predicts_labelsets(estimator: BaseEstimator) -> bool:
 def _is_certain(estimator: BaseEstimator) -> bool:
     on_trees = isinstance(getattr(estimator, "estimator", None), DecisionTreeClassifier)
     others = LabelPowerset | HOMER | LPBR | EnsembleOfChains | LaCovaCClassifier
-    others |= LaCovaCForestClassifier
+    others |= LaCovaCForestClassifier | SketchedExtraTreesClassifier
     return on_trees or isinstance(estimator, others)
 
 

@@ -43,6 +43,7 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.rdt import RandomDecisionTreeClassifier
 
@@ -77,6 +78,7 @@ ESTIMATORS = [
     MultiLabelClassifier(cv=2, n_jobs=1),
     LaCovaCClassifier(n_jobs=1),
     LaCovaCForestClassifier(n_estimators=3, random_state=0, n_jobs=1),
+    SketchedExtraTreesClassifier(n_estimators=5, random_state=0, n_jobs=1),
     RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),
     BoomerClassifier(n_rules=10, random_state=0, n_jobs=1),
     CTBNClassifier(C=1.0, n_jobs=1, random_state=0),

@@ -23,6 +23,7 @@ ESTIMATORS = {
     "EnsembleOfChains": {"n_estimators": 2},
     "HOMER": {},
     "RandomDecisionTreeClassifier": {"n_estimators": 3, "random_state": 0},
+    "SketchedExtraTreesClassifier": {"n_estimators": 3, "random_state": 0},
     "LaCovaCClassifier": {},
     "LaCovaCForestClassifier": {"n_estimators": 2, "random_state": 0},
     "BoomerClassifier": {"n_rules": 10, "random_state": 0},

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc import data as data
     from xdcc import decision as decision
     from xdcc import explain as explain
+    from xdcc import forest as forest
     from xdcc import kernels as kernels
     from xdcc import lacovac as lacovac
     from xdcc import linear as linear
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # the names that `_import` finds, for type checkers and edito
     from xdcc.decision import KnownLabelsets as KnownLabelsets
     from xdcc.decision import ThresholdClassifier as ThresholdClassifier
     from xdcc.decision import TunedDecisionClassifierCV as TunedDecisionClassifierCV
+    from xdcc.forest import SketchedExtraTreesClassifier as SketchedExtraTreesClassifier
     from xdcc.lacovac import LaCovaCClassifier as LaCovaCClassifier
     from xdcc.lacovac import LaCovaCForestClassifier as LaCovaCForestClassifier
     from xdcc.linear import LogisticLabels as LogisticLabels
@@ -83,6 +85,7 @@ _PACKAGES = {
     "KnownLabelsets": "decision",
     "ThresholdClassifier": "decision",
     "TunedDecisionClassifierCV": "decision",
+    "SketchedExtraTreesClassifier": "forest",
     "LaCovaCClassifier": "lacovac",
     "LaCovaCForestClassifier": "lacovac",
     "LogisticLabels": "linear",

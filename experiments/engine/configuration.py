@@ -29,11 +29,11 @@ FOLDERS = (PAPERS, STUDIES)
 """Folders whose folders hold the configurations that come with the package."""
 
 SIZES = ("full", "quick")
-"""A configuration of the package is in one of these; `full` where its file does not say."""
+"""The sizes of a configuration of the package; `full` if its file name has none."""
 
 
 class ConfigurationError(ValueError):
-    """A configuration that cannot be used: which file, which key, and what is allowed."""
+    """An invalid configuration; the message names the file, the key, and what is allowed."""
 
 
 def _known_measure(name: str) -> str:
@@ -66,7 +66,7 @@ MethodName = Annotated[str, AfterValidator(_known_method)]
 
 
 Figure = Literal["xdcc_heat_maps", "time_against_f1", "loss_plane", "rdt_sequences"]
-"""Names of `experiments.report.figures.FIGURES`, which takes long to import."""
+"""Names of `experiments.report.figures.FIGURES`, which is slow to import."""
 
 
 class _Part(BaseModel):
@@ -95,11 +95,11 @@ class EvaluationPart(_Part):
         }[self.type]
         if idle := self.model_fields_set - allowed:
             raise ValueError(
-                f"{', '.join(sorted(idle))} has no meaning with type {self.type}; allowed are "
+                f"{', '.join(sorted(idle))} cannot be used with type {self.type}; allowed are "
                 f"{', '.join(sorted(allowed))}"
             )
         if self.assignment == "blocks" and self.repeats > 1:
-            raise ValueError("blocks of rows are the same in every repeat; repeats has to be 1")
+            raise ValueError("blocks of rows are the same in every repeat; repeats must be 1")
         return self
 
     def evaluation(self) -> Evaluation:
@@ -108,15 +108,17 @@ class EvaluationPart(_Part):
 
 
 class Tuning(_Part):
-    """Key `tuning`: how parameters are chosen, on rows of the training part only."""
+    """Key `tuning`: how parameters are chosen, using only rows of the training part."""
 
-    measure: MeasureName  # what the choice is best in
-    # Number of random draws, without repetition, from the product of a method's grid, the same on
-    # all data sets; or all of it.
+    measure: MeasureName  # the measure that the choice optimises
+    # Number of random configurations from a method's grid, without repetition and the same for all
+    # data sets; or "all".
     draws: Draws
-    # Share of the training part to measure on, 1/2, 1/3, 1/4 and so on.
+    # Share of the training part for validation: 1/2, 1/3, 1/4 and so on.
     split: float | None = Field(None, gt=0, le=0.5)
-    folds: int | None = Field(None, ge=2)  # instead of `split`: cross-validation with so many folds
+    folds: int | None = Field(
+        None, ge=2
+    )  # instead of `split`: cross-validation with this number of folds
     seed: int = Field(0, ge=0)  # of the draws and of the inner folds
 
     @model_validator(mode="after")
@@ -134,23 +136,23 @@ class Tuning(_Part):
 
     @property
     def used_folds(self) -> range:
-        """The folds that are measured on."""
+        """The folds that are used for validation."""
         return range(self.n_folds if self.folds is not None else 1)
 
 
 class Entry(_Part):
-    """A line of the tables: a method with its parameters and the readings to choose from."""
+    """A line of the tables: a method with its parameters and decision rules (readings)."""
 
     method: MethodName  # name in `experiments/methods`
-    params: dict[str, Any] = {}  # fixed parameters, in the place of the method's own
-    # Values to draw from; None is the method's own grid without the names in `params`.
+    params: dict[str, Any] = {}  # fixed parameters, instead of the method's own
+    # Values to draw from; None: the method's own grid without the names in `params`.
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] | None = None
-    # Ways to predict; several are tuned like a parameter. None is the method's first.
+    # Decision rules; several are tuned like a parameter. None: the method's first.
     readings: Annotated[list[str], Field(min_length=1)] | None = None
-    # Instead of a choice of its own: the line whose chosen parameters are taken over, where neither
-    # `params` nor the method's file fixes them.
+    # The line whose chosen parameters this line uses instead of its own choice, unless `params` or
+    # the method's file fixes them.
     params_of: str | None = None
-    tuned_for: MeasureName | None = None  # measure of its choice, in the place of the tuning's
+    tuned_for: MeasureName | None = None  # measure of its choice, instead of the tuning's
     published: str | None = None  # name of the line in the published numbers
 
     @model_validator(mode="after")
@@ -162,15 +164,15 @@ class Entry(_Part):
                     f"{self.method} has no reading {name!r}. {suggestion(name, method.readings)}"
                 )
         if twice := self.params.keys() & (self.grid or {}).keys():
-            raise ValueError(f"{', '.join(sorted(twice))} stands in params and in grid")
+            raise ValueError(f"{', '.join(sorted(twice))} is in params and in grid")
         if self.params_of is not None and (self.grid or len(self.readings or ()) > 1):
-            raise ValueError("params_of leaves nothing to choose: no grid, and one reading")
+            raise ValueError("params_of cannot be combined with a grid or several readings")
         if not method.missing():
             self._build_once(method)
         return self
 
     def _build_once(self, method: registry.Method) -> None:
-        """Build an estimator with the first values, to see whether the names are accepted."""
+        """Build an estimator with the first values, to check the names of the parameters."""
         first = {name: values[0] for name, values in self.chosen_from().items()}
         try:
             method.build(registry.dataset("digits-tiny").load(None), 0, **self.fixed() | first)
@@ -178,14 +180,14 @@ class Entry(_Part):
             raise ValueError(f"{self.method} does not accept these parameters: {error}") from error
 
     def chosen_from(self) -> dict[str, list[Any]]:
-        """Return the grid that holds for this line."""
+        """Return the grid of this line."""
         if self.params_of is not None:
             return {}
         grid = registry.method(self.method).grid if self.grid is None else self.grid
         return {name: values for name, values in grid.items() if name not in self.params}
 
     def fixed(self) -> dict[str, Any]:
-        """Return the parameters that hold for all draws."""
+        """Return the parameters that are the same for all draws."""
         own = registry.method(self.method).params
         return {k: v for k, v in (own | self.params).items() if k not in self.chosen_from()}
 
@@ -195,52 +197,51 @@ class Entry(_Part):
 
 
 class SpecialCase(_Part):
-    """Key `exceptions`: what holds on some data sets instead."""
+    """Key `exceptions`: what is different on some data sets."""
 
     datasets: list[DatasetName]
-    methods: list[str] | None = None  # lines of the tables; None is all
-    params: dict[str, Any] = {}  # fixed parameters; a grid of that name is not drawn from
+    methods: list[str] | None = None  # lines of the tables; None: all
+    params: dict[str, Any] = {}  # fixed parameters, also instead of values in a grid
     draws: int | None = Field(None, ge=1)  # number of draws
     evaluation: EvaluationPart | None = None  # another evaluation; for all methods only
-    skip: bool = False  # whether these methods are left out there
-    reason: str  # why; it stands in the report
+    skip: bool = False  # whether these methods are left out
+    reason: str  # the reason, for the report
 
     @model_validator(mode="after")
     def _same_parts_for_all(self) -> Self:
         if self.evaluation is not None and self.methods is not None:
-            raise ValueError("another evaluation has to hold for all methods: leave methods out")
+            raise ValueError("another evaluation must apply to all methods: leave methods out")
         return self
 
 
 class Claim(_Part):
-    """A statement, with the comparisons that decide whether it holds here, and their test."""
+    """A statement with the comparisons, and their test, that decide whether it holds here."""
 
-    text: str  # what the paper says, in a half-sentence: "XDCC cumulated is best in F1"
+    text: str  # the statement of the paper, such as "XDCC cumulated is best in F1"
     measure: MeasureName
-    # What is compared is the mean rank in `measure` and in these.
+    # If given, the mean rank in `measure` and these is compared.
     more_measures: list[MeasureName] = []
-    # Lines of the tables; each has to be ahead of the next.
+    # Lines of the tables; each must be better than the next.
     order: Annotated[list[str], Field(min_length=1)]
-    # The first of `order` has to be ahead of all of these, instead.
+    # Instead: the first of `order` must be better than all of these.
     first_of: list[str] | None = None
-    # A parameter: each of `order` has to be ahead of itself, with the first of `values` of it over
-    # the second.
+    # A parameter: each of `order` must be better with the first of `values` than with the second.
     along: str | None = None
     values: Annotated[list[Any], Field(min_length=2, max_length=2)] | None = None
-    # The test: Wilcoxon's over the data sets; Nemenyi's of average ranks among these lines, after
-    # Friedman's; on each data set one of its folds or rows.
+    # The test: Wilcoxon's over the data sets; Nemenyi's of the average ranks of these lines, after
+    # Friedman's; or one over the folds or rows of each data set.
     by: Literal["data sets", "ranks", "folds"] = "data sets"
-    of: Literal["all", "most"] = "all"  # how many of the comparisons have to hold
-    datasets: list[DatasetName] | None = None  # None is all
+    of: Literal["all", "most"] = "all"  # how many of the comparisons must hold
+    datasets: list[DatasetName] | None = None  # None: all
 
     @model_validator(mode="after")
     def _compares(self) -> Self:
         if self.first_of is None and self.along is None and len(self.order) < 2:
             raise ValueError("order needs two lines, or first_of, or along")
         if (self.along is None) != (self.values is None):
-            raise ValueError("along and values belong together")
+            raise ValueError("give both along and values, or neither")
         if self.more_measures and self.by == "folds":
-            raise ValueError("more_measures needs another test than by: folds")
+            raise ValueError("more_measures cannot be used with by: folds")
         if self.by == "ranks" and len(self.names()) < 3:
             raise ValueError("by: ranks needs three lines")
         return self
@@ -250,11 +251,11 @@ class Claim(_Part):
         return [self.measure, *self.more_measures]
 
     def lines(self) -> list[str]:
-        """Return all lines that take part."""
+        """Return all lines of the comparison."""
         return list(dict.fromkeys([*self.order, *(self.first_of or ())]))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return what has to be ahead of what."""
+        """Return the pairs of which the first must be better."""
         if self.values is not None:
             one, other = (f", {self.along} {value}" for value in self.values)
             return [(line + one, line + other) for line in self.order]
@@ -263,7 +264,7 @@ class Claim(_Part):
         return list(zip(self.order, self.order[1:], strict=False))
 
     def names(self) -> list[str]:
-        """Return what is compared: lines, or lines with a value."""
+        """Return the compared lines, or lines with a value."""
         return list(dict.fromkeys(name for pair in self.pairs() for name in pair))
 
 
@@ -271,9 +272,9 @@ class PublishedTable(_Part):
     """Where the published numbers of a section are."""
 
     table: str  # number of the table
-    # Our name of a measure → the published one, where they differ.
+    # Our name of a measure → its published name, if they differ.
     measures: dict[MeasureName, str] = {}
-    scale: float = 1.0  # what a published number is multiplied with (0.01 for per cents)
+    scale: float = 1.0  # factor of the published numbers (0.01 for percentages)
     tolerance: float = Field(0.02, ge=0)  # larger differences are marked
 
 
@@ -282,11 +283,11 @@ class Section(_Part):
 
     # `scores`: a line per method, a column per data set. `ranks`: average ranks in several
     # measures. `critical_difference`: the diagram of Nemenyi's test. `fold_tests`: the first of
-    # `lines` beside each other one by a paired t-test over the folds of each data set. `bbc_cv`:
-    # what is best of all combinations, and its loss without the bias of choosing. `statistics`: a
+    # `lines` compared with each other line, by a paired t-test over the folds of each data set.
+    # `bbc_cv`: the best of all combinations, and its loss without selection bias. `statistics`: a
     # line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
-    # measures against a parameter or against the stages of a reading. `figure`: one that is drawn
-    # by a function of its own, named in `draw`.
+    # measures against a parameter or the stages of a prediction. `figure`: drawn by the function
+    # that `draw` names.
     kind: Literal[
         "scores",
         "ranks",
@@ -300,49 +301,48 @@ class Section(_Part):
     ]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
-    lines: list[str] | None = None  # the methods that take part; None is all
-    datasets: list[DatasetName] | None = None  # None is all
+    lines: list[str] | None = None  # methods; None: all
+    datasets: list[DatasetName] | None = None  # None: all
     published: PublishedTable | None = None
     x: str = "stage"  # for `curve`: a parameter, or "stage"
     draw: Figure | None = None  # for `figure`: a name in `experiments.report.figures.FIGURES`
     claims: list[Claim] = []
-    note: str | None = None  # a sentence on how the table is to be read
+    note: str | None = None  # a sentence that explains the table
 
     @model_validator(mode="after")
     def _says_what_to_draw(self) -> Self:
         if (self.kind == "figure") != (self.draw is not None):
-            raise ValueError("draw says which figure a section of the kind figure shows")
+            raise ValueError("a section of the kind figure, and no other, needs draw")
         if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
-            raise ValueError("bbc_cv has the measures subset_loss and hamming_loss only")
+            raise ValueError("bbc_cv allows only the measures subset_loss and hamming_loss")
         return self
 
 
 class Configuration(_Part):
-    """A whole file; `name` is the file's, see `configuration_name`.
+    """A whole file; for `name` see `configuration_name`.
 
-    With a key `extends`, the name of another configuration, that one's keys hold where the file
-    has none of its own.
+    The key `extends` names another configuration, whose keys apply unless the file has them.
     """
 
     name: str
     title: str  # of the report
-    about: str  # what it reproduces and what it costs
-    # Name of the paper, a folder of `experiments/papers`, whose `published.csv` is meant.
+    about: str  # what it reproduces, and the computing time
+    # The paper: a folder of `experiments/papers` with a `published.csv`.
     published: str | None = None
-    # Our name of a data set → the published one, where they differ.
+    # Our name of a data set → its published name, if they differ.
     published_datasets: dict[str, str] = {}
     datasets: Annotated[list[DatasetName], Field(min_length=1)]
-    # Data sets that take their place where the benchmarks' files are missing.
+    # Data sets to use instead if the files of the benchmarks are missing.
     without_files: Annotated[list[DatasetName], Field(min_length=1)] | None = None
     evaluation: EvaluationPart
-    # None: every combination of a grid is trained on the whole training part and measured on the
+    # None: every combination of a grid is trained on the whole training part and evaluated on the
     # test part, for curves over a parameter.
     tuning: Tuning | None = None
     seeds: Annotated[list[int], Field(min_length=1)] = [0]  # of the methods
     methods: Annotated[dict[str, Entry], Field(min_length=1)]  # the lines of the tables
     exceptions: list[SpecialCase] = []
-    # Whether the records of final models hold how many labels of each row are wrong, for sections
-    # of the kind `bbc_cv`.
+    # Whether the records of final models contain the number of wrong labels of each row, for
+    # sections of the kind `bbc_cv`.
     row_losses: bool = False
     # Whether the predictions of final models are kept, as .npz files.
     keep_predictions: bool = False
@@ -355,7 +355,7 @@ class Configuration(_Part):
     def _published_exists(cls, name: str | None) -> str | None:
         known = {path.parent.name for path in PAPERS.glob("*/published.csv")}
         if name is not None and name not in known:
-            raise ValueError(f"no published numbers {name!r}. {suggestion(name, known)}")
+            raise ValueError(f"there are no published numbers {name!r}. {suggestion(name, known)}")
         return name
 
     @model_validator(mode="after")
@@ -364,7 +364,7 @@ class Configuration(_Part):
             for name in names or ():
                 if name not in self.methods:
                     raise ValueError(
-                        f"{where} names {name!r}, which is no key of methods. "
+                        f"{where} names {name!r}, which is not a key of methods. "
                         f"{suggestion(name, self.methods)}"
                     )
 
@@ -373,7 +373,7 @@ class Configuration(_Part):
                 continue
             check([entry.params_of], f"methods.{line}.params_of")
             if self.methods[entry.params_of].params_of is not None or self.tuning is None:
-                raise ValueError(f"methods.{line}.params_of needs a line that is tuned")
+                raise ValueError(f"methods.{line}.params_of needs a tuned line")
         for number, exception in enumerate(self.exceptions):
             check(exception.methods, f"exceptions.{number}.methods")
         for number, section in enumerate(self.report):
@@ -382,44 +382,44 @@ class Configuration(_Part):
                 check(claim.lines(), f"report.{number}.claims")
             if section.kind == "bbc_cv" and not self._tells_rows(section):
                 raise ValueError(
-                    f"report.{number} needs row_losses, lines with tuned_for, and no tuning"
+                    f"report.{number} needs row_losses and lines with tuned_for, without tuning"
                 )
             if section.published is not None and self.published is None:
-                raise ValueError(f"report.{number}.published needs the key published of the file")
+                raise ValueError(f"report.{number}.published needs the key published in the file")
         return self
 
     def on_other_data(self) -> "Configuration | None":
-        """Return the same on the data sets of `without_files`, if it has any."""
+        """Return the configuration on the data sets of `without_files`; None if it has none."""
         if self.without_files is None:
             return None
         return self.model_copy(update={"datasets": self.without_files})
 
     def _tells_rows(self, section: Section) -> bool:
-        """Whether a section can choose among all combinations of its lines, row by row."""
+        """Return whether a section can choose among all combinations of its lines, row by row."""
         objectives = {self.methods[line].tuned_for for line in section.lines or self.methods}
         losses = {"subset_loss", "hamming_loss"}
         return self.row_losses and self.tuning is None and objectives <= losses
 
     @property
     def study(self) -> str:
-        """Name of what it belongs to: its folder's, of an own file its name without the size."""
+        """Name of the study: that of the folder, or of a user's file without the size."""
         if self.name in configuration_files():
             return configuration_files()[self.name].parent.name
         name = self.name.removesuffix("-full").removesuffix("-quick")
         return name.removesuffix("-figures")
 
     def evaluation_of(self, dataset: str) -> Evaluation:
-        """Return how a data set is divided."""
+        """Return the evaluation of a data set."""
         parts = [self.evaluation]
         parts += [e.evaluation for e in self.exceptions if e.evaluation and dataset in e.datasets]
         return parts[-1].evaluation()
 
     def report_measure(self) -> str:
-        """Return the measure that a run shows: the first of the report."""
+        """Return the measure that a run displays: the first of the report."""
         return self.report[0].measures[0] if self.report else "example_f1"
 
     def exceptions_for(self, dataset: str, line: str) -> list[SpecialCase]:
-        """Return the exceptions that hold for a line of the tables on a data set."""
+        """Return the exceptions for a line of the tables on a data set."""
         return [
             e
             for e in self.exceptions
@@ -428,9 +428,9 @@ class Configuration(_Part):
 
 
 def configuration_name(file: Path) -> str:
-    """Return the name of a configuration: the file's; of the package, with its folder and size.
+    """Return the name of a configuration: the file's; in the package, with folder and size.
 
-    The file `papers/xdcc-2020/figures.yaml` holds `xdcc-2020-figures-full`.
+    The file `papers/xdcc-2020/figures.yaml` contains `xdcc-2020-figures-full`.
     """
     folder = file.resolve().parent
     if folder.parent not in FOLDERS:
@@ -458,12 +458,12 @@ def find_configuration(name: str) -> Path:
     Raises
     ------
     UnknownNameError
-        If there is none; the message names the nearest.
+        If it does not exist; the message suggests similar names.
     """
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         if not path.is_file():
-            raise registry.UnknownNameError(f"There is no file {path}.")
+            raise registry.UnknownNameError(f"{path} does not exist.")
         return path
     known = configuration_files()
     if name not in known:
@@ -479,7 +479,7 @@ def load_configuration(path: Path) -> Configuration:
     Raises
     ------
     ConfigurationError
-        If it is no YAML, or anything in it is not allowed; all faults are listed.
+        If it is not valid YAML, or contains anything invalid. The message lists all errors.
     """
     content = _read_with_base(path)
     try:
@@ -504,14 +504,14 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is no YAML: {error}") from error
+        raise ConfigurationError(f"{path} is not valid YAML: {error}") from error
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{path} has to hold keys and values, such as `title: ...`.")
+        raise ConfigurationError(f"{path} must contain keys and values, such as `title: ...`.")
     return content
 
 
 def _describe(fault: dict[str, Any]) -> str:
-    """Return the key and what is wrong with it, with the nearest allowed keys."""
+    """Return the key and its error, with similar allowed keys."""
     place = ".".join(str(part) for part in fault["loc"]) or "the file"
     message = str(fault["msg"]).removeprefix("Value error, ")
     if fault["type"] == "extra_forbidden":
@@ -521,7 +521,7 @@ def _describe(fault: dict[str, Any]) -> str:
 
 
 def _allowed_keys(loc: tuple[int | str, ...]) -> list[str]:
-    """Return the keys of the part at a place, which is found by following the annotations."""
+    """Return the allowed keys at a place, by following the annotations."""
     parts: dict[str, type[_Part]] = {
         "evaluation": EvaluationPart,
         "tuning": Tuning,

@@ -1,4 +1,4 @@
-"""What a run shows: a bar with the time left, and a table of the results so far.
+"""The display of a run: a bar with the time left, and a table of the results so far.
 
 On a terminal both are drawn live; elsewhere (a log file) a line is printed per final result.
 """
@@ -23,17 +23,17 @@ type Kind = tuple[str, str]
 
 
 class TimeLeft:
-    """Estimates wall seconds from tasks that are done.
+    """Estimates wall seconds from finished tasks.
 
-    A task takes as long as the median of its method on its data set; where there is none yet, as
-    the mean of what is known of the data set, else of everything.
+    The estimate of a task is the median of its method on its data set. Without such tasks it is the
+    mean over the data set, or else over all tasks.
 
     Parameters
     ----------
     tasks : iterable of Task
-        What is to be done.
+        The tasks to do.
     n_processes : int
-        How many are done at a time.
+        The number of tasks at a time.
     """
 
     def __init__(self, tasks: Iterable[Task], n_processes: int) -> None:
@@ -44,7 +44,7 @@ class TimeLeft:
         self._n_processes = n_processes
 
     def done(self, task: Task, seconds: float) -> None:
-        """Note that a task took so many seconds."""
+        """Add the seconds that a task took."""
         kind = task.dataset, task.method
         self._seconds[kind].append(seconds)
         self._left[kind] = max(self._left[kind] - 1, 0)
@@ -66,18 +66,18 @@ class TimeLeft:
 
 
 class Display:
-    """Shows a run; a context manager.
+    """Displays a run; a context manager.
 
     Parameters
     ----------
     title : str
     groups : list of Group
-        Of the configuration: the cells of the table.
+        The groups of the configuration: the cells of the table.
     missing : list of Task
-        What is to be done.
+        The tasks to do.
     store : RecordStore
     measure : str
-        Shown in the table.
+        The measure of the table.
     n_processes : int
     console : Console
     """
@@ -120,7 +120,7 @@ class Display:
         )
 
     def __enter__(self) -> Self:
-        """Start to draw, on a terminal."""
+        """Start to draw, if on a terminal."""
         if self._console.is_terminal:
             self._live.start()
         return self
@@ -137,11 +137,11 @@ class Display:
             self._console.print(self._render())
 
     def start(self, task: Task) -> None:
-        """Show that a task is running."""
+        """Add a running task."""
         self._running.append(str(task))
 
     def end(self, task: Task, record: Record) -> None:
-        """Show what a task brought."""
+        """Show the result of a task."""
         self._running.remove(str(task))
         self._time_left.done(task, record["run"].get("wall_time", 0.0))
         left = self._time_left.seconds()

@@ -1,4 +1,4 @@
-"""The kinds of small file: what a method and a data set are, and how they are found.
+"""Methods and data sets: what their small files define, and how they are found.
 
 Every module in `experiments/methods` holds a `METHOD`, whose name is the module's, or a dictionary
 `METHODS` of several that are alike, every module in `experiments/datasets` a dictionary
@@ -23,21 +23,21 @@ from xdcc.data import MultiLabelDataset
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that names the nearest of the known names, or all if none is near.
+    """Return a sentence that suggests similar known names, or lists all if none is similar.
 
     Parameters
     ----------
     name : str
-        What was asked for.
+        The unknown name.
     known : iterable of str
-        What there is.
+        The known names.
     """
     names = sorted(known)
     near = get_close_matches(name, names, n=3, cutoff=0.6)
     near += [other for other in names if name and name in other and other not in near]
     if near:
         return f"Did you mean {' or '.join(near[:3])}?"
-    return f"There are: {', '.join(names)}."
+    return f"Choose from {', '.join(names)}."
 
 
 type Params = dict[str, Any]
@@ -46,47 +46,47 @@ type Labels = NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Split:
-    """What a reading may see: the training part, and the features of the rows to predict."""
+    """What a decision rule receives: the training part, and the features of the rows to predict."""
 
     train: MultiLabelDataset  # what the model was trained on
     X: Any  # the rows to predict
 
 
 type Reading = Callable[[Any, Split], Labels | Iterable[Labels]]
-"""Predicts labels `(n_samples, n_labels)` with a trained model, or an iterable of them: what it
-predicts after each of its stages (rounds of a chain, for instance), the final prediction last."""
+"""A decision rule: predicts labels `(n_samples, n_labels)` with a trained model, or an iterable of
+the predictions after each stage (for example chain step), the final one last."""
 
 
 def predicted_labels(model: Any, split: Split) -> Labels:
-    """Return what `predict` does: the reading of a method that has only one."""
+    """Return what `predict` returns: the only decision rule of most methods."""
     return model.predict(split.X)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: how its estimator is built, tuned, trained and read."""
+    """A method: how its estimator is built, tuned, trained and used to predict."""
 
-    title: str  # what it is, in a few words
-    reference: str  # the paper or project that it comes from
-    # `build(train, seed, **params)` returns an estimator for this training part; `train` is a
-    # `MultiLabelDataset`, of which only dimensions and feature types should be used.
+    title: str  # a few words
+    reference: str  # its paper or project
+    # `build(train, seed, **params)` returns an estimator for this training part. It should use only
+    # the dimensions and feature types of `train`, a `MultiLabelDataset`.
     build: Callable[..., Any]
-    # Parameters that hold unless a configuration says otherwise.
+    # Parameters that a configuration may replace.
     params: Params = field(default_factory=dict)
-    # Values to tune: a configuration draws from their product, unless it has a grid of its own.
+    # Values to tune: a configuration draws from their product, unless it has its own grid.
     grid: Mapping[str, list[Any]] = field(default_factory=dict)
-    # The ways to predict with one trained model; the first is the default.
+    # The decision rules for one trained model; the first is the default.
     readings: Mapping[str, Reading] = field(default_factory=lambda: {"labels": predicted_labels})
     # `fit(model, train)` trains and returns measurements (times) to keep; None calls `fit(X, Y)`.
     fit: Callable[[Any, MultiLabelDataset], dict[str, Any]] | None = None
-    # Measures of probabilities: `score(model, split, Y)` with the true labels, after all readings;
-    # one that is named `<measure>@<reading>` is of that reading alone.
+    # Measures of probabilities: `score(model, split, Y)` with the true labels, after all readings.
+    # A score named `<measure>@<reading>` belongs to that reading only.
     scores: Mapping[str, Callable[[Any, Split, Any], float]] = field(default_factory=dict)
     # `details(model, X, Y)`: what a figure needs, as JSON; kept for final models only.
     details: Callable[[Any, Any, Any], dict[str, Any]] | None = None
     requires: tuple[str, ...] = ()  # modules without which the method is listed as not installed
-    # To be raised when the method's file changes what comes out for the same parameters: its
-    # records are made again.
+    # Increase it when the method's file changes the results for the same parameters: its records
+    # are then made again.
     revision: int = 1
     name: str = ""  # name of the file, or in its dictionary; set when it is found
 
@@ -97,12 +97,12 @@ class Method:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set: how it is loaded."""
+    """A data set and how it is loaded."""
 
     # `load("train")`, `load("test")` and `load(None)`, the whole; returns a `MultiLabelDataset`.
     load: Callable[[Any], MultiLabelDataset]
-    reference: str  # where it comes from
-    has_split: bool = True  # whether it is published with a training and a test part
+    reference: str  # its source
+    has_split: bool = True  # whether it has a published training and test part
 
 
 class UnknownNameError(ValueError):
@@ -147,12 +147,12 @@ def datasets() -> dict[str, DataSet]:
 
 
 def method(name: str) -> Method:
-    """Return a method; `UnknownNameError` names the nearest ones."""
+    """Return a method; `UnknownNameError` suggests similar names."""
     return _lookup("method", name, methods())
 
 
 def dataset(name: str) -> DataSet:
-    """Return a data set; `UnknownNameError` names the nearest ones."""
+    """Return a data set; `UnknownNameError` suggests similar names."""
     return _lookup("data set", name, datasets())
 
 

@@ -1,4 +1,4 @@
-"""Reads the records of a configuration as a table: what was chosen and what it reached."""
+"""Reads the records of a configuration as a table of the chosen models and their scores."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from experiments.engine.task import Task
 
 @dataclass(frozen=True)
 class Results:
-    """What a configuration brought so far."""
+    """The results of a configuration so far."""
 
     # A row per data set, line, fold, seed (and combination and reading, where nothing is tuned):
     # `data`, `line`, `fold`, `seed`, `params`, `reading`, `validation` (the score of the choice), a
@@ -32,18 +32,18 @@ class Results:
     # `data`, `line`, `fold`, `params`, `error`: failed final tasks, and groups of which every trial
     # failed.
     failures: pd.DataFrame
-    # Groups that are not finished; those of methods that are not installed do not count.
+    # Number of unfinished groups, without methods that are not installed.
     n_missing: int
-    # A row per group with its number of trials, failed trials, and their CPU seconds.
+    # A row per group with the numbers of trials and failed trials, and their CPU seconds.
     tried: pd.DataFrame
-    # Of each task that was done, trials among them, by its name.
+    # Of each finished task, including trials, by its name.
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
     def scores(self, measure: str) -> pd.DataFrame:
         """Return the mean of a measure per data set (rows) and line (columns).
 
-        Folds and seeds, and what is not tuned, are averaged. Data sets and lines stand in the
-        order of the configuration; NaN where nothing is finished.
+        This is the mean over folds, seeds and everything that is not tuned, in the configuration's
+        order of data sets and lines; NaN if nothing is finished.
         """
         table = self.table
         if measure not in table:  # older records, and methods without this score
@@ -57,7 +57,7 @@ class Results:
 def load_results(
     config: Configuration, store: RecordStore, *, to_first_missing: bool = False
 ) -> Results:
-    """Read the records of a configuration, all or those before the first that is missing."""
+    """Read the records of a configuration: all, or those before the first missing one."""
     rows: list[dict[str, Any]] = []
     records: list[Record] = []
     failures: list[dict[str, Any]] = []
@@ -107,12 +107,12 @@ def load_results(
 
 
 def load_finished(name: str, store: RecordStore) -> tuple[Configuration, Results]:
-    """Read the results of an experiment, named without a size, in the larger one that is finished.
+    """Read the results of an experiment, named without a size, in its largest finished size.
 
     Raises
     ------
     FileNotFoundError
-        If neither size is finished; the message says which command makes the results.
+        If no size is finished; the message names the command that makes the results.
     """
     sizes = [f"{name}-{size}" for size in SIZES]
     sizes = [size for size in sizes if size in configuration_files()] or sizes

@@ -1,8 +1,8 @@
-"""Whether a claim holds here: confirmed, refuted or undecided, by the test that fits it.
+"""Tests of claims: confirmed, refuted or undecided, by the test that suits the claim.
 
-It is confirmed where the test finds every comparison that it makes in its favour, refuted where it
-finds one against it, and undecided otherwise. Of a claim about most data sets more than half of
-them have to be found in its favour, or at least half against it. Ties are ties.
+A claim is confirmed if the test finds every comparison in its favour, refuted if it finds one
+against it, and undecided otherwise. For a claim about most data sets, more than half must be in its
+favour, or at least half against it.
 """
 
 from collections.abc import Callable
@@ -26,27 +26,27 @@ from experiments.report.comparisons import (
 from experiments.report.tables import count_datasets, markdown_table
 
 OF_ROWS = ("subset_accuracy", "subset_loss")
-"""Measures that count rows that are right, or wrong."""
+"""Measures that count correct or wrong rows."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim."""
+    """The result of testing a claim."""
 
     claim: Claim
     word: str
-    test: str  # what decided, in a half-sentence
+    test: str  # the deciding test, without a full stop
     comparisons: list[Comparison]
 
     def measure(self) -> str:
-        """Return what was measured."""
+        """Return the name of the measure."""
         names = self.claim.measures()
         if len(names) > 1:
             return f"mean rank in {len(names)} measures"
         return MEASURES[names[0]].title
 
     def counts(self) -> str:
-        """Return on how many data sets the claim's comparisons go which way."""
+        """Return on how many data sets the claim's comparisons are better, equal and worse."""
         found = self.comparisons
         if self.claim.by == "folds":
             sides = [int(np.sign(one.effect)) for one in found]
@@ -61,12 +61,12 @@ class Verdict:
 
     def text(self) -> str:
         """Return the part of the report: a sentence, and a table of the comparisons."""
-        opening = f"**{self.word.capitalize()}** here: {self.claim.text}."
+        opening = f"**{self.word.capitalize()}**: {self.claim.text}."
         if not self.comparisons:
             return f"{opening} {self.test}."
         places = any(one.place for one in self.comparisons)
         unit = "folds" if places else "data sets"
-        head = [f"{self.measure()}: this", *(["on"] if places else []), "against",
+        head = [f"{self.measure()}: method", *(["on"] if places else []), "against",
                 f"better ({unit})", "equal", "worse", "better by (95 %)", "p"]  # fmt: skip
         rows = [
             [one.names[0], *([one.place] if places else []), one.names[1], str(one.better),
@@ -98,7 +98,7 @@ def effect(one: Comparison, claim: Claim) -> str:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Decide a claim."""
+    """Test a claim."""
     ways: dict[str, Callable[[Claim, pd.DataFrame, Results], tuple[list[Comparison], str]]] = {
         "data sets": _over_data_sets,
         "ranks": _by_ranks,
@@ -112,7 +112,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
             for line, value in zip(table["line"], chosen, strict=True)
         ])  # fmt: skip
     if not set(claim.names()) <= set(table["line"]):
-        return Verdict(claim, "undecided", "There are no results of all its methods yet", [])
+        return Verdict(claim, "undecided", "Some of its methods have no results yet", [])
     found, test = ways[claim.by](claim, table, results)
     return Verdict(claim, _word(claim, found), test, found)
 
@@ -141,9 +141,9 @@ def _better(measure: str, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _complete(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
-    """Return what is compared, larger is better, of the data sets that all lines have.
+    """Return the compared values (larger is better) on the data sets that all lines have.
 
-    Of several measures it is the mean rank in all of them, turned round.
+    For several measures this is the negative mean rank.
     """
     tables = [_better(m, _means(claim, table, m)) for m in claim.measures()]
     complete = pd.concat(tables, axis=1).dropna().index

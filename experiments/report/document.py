@@ -61,7 +61,7 @@ def write_report(
 ) -> list[Path]:
     """Write the report of some configurations, `<name>.md` and `<name>.html`.
 
-    They go to a folder, which is made if it is missing, and figures to its subfolder `figures`.
+    The folder is made if it is missing; figures are in its subfolder `figures`.
     """
     loaded = [(config, load_results(config, store)) for config in configs]
     return _write_text(_report(loaded, output)[0], output, name)
@@ -70,7 +70,7 @@ def write_report(
 def write_reports(finished: Finished, output: Path) -> list[Path]:
     """Write a report for each folder of configurations, and the overview of all of them.
 
-    The experiments of the package are named without the size. The overview is the output's
+    Experiments of the package are named without the size. The overview is the output's
     `README.md`, and the reports of the paper `xdcc-2020` are `REPORT.md` and `REPORT.html` in its
     subfolder `papers/xdcc-2020`.
     """
@@ -126,31 +126,35 @@ def _experiment(config: Configuration, results: Results, output: Path) -> tuple[
 
 
 def _how(config: Configuration, results: Results) -> str:
-    """Say how the numbers were made and what is missing."""
+    """Describe how the numbers were made and which are missing."""
     evaluation = config.evaluation.evaluation()
     ways = {
-        "train_test": "Evaluated on the published test part (a stratified third of the rows where "
-        "there is none).",
+        "train_test": "Evaluated on the published test part, or on a stratified third of the rows "
+        "if there is none.",
         "first_rows": f"Trained on the first {evaluation.train_share:.0%} of the rows, evaluated "
         "on the others.",
         "k_fold": f"Means over {evaluation.n_parts} folds"
         f"{' of the training part' if evaluation.rows == 'train' else ''} "
         f"({evaluation.assignment}).",
         "repeated": f"Means over {evaluation.n_parts} random divisions, "
-        f"{evaluation.train_share:.0%} of the rows to train on.",
+        f"trained on {evaluation.train_share:.0%} of the rows.",
         "whole": "All rows, training and test part together.",
     }
     sentences = [ways[evaluation.type]]
     tuning = config.tuning
     if tuning is not None:
-        draws = "the full grid" if tuning.draws == "all" else f"at most {tuning.draws} random draws"
+        draws = (
+            "the full grid"
+            if tuning.draws == "all"
+            else f"at most {tuning.draws} random configurations"
+        )
         where = (
             f"on {tuning.n_folds} inner folds"
             if tuning.folds is not None
             else f"on 1/{tuning.n_folds} of the training part"
         )
         sentences.append(
-            f"Parameters: {draws} per method, the best in {MEASURES[tuning.measure].title} {where}."
+            f"Parameters: {draws} per method, chosen by {MEASURES[tuning.measure].title} {where}."
         )
     for exception in config.exceptions:
         lines = ", ".join(exception.methods or ["all methods"])
@@ -165,14 +169,14 @@ def _how(config: Configuration, results: Results) -> str:
         sentences.append(f"**{missing} still missing**: `python -m experiments run {config.name}`.")
     if any(section.published for section in config.report):
         sentences.append(
-            f"Published numbers stand in brackets; {BETTER} and {WORSE} mark where ours are better "
-            "or worse by more than the tolerance."
+            f"Published numbers are in brackets; {BETTER} and {WORSE} mark our numbers that are "
+            "better or worse by more than the tolerance."
         )
     return " ".join([*sentences, _provenance(results)])
 
 
 def _provenance(results: Results) -> str:
-    """Say which versions made the records."""
+    """List the versions that made the records."""
     found: dict[str, set[str]] = {}
     for record in results.records:
         for package, version in record["run"]["versions"].items():

@@ -1,7 +1,7 @@
-"""The first screen of the experiments: what to take for which aim, and what became of the claims.
+"""The overview of the experiments: recommended methods, and the results of all claims.
 
-A row per aim, from the records that fit it best: the method with the best mean, which others
-Wilcoxon's test with Holm's correction does not tell from it, and what it costs.
+There is a row per aim, from the records that suit it best: the method with the best mean, the
+methods that Wilcoxon's test with Holm's correction does not find worse, and the costs.
 """
 
 from collections import Counter
@@ -25,44 +25,46 @@ type Finished = dict[str, tuple[Configuration, Results]]
 
 MANY_LABELS = 100
 
-NOT_KEPT = "not kept"
+NOT_KEPT = "not recorded"
 
-HEAD = """# What the experiments say
+HEAD = """# Results of the experiments
 
-Made by `python -m experiments report --all`; do not edit. [How to run and extend
-them](../docs/guide/experiments.md).
+`python -m experiments report --all` writes this file; do not edit it. [How to run and extend
+the experiments](../docs/guide/experiments.md).
 
-## What to take
+## Recommended methods
 
-The method with the best mean, over data sets that all of the compared methods have, ± half of the
-95 % interval that compares methods (what data sets have in common is taken off: Cousineau and
-Morey). "Not told apart": those that Wilcoxon's signed-rank test, with Holm's correction for all the
-others, does not find worse at .05; few data sets tell little apart. CPU seconds are geometric means
-and count the tuning; prediction is of the test part; memory is the most that the process held.
+The table shows the method with the best mean over the data sets that all compared methods have, ±
+half of the 95 % interval for comparisons of methods (Cousineau and Morey's, without the differences
+between data sets). "Not significantly worse": Wilcoxon's signed-rank test, with Holm's correction
+for all other methods, finds no difference at .05; with few data sets it has little power. CPU
+seconds are geometric means and include tuning; prediction is for the test part; memory is the peak
+of the process.
 """
 
 TAIL = """
-Where the numbers are from: subset accuracy, F1, Hamming accuracy and log-loss from [the
-league](studies/league/REPORT.md), where each method is tuned for the measure (best of twelve draws
-on validation rows, with exceptions for time that its report names; `MultiLabelClassifier` makes its
-choices itself), and so are time and the model to read, which is one tree; many labels from [all
-methods](studies/all-methods/REPORT.md), tuned for F1 by four draws, on data with at least 100
-labels; joint probabilities from [the study of the order-free chain](studies/order-free/REPORT.md),
-on small data or small parts, defaults, nothing tuned.
+Sources: subset accuracy, F1, Hamming accuracy, log-loss, time and the interpretable model (a single
+tree) are from [the league](studies/league/REPORT.md), where each method is tuned for the measure:
+the best of twelve random configurations on validation rows, with exceptions to save time that its
+report names; `MultiLabelClassifier` tunes itself. Many labels are from [all
+methods](studies/all-methods/REPORT.md): four random configurations, tuned for F1, on data with at
+least 100 labels. Joint probabilities are from [the study of the order-free
+chain](studies/order-free/REPORT.md): default parameters on small data or small parts.
 """
 
 
 AGAIN = """
-## To run it again
+## Running the experiments again
 
-One command each does what is missing of a paper or study, so all of it where there are no records.
-CPU hours are those of the kept records, of several machines; what two of them share counts in both.
+Each command runs the missing tasks of a paper or study; without records, that is all of them. CPU
+hours are those of the kept records, from several machines. A task that two studies share counts in
+both.
 """
 
 
 @dataclass(frozen=True)
 class Aim:
-    """What somebody may want, with the numbers that answer.
+    """An aim of a user, with the scores of the methods.
 
     Attributes
     ----------
@@ -141,13 +143,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def aims(finished: Finished) -> list[Aim]:
-    """Return the aims that there are records for."""
+    """Return the aims that have records."""
     ways: Sequence[Callable[[Finished], list[Aim]]] = (_league, _others, _joint)
     return [aim for way in ways for aim in way(finished)]
 
 
 def costs(results: Results, values: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return seconds with tuning, seconds of prediction and MiB, for what `values` has."""
+    """Return seconds with tuning, seconds of prediction and MiB, for the cells of `values`."""
     found = [results.scores(name) for name in ("train_time", "predict_time", "peak_memory")]
     if not results.tried.empty:
         tuning = results.tried.pivot_table(index="data", columns="line", values="train_time")
@@ -173,7 +175,7 @@ def _league(finished: Finished) -> list[Aim]:
 
 
 def league_scores(finished: Finished, name: str, measure: str) -> tuple[Results, pd.DataFrame]:
-    """Return the results of a league, and its scores where all of its methods have some."""
+    """Return the results of a league, and its scores on the data sets that all methods have."""
     config, results = finished[name]
     return results, results.scores(measure)[config.report[0].lines].dropna()
 
@@ -184,7 +186,7 @@ def _others(finished: Finished) -> list[Aim]:
         results, values = league_scores(finished, "league-example-f1", "example_f1")
         trees = values[["LaCovaC", "LP on trees"]]
         title = MEASURES["example_f1"].title
-        found.append(Aim("a model to read", title, trees, True, costs(results, trees)))
+        found.append(Aim("an interpretable model", title, trees, True, costs(results, trees)))
         seconds, *rest = costs(results, values)
         found.append(Aim("the shortest time", "CPU s", seconds, False, [seconds, *rest]))
     if "all-methods" in finished:
@@ -214,16 +216,16 @@ def overview(
     verdicts: Sequence[tuple[str, str, Verdict]],
     output: Path,
 ) -> str:
-    """Return the page, and draw its figure.
+    """Return the overview, and draw its figure.
 
     Parameters
     ----------
     finished : dict of str to (Configuration, Results)
         Experiments of the package by name, without the size.
     folders : mapping from str to sequence of (Configuration, Results)
-        The same by the folder of their report.
+        The same, by the folder of their report.
     verdicts : sequence of (str, str, Verdict)
-        Folder of the report, title of the experiment, and what became of a claim of it.
+        Folder of the report, title of the experiment, and the verdict on a claim.
     output : Path
         Folder of the page.
 
@@ -231,7 +233,7 @@ def overview(
     -------
     str
     """
-    head = ["to have the best", "take", "mean", "of", "not told apart", "CPU s with tuning",
+    head = ["best", "method", "mean", "over", "not significantly worse", "CPU s with tuning",
             "prediction, CPU s", "memory, MiB"]  # fmt: skip
     parts = [HEAD, markdown_table(head, [aim.row() for aim in aims(finished)], 5), TAIL]
     if "league-example-f1" in finished:
@@ -243,15 +245,15 @@ def overview(
         title = "F1 and CPU seconds, each method tuned for F1"
         parts.append(save(figure, output / "figures" / "quality_and_time", title))
         parts.append(
-            "Bars are intervals as in the table. Filled: none that takes less time is found better "
-            "by Wilcoxon's test, with Holm's correction for these."
+            "Bars are intervals as in the table. Filled: Wilcoxon's test, with Holm's correction, "
+            "finds no faster method better."
         )
     words = Counter(verdict.word for _, _, verdict in verdicts)
     listed = ", ".join(f"{number} {word}" for word, number in sorted(words.items()))
     parts.append(
-        f"## What became of {len(verdicts)} claims\n\n{listed}. A claim is *confirmed* where its "
-        "test finds all that it says, *refuted* where the test finds the opposite of a part of it, "
-        "and *undecided* otherwise: the data are too few, or both are alike. The reports have the "
+        f"## Claims and their tests\n\nOf {len(verdicts)} claims: {listed}. A claim is *confirmed* "
+        "if its test finds every part of it, *refuted* if the test finds the opposite of a part, "
+        "and *undecided* otherwise: there are too few data, or no difference. The reports have the "
         "tests, effects and intervals."
     )
     rows = [
@@ -259,6 +261,6 @@ def overview(
          f"**{verdict.word}**", verdict.counts()]
         for folder, title, verdict in verdicts
     ]  # fmt: skip
-    parts.append(markdown_table(["experiment", "claim", "measure", "here", "how often"], rows, 5))
+    parts.append(markdown_table(["experiment", "claim", "measure", "result", "how often"], rows, 5))
     parts += [AGAIN, markdown_table(["", "command", "tasks", "CPU hours"], _again(folders), 2)]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

@@ -1,12 +1,13 @@
 """Sections on significance: critical differences, tests over folds, and BBC-CV.
 
-Critical differences: Friedman's test, Nemenyi's, and what both say as a diagram.
+Critical differences: Friedman's and Nemenyi's tests, and their diagram.
 
-Tests over folds: a method beside each other one on every data set, by a paired t-test. Folds share
-training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it stands here
-because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects for that.
+Tests over folds: a paired t-test of a method against each other method on every data set. Folds
+share training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it is
+here because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects for
+that.
 
-BBC-CV: what is best of all combinations of a method, judged without bias.
+BBC-CV: the best of all combinations of a method, without selection bias.
 """
 
 from pathlib import Path
@@ -40,7 +41,7 @@ from xdcc.decision.bbc_cv import bbc_cv
 def significance(results: Results, section: Section, file: Path) -> list[str]:
     """Return a sentence with the tests of each measure, and the diagrams where methods differ.
 
-    They are panels of one figure, whose file is `file` with an ending.
+    The diagrams are panels of one figure; `file` is its path without the ending.
     """
     parts = []
     ranked = {}
@@ -79,7 +80,7 @@ def significance(results: Results, section: Section, file: Path) -> list[str]:
 def _diagram(ax: Axes, average: dict[str, float], n_data_sets: int, title: str) -> None:
     """Draw a row per method, the best on top, with half the critical difference to each side.
 
-    Nemenyi's test tells two methods apart where their bars do not overlap.
+    Nemenyi's test finds a difference between two methods if their bars do not overlap.
     """
     lines = sorted(average, key=lambda line: average[line])
     length = critical_difference(len(lines), n_data_sets, LEVEL)
@@ -102,8 +103,8 @@ def _diagram(ax: Axes, average: dict[str, float], n_data_sets: int, title: str) 
 def fold_tests(results: Results, section: Section, measure: str) -> str:
     """Return a table that compares the first line of a section with each of the others.
 
-    A row for each says on how many data sets the first is better (a win), as good as the test can
-    tell (a tie), and worse (a loss); and which the wins and losses are.
+    Each row counts the data sets on which the first line is better (a win), not significantly
+    different (a tie) and worse (a loss), and names the wins and losses.
     """
     lines = section.lines or list(results.table["line"].unique())
     datasets = section_datasets(results, section)
@@ -118,9 +119,9 @@ def fold_tests(results: Results, section: Section, measure: str) -> str:
 
 
 def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: str) -> int | None:
-    """Return 1 where `one` is better, -1 where it is worse, 0 if the test cannot tell them apart.
+    """Return 1 if `one` is better, -1 if it is worse, 0 if the test finds no difference.
 
-    None where one of them has no results of the data set.
+    None if one of them has no results on the data set.
     """
     if measure not in table:
         return None
@@ -128,7 +129,7 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
     by_fold = chosen.pivot_table(index="fold", columns="line", values=measure).dropna()
     if by_fold.shape[1] < 2 or len(by_fold) < 2:
         return None
-    ahead = (by_fold[one] - by_fold[other]).round(12)  # equal but for their last bit
+    ahead = (by_fold[one] - by_fold[other]).round(12)  # equal except for rounding
     if not np.isfinite(ahead).all():
         return None
     if not MEASURES[measure].higher_is_better:
@@ -137,16 +138,16 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
 
 
 SEED = 0
-"""Of the bootstrap samples."""
+"""Seed of the bootstrap samples."""
 
 
 def bbc_cv_table(config: Configuration, results: Results, section: Section) -> str:
     """Return a row per data set and line: estimates in percent, intervals, and what was chosen.
 
     The results are those of all combinations on the same folds, with `row_losses` and without
-    tuning; a line's `tuned_for` says which loss is chosen by. The section's measures are losses:
+    tuning; a line's `tuned_for` is the loss of its choice. The section's measures are losses:
     subset 0/1 loss or Hamming loss. A cell is `estimate, low to high (published)`: the mean over
-    the bootstrap samples, and where 95 % of them lie.
+    the bootstrap samples, and their 95 % interval.
     """
     published = {}
     if section.published is not None:
@@ -175,7 +176,7 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
 
 
 def _wrong_labels(results: Results, places: NDArray[np.intp]) -> tuple[list[str], NDArray[np.int_]]:
-    """Return the combinations, and for each row of the data and each of them the wrong labels."""
+    """Return the combinations, and the number of wrong labels of each row with each of them."""
     table = results.table.iloc[places]
     fixed = set.intersection(*(set(map(str, params.items())) for params in table["params"]))
     columns: dict[str, list[NDArray[np.int_]]] = {}

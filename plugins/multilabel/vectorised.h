@@ -1,5 +1,5 @@
 /**
- * @brief What compilers offer beyond standard C++, for loops over wide vectors: all of it is here.
+ * @brief All extensions of standard C++ that the plugin uses, for loops over wide vectors.
  *
  * The plugin is standard C++17, and these extensions, which GCC >= 10 and clang >= 14 have.
  *

@@ -71,6 +71,7 @@ def test_the_message_names_the_entry(kind: str, damage: Any, message: str) -> No
         "DynamicChainClassifier",
         "BinaryRelevance",
         "RandomDecisionTreeClassifier",
+        "SketchedExtraTreesClassifier",
         "LaCovaCClassifier",
         "BoomerClassifier",
         "CTBNClassifier",

@@ -93,6 +93,7 @@ assert result[1] == 0, "the child hangs or dies"
 
 ESTIMATORS = {
     "RandomDecisionTreeClassifier": {},
+    "SketchedExtraTreesClassifier": {},
     "LaCovaCForestClassifier": {"n_estimators": 4},
     "BoomerClassifier": {"n_rules": 300},
     "MultiLabelXGBClassifier": {"n_estimators": 3},

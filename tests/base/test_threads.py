@@ -233,6 +233,7 @@ DATA = xdcc.data.make_multilabel(60, n_labels=3, random_state=0)
     ("name", "place"),
     [
         ("RandomDecisionTreeClassifier", "xdcc.rdt.classifier"),
+        ("SketchedExtraTreesClassifier", "xdcc.forest.classifier"),
         ("BoomerClassifier", "xdcc.boomer.classifier"),
         ("LaCovaCClassifier", "xdcc.lacovac.estimator"),
         ("CTBNClassifier", "xdcc.ctbn.estimator"),

@@ -107,11 +107,11 @@ class TestScores:
         assert reference.split_allowed([1, 1], [0, 0.1], scope=scope)
 
     def test_unknown_names_are_refused(self):
-        with pytest.raises(ValueError, match="'meanGain' is none of sumGain, maxGain"):
+        with pytest.raises(ValueError, match="'meanGain' must be one of sumGain, maxGain"):
             reference.node_score(PAPER_G, [1] * 4, "meanGain")
-        with pytest.raises(ValueError, match="'some' is none of any, all, mean"):
+        with pytest.raises(ValueError, match="'some' must be one of any, all, mean"):
             reference.node_score(PAPER_G, [1] * 4, "sumGain", scope="some")
-        with pytest.raises(ValueError, match="'some' is none of any, all, mean"):
+        with pytest.raises(ValueError, match="'some' must be one of any, all, mean"):
             reference.split_allowed([1], [1], scope="some")
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import forest as reference
-from xdcc.forest.columns import feature_columns, order_keys
-from xdcc.forest.forest import Forest, TreeShape, grow_forest, label_rows, mean_proba
+from xdcc.forest.columns import feature_columns
+from xdcc.forest.forest import ExtraTrees, TreeShape, grow_forest, label_rows, mean_proba
 
 SHAPE = TreeShape(
     n_sampled=60, n_drawn_dense=3, sparse_share=0.4, min_samples_leaf=1, sketch_size=1
@@ -34,13 +34,13 @@ def labelled_rows(seed=0, n_rows=60, *, binary=False, missing=0.0, unknown=0.0):
     return X, Y
 
 
-def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, n_threads=1):
-    columns = feature_columns(X, CATEGORICAL)
+def assert_equal_forests(X, Y, shape=SHAPE, weight=None, *, max_bin=20, n_threads=1):
+    columns = feature_columns(X, CATEGORICAL, max_bin, n_threads)
     labels = label_rows(Y, weight)
     seeds = np.array([0, 1, 7, 2**63], np.uint64)
     grown = grow_forest(columns, labels, shape, seeds, n_threads)
     expected = reference.grow_forest(columns, labels, shape, seeds)
-    for field in fields(Forest):
+    for field in fields(ExtraTrees):
         found, wanted = getattr(grown, field.name), getattr(expected, field.name)
         if field.name == "labels":
             assert found is wanted
@@ -77,19 +77,20 @@ def test_sparse_features(convert, binary):
     n_drawn=st.integers(0, 6),
     sparse_share=st.sampled_from([0, 0.3, 1]),
     min_samples_leaf=st.integers(1, 8),
-    sketch_size=st.integers(0, 3),
+    sketch_size=st.integers(0, 5),
+    max_bin=st.sampled_from([2, 5, 255]),
 )
 @settings(max_examples=40, deadline=None)
 def test_reference_and_kernel_agree_on_anything(
     seed, missing, unknown, binary, weighted, n_sampled, n_drawn, sparse_share,
-    min_samples_leaf, sketch_size,
+    min_samples_leaf, sketch_size, max_bin,
 ):  # fmt: skip
     X, Y = labelled_rows(seed, binary=binary, missing=missing, unknown=unknown)
     weight = None
     if weighted:
         weight = np.random.default_rng(seed).gamma(1, size=60).astype(np.float32)
     shape = TreeShape(n_sampled, n_drawn, sparse_share, min_samples_leaf, sketch_size)
-    forest = assert_equal_forests(X, Y, shape, weight)
+    forest = assert_equal_forests(X, Y, shape, weight, max_bin=max_bin)
     rows, _ = labelled_rows(seed + 1, 10, binary=binary, missing=missing)
     rows[0] += 100  # categories that did not occur
     np.testing.assert_allclose(
@@ -97,10 +98,11 @@ def test_reference_and_kernel_agree_on_anything(
     )
 
 
+@pytest.mark.parametrize("max_bin", [2, 10, 255])
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix])
-def test_columns(convert):
+def test_columns(convert, max_bin):
     X, _ = labelled_rows(missing=0.1)
-    columns = feature_columns(convert(X), CATEGORICAL)
+    columns = feature_columns(convert(X), CATEGORICAL, max_bin, 1)
     n_dense = len(columns.dense)
     assert sorted(columns.feature.tolist()) == list(range(14))
     assert not set(range(4)) & set(columns.feature[n_dense:].tolist())
@@ -119,26 +121,18 @@ def test_columns(convert):
     for number, feature in enumerate(columns.feature.tolist()):
         assert columns.has_missing[number] == np.isnan(X[:, feature]).any()
         if number < n_dense and not columns.is_category[number]:
-            values = reference.values_of(columns.dense[number])
-            np.testing.assert_array_equal(values, X[:, feature])
+            bins, edges = reference.bin_values(X[:, feature], max_bin)
+            np.testing.assert_array_equal(columns.dense[number], bins)
+            found = columns.edge[slice(*columns.edge_start[number : number + 2])]
+            np.testing.assert_array_equal(found, edges)
         elif number >= n_dense:
             column = np.append(X[:, feature], 0)
             assert columns.least[number - n_dense] == np.nanmin(column)
             assert columns.largest[number - n_dense] == np.nanmax(column)
 
 
-@given(st.lists(st.floats(width=32, allow_infinity=False, allow_nan=False), min_size=2))
-def test_keys_are_in_the_order_of_values(values):
-    array = np.array(values, np.float32)
-    keys = order_keys(array)
-    np.testing.assert_array_equal(
-        keys[:, np.newaxis] < keys, array[:, np.newaxis] < array, strict=True
-    )
-
-
-def test_many_categories_share_a_number():
-    X = np.repeat(np.arange(300, dtype=np.float32), np.arange(300) + 1)[:, np.newaxis]
-    columns = feature_columns(X, np.array([True]))
-    assert columns.category_number[:47].tolist() == [254] * 46 + [253]
-    assert columns.category_number[-2:].tolist() == [1, 0]
-    assert columns.dense.max() == 254
+def test_many_categories_share_a_bin():
+    X = np.repeat(np.arange(10, dtype=np.float32), np.arange(1, 11))[:, np.newaxis]
+    columns = feature_columns(X, np.array([True]), 4, 1)
+    assert columns.category_bin.tolist() == [3] * 7 + [2, 1, 0]
+    assert columns.dense.max() == 3

@@ -1,6 +1,6 @@
-"""The search for a rule's next condition, and rules' heads.
+"""Reference implementation of BOOMER: the search for conditions, and the heads of rules.
 
-Every condition on every attribute makes a mask. The gradients and full Hessians of the masked rows
+Each condition on each attribute gives a mask of rows. The gradients and full Hessians of these rows
 are summed, and the linear system is solved.
 """
 
@@ -17,14 +17,14 @@ type Floats = NDArray[np.float64]
 
 
 class RuleRandom(Random):
-    """What a rule draws with the kernels' random numbers; its seed is that of the rule."""
+    """The random numbers of a rule, whose seed it takes."""
 
     def bootstrap(self, n_rows: int) -> NDArray[np.int64]:
-        """Draw rows with replacement: how often each of them is drawn."""
+        """Draw rows with replacement and return the count of each row."""
         return np.bincount([self.below(n_rows) for _ in range(n_rows)], minlength=n_rows)
 
     def attributes(self, n: int, n_features: int) -> list[int]:
-        """Draw different attributes, sorted."""
+        """Draw distinct attributes in ascending order."""
         if n >= n_features:
             return list(range(n_features))
         drawn: list[int] = []
@@ -35,45 +35,17 @@ class RuleRandom(Random):
 
 
 class RatedCondition(NamedTuple):
-    """A condition that a rule could get.
-
-    Attributes
-    ----------
-    feature : int
-        The attribute.
-    relation : {"<=", ">", "=", "!="}
-        How its values are compared.
-    threshold : float
-        With what.
-    label : int
-        The label of a single-label head, or -1.
-    gain : float
-        g' (H + l2 I)^-1 g over the rows that the rule covers with this condition.
-    """
+    """A candidate condition; the gain is g' (H + l2 I)^-1 g over the rows that it covers."""
 
     feature: int
     relation: str
     threshold: float
-    label: int
+    label: int  # of a single-label head, or -1
     gain: float
 
 
 def covered(column: NDArray[np.float32], relation: str, threshold: float) -> NDArray[np.bool_]:
-    """Tell for which rows a condition holds; for none whose value is missing.
-
-    Parameters
-    ----------
-    column : float32 array of shape (n_samples,)
-        Values of an attribute, NaN where missing.
-    relation : {"<=", ">", "=", "!="}
-        How they are compared.
-    threshold : float
-        With what.
-
-    Returns
-    -------
-    bool array of shape (n_samples,)
-    """
+    """Mark the rows that a condition covers; missing values are never covered."""
     if relation == "<=":
         return column <= threshold
     if relation == ">":
@@ -84,19 +56,10 @@ def covered(column: NDArray[np.float32], relation: str, threshold: float) -> NDA
 
 
 def conditions(column: NDArray[np.float32], nominal: bool) -> Iterator[tuple[str, float]]:
-    """List the conditions on an attribute: halfway between neighbouring values, or its values.
+    """Yield the conditions (relation, threshold) on an attribute.
 
-    Parameters
-    ----------
-    column : float32 array of shape (n_covered,)
-        Values in the rows that are covered so far, NaN where missing.
-    nominal : bool
-        Whether conditions compare for equality.
-
-    Yields
-    ------
-    tuple of str and float
-        Relation and threshold.
+    `column` has the values in the rows covered so far. Thresholds are midpoints of neighbouring
+    values, or the values of a nominal attribute.
     """
     values = np.unique(column[~np.isnan(column)])
     if nominal:
@@ -110,21 +73,10 @@ def conditions(column: NDArray[np.float32], nominal: bool) -> Iterator[tuple[str
 
 
 def bin_labels(gradient: Floats, hessian: Floats, l2: float, share: float) -> NDArray[np.int64]:
-    """Put labels into bins by their own best scores, those above and those below 0 apart.
+    """Assign labels to bins by their own best scores, separately for each sign.
 
-    Parameters
-    ----------
-    gradient, hessian : float arrays of shapes (n_labels,) and (n_labels, n_labels)
-        Sums over the covered rows.
-    l2 : float
-        L2 weight.
-    share : float
-        Number of bins of either sign per label of that sign, rounded up.
-
-    Returns
-    -------
-    int array of shape (n_labels,)
-        Numbers of bins, -1 for labels whose score would be 0.
+    `share` is the number of bins per label of the same sign, rounded up. The bin is -1 for labels
+    whose score is 0.
     """
     criterion = -gradient / (np.diag(hessian) + l2)
     bins = np.full(len(gradient), -1)
@@ -141,18 +93,7 @@ def bin_labels(gradient: Floats, hessian: Floats, l2: float, share: float) -> ND
 
 
 def complete_head(gradient: Floats, hessian: Floats, l2: float, share: float = 0.0) -> Floats:
-    """Solve equation 16, for bins of labels if `share` is not 0.
-
-    Parameters
-    ----------
-    gradient, hessian, l2, share
-        As for `bin_labels`.
-
-    Returns
-    -------
-    float array of shape (n_labels,)
-        Scores.
-    """
+    """Solve equation 16, with label bins if `share` is not 0."""
     matrix = hessian + l2 * np.eye(len(gradient))
     if share == 0:
         return np.linalg.solve(matrix, -gradient)
@@ -163,7 +104,7 @@ def complete_head(gradient: Floats, hessian: Floats, l2: float, share: float = 0
 
 
 def single_scores(gradient: Floats, hessian: Floats, l2: float) -> Floats:
-    """Best score of every label when the others are 0 (equation 17)."""
+    """Compute the best score of each label if the others are 0 (equation 17)."""
     return -gradient / (np.diag(hessian) + l2)
 
 
@@ -181,34 +122,11 @@ def rate_conditions(
     share: float = 0.0,
     min_coverage: int = 1,
 ) -> list[RatedCondition]:
-    """Rate every condition that a rule could get next (lines 3 to 6 of Algorithm 3).
+    """Evaluate all candidates for the next condition of a rule (lines 3 to 6 of Algorithm 3).
 
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-        NaN is a missing value.
-    nominal : bool array of shape (n_features,)
-        Which attributes are nominal.
-    weight : int array of shape (n_samples,)
-        How often each row is in the sample, 0 where the rule does not cover it.
-    gradients, hessians : arrays of shapes (n_samples, n_labels), (n_samples, n_labels, n_labels)
-        Derivatives of the loss.
-    attributes : list of int
-        Attributes that were drawn.
-    l2 : float
-        L2 weight.
-    complete : bool
-        Whether heads are complete.
-    label : int, default=-1
-        The label of a single-label rule that has conditions already.
-    share : float, default=0.0
-        As for `bin_labels`.
-    min_coverage : int, default=1
-        Fewest rows that a rule covers.
-
-    Returns
-    -------
-    list of RatedCondition
+    `weight` (n_samples,) counts each row in the sample, 0 for rows that the rule does not cover.
+    `gradients` (n_samples, n_labels) and `hessians` (n_samples, n_labels, n_labels) are the
+    derivatives of the loss. `label` is that of a single-label rule with conditions, or -1.
     """
     rated = []
     inside = weight > 0

@@ -1,19 +1,19 @@
-"""The native split scores and boosted multi-label trees.
+"""Reference implementation of the split scores and of boosted multi-label trees.
 
-The rows of every candidate split are summed separately, and no code or data structure is shared
-with the C++ updater. Functions of a node's sums also take those of many nodes at once, in axes
-before the labels' axis. Read from top to bottom:
+The sums of each candidate split are computed separately, without code or data structures of the C++
+updater. Functions of the sums of a node also accept those of many nodes, in axes before the axis of
+labels. Read from top to bottom:
 
 - `gradients`: derivatives of the logistic loss, 0 for unknown and masked labels;
-- `label_weights_and_gains`, `node_score`: a node's leaf values and its score (Table 1 of the XDCC
+- `label_weights_and_gains`, `node_score`: leaf values and score of a node (Table 1 of the XDCC
   paper: Bohlender, Loza Mencia and Kulessa, "Extreme Gradient Boosted Multi-label Trees for Dynamic
   Classifier Chains", 2020);
-- `split_allowed`, `candidate_gains`: every split of a node and what it gains;
-- `grow_tree`, `ReferenceTree`: the best split again and again;
-- `boost`, `predict`: trees one after the other.
+- `split_allowed`, `candidate_gains`: all candidate splits of a node and their gains;
+- `grow_tree`, `ReferenceTree`: growing one tree;
+- `boost`, `predict`: boosting.
 
-Symbols are the paper's: G_j and H_j are the sums of the gradients and Hessians of label j over the
-rows of a node. Features are compared in float32, as in XGBoost; everything else is float64.
+G_j and H_j are, as in the paper, the sums of the gradients and Hessians of label j over the rows of
+a node. Features are compared in float32, as in XGBoost; everything else is float64.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ documented = documented_with(
     {
         "rows": """
             X : array-like, shape (n_rows, n_features)
-                NaN where missing.
+                NaN is a missing value.
             """,
         "derivatives": """
             grad, hess : array-like, shape (n_rows, n_labels)
@@ -50,7 +50,7 @@ documented = documented_with(
             """,
     }
 )
-"""Fills in the docstring of a function, as a decorator."""
+"""Decorator that fills in shared docstring entries."""
 
 
 SplitMethod = Literal["sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG"]
@@ -65,7 +65,7 @@ SMALLEST_GAIN = 1e-6
 
 
 class Penalties(TypedDict, total=False):
-    """Keyword arguments that decide how large leaf values become, see `node_score`."""
+    """Keyword arguments that determine leaf values; see `label_weights_and_gains`."""
 
     reg_lambda: float
     alpha: float
@@ -73,7 +73,7 @@ class Penalties(TypedDict, total=False):
 
 
 class Regularisation(Penalties, total=False):
-    """`Penalties` and the keyword arguments that decide whether a node is heavy enough."""
+    """`Penalties`, and the keyword arguments of `split_allowed`."""
 
     min_child_weight: float
     scope: Scope
@@ -85,25 +85,25 @@ def gradients(
     sample_weight: ArrayLike | None = None,
     masked: ArrayLike | None = None,
 ) -> tuple[Floats, Floats]:
-    """Differentiate the logistic loss -[y log p + (1 - y) log(1 - p)] by the margin, twice.
+    """Compute both derivatives of the logistic loss -[y log p + (1 - y) log(1 - p)] by the margin.
 
-    Equation 7 of the XDCC paper, where ŷ stands for the probability p = 1 / (1 + exp(-margin)).
+    This is equation 7 of the XDCC paper, where ŷ is the probability p = 1 / (1 + exp(-margin)).
 
     Parameters
     ----------
     Y : array-like, shape (n_rows, n_labels)
-        0, 1, or NaN where the label is unknown.
+        0, 1, or NaN if the label is unknown.
     margin : array-like, shape (n_rows, n_labels)
-        The start and the sum of the trees so far.
+        The base margin plus the sum of the trees so far.
     sample_weight : array-like, shape (n_rows,), optional
-        Factor of both derivatives of a row.
+        Weights of the rows, a factor of both derivatives.
     masked : array-like of bool, shape (n_rows, n_labels), optional
-        True where the label is given as a feature (separate and conquer, section 3.3).
+        True if the label is a feature of the row (separate and conquer, section 3.3).
 
     Returns
     -------
     grad, hess : float64 arrays, shape (n_rows, n_labels)
-        (p - y) and p (1 - p), times the weight; 0 where unknown or masked.
+        (p - y) and p (1 - p), times the weight; 0 for unknown and masked labels.
 
     Examples
     --------
@@ -130,29 +130,29 @@ def label_weights_and_gains(
     min_child_weight: float = 0.0,
     scope: Scope = "any",
 ) -> tuple[Floats, Floats]:
-    """Every label's best leaf value in a node, and what it gains.
+    """Compute the best leaf value of each label in a node, and its gain.
 
-    Equations 4 and 5 of the XDCC paper with XGBoost's ``alpha`` and ``max_delta_step``:
+    These are equations 4 and 5 of the XDCC paper with XGBoost's ``alpha`` and ``max_delta_step``:
     w_j = -soft(G_j, alpha) / (H_j + lambda), clipped to the largest step, and
     gain_j = -(2 G_j w_j + (H_j + lambda) w_j² + 2 alpha |w_j|), which is
-    soft(G_j, alpha)² / (H_j + lambda) unless w_j was clipped.
+    soft(G_j, alpha)² / (H_j + lambda) unless w_j is clipped.
 
     Parameters
     ----------
     G, H : array-like, shape (..., n_labels)
-        Sums of gradients and Hessians over the node's rows.
+        Sums of the gradients and Hessians over the rows of the node.
     reg_lambda, alpha : float
         L2 and L1 penalty of the leaf values.
     max_delta_step : float
-        Largest absolute leaf value; 0: no limit.
+        Largest absolute leaf value; 0 means no limit.
     min_child_weight, scope
-        With scope "any" and "all", a label with H_j below ``min_child_weight`` counts 0. See
-        `split_allowed` for their other part.
+        With scope "any" and "all", a label with H_j below ``min_child_weight`` counts as 0. See
+        also `split_allowed`.
 
     Returns
     -------
     weights, gains : float64 arrays, shape (..., n_labels)
-        Not shrunk by a learning rate. Both 0 for a label that counts 0, as one with H_j <= 0 does.
+        Without a learning rate. Both are 0 for a label that counts as 0, including H_j <= 0.
 
     {raises_for_scope}
 
@@ -178,15 +178,15 @@ def label_weights_and_gains(
 def node_score(
     G: ArrayLike, H: ArrayLike, method: SplitMethod, **regularisation: Unpack[Regularisation]
 ) -> Floats:
-    """Score of a node, Table 1 of the XDCC paper.
+    """Compute the score of a node (Table 1 of the XDCC paper).
 
     Parameters
     ----------
     G, H : array-like, shape (..., n_labels)
-        Sums of gradients and Hessians over the node's rows.
+        Sums of the gradients and Hessians over the rows of the node.
     method : one of `SPLIT_METHODS`
-        Whether to take the sum or the maximum, and of what: gains, leaf values or absolute leaf
-        values. It runs over *all* labels: one that counts 0 takes part with 0.
+        The sum or the maximum of gains, leaf values or absolute leaf values, over *all* labels,
+        including those that count as 0.
     **regularisation
         As for `label_weights_and_gains`.
 
@@ -220,16 +220,16 @@ def node_score(
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
 ) -> Bools:
-    """Whether both children are heavy enough, in the sense of ``min_child_weight_scope``.
+    """Return whether both children have enough weight, as by ``min_child_weight_scope``.
 
     Parameters
     ----------
     H_left, H_right : array-like, shape (..., n_labels)
-        Sums of Hessians over each child's rows. Some H_j must be positive in each.
+        Sums of the Hessians over the rows of each child. Some H_j must be positive in each.
     min_child_weight : float
-        What must be reached in both children ...
+        Minimum weight in both children ...
     scope : {"any", "all", "mean"}
-        ... by at least one label, by every label, or by the mean over all labels.
+        ... of at least one label, of all labels, or of the mean over all labels.
 
     Returns
     -------
@@ -257,13 +257,13 @@ def split_allowed(
 
 def _checked[Name: str](name: Name, known: tuple[Name, ...]) -> Name:
     if name not in known:
-        raise ValueError(f"{name!r} is none of {', '.join(known)}")
+        raise ValueError(f"{name!r} must be one of {', '.join(known)}")
     return name
 
 
 @documented
 def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
-    """Cuts that tell every two values of a feature apart, as a histogram with enough bins has.
+    """Return cuts that separate all distinct values, as those of a histogram with enough bins.
 
     Parameters
     ----------
@@ -272,9 +272,9 @@ def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
     Returns
     -------
     list of float32 arrays
-        Per feature, ascending: the larger one of every two neighbouring distinct values, and one
-        cut above them all (so that "present left, missing right" is a candidate). Empty for a
-        feature without a value.
+        For each feature, in ascending order: the larger of each two neighbouring distinct values,
+        and a cut above all values (so "present left, missing right" is a candidate). Empty for a
+        feature without values.
 
     Examples
     --------
@@ -291,9 +291,7 @@ def cuts_of_distinct_values(X: ArrayLike) -> list[Floats]:
 
 
 def goes_left(values: Floats, threshold: ArrayLike, default_left: bool) -> Bools:
-    """Which of a feature's float32 values (n_rows,) a split sends left: below it, or missing.
-
-    With thresholds of shape (n, 1): for each of them.
+    """Mark the float32 values (n_rows,) that a split sends left; thresholds can be (n, 1).
 
     Examples
     --------
@@ -321,25 +319,24 @@ def candidate_gains(
     scope: Scope = "any",
     **penalties: Unpack[Penalties],
 ) -> NDArray[Any]:
-    """Every candidate split of a node, and its gain.
+    """Compute the gains of all candidate splits of a node.
 
     Parameters
     ----------
     X : array-like, shape (n_rows, n_features)
-        The rows of the node; NaN where missing.
+        The rows of the node; NaN is a missing value.
     grad, hess : array-like, shape (n_rows, n_labels)
-        Their derivatives.
+        Derivatives of the loss.
     cuts : sequence of n_features array-likes
-        The thresholds to try for each feature. To get the gain of one given split, leave the other
-        features' lists empty.
+        The thresholds to try for each feature, empty for features that are not tried.
     method, min_child_weight, scope, **penalties
         As for `node_score` and `split_allowed`.
 
     Returns
     -------
     array of dtype `CANDIDATE`
-        The order is the order of preference among equal gains: by feature, missing right before
-        missing left, by threshold.
+        In the order of preference for ties: by feature, missing right before missing left, by
+        threshold.
 
     {raises}
 
@@ -357,7 +354,7 @@ def candidate_gains(
         return node_score(G, H, method, min_child_weight=min_child_weight, scope=scope, **penalties)
 
     def sums(rows: Bools) -> tuple[Floats, Floats]:
-        """Of each row of a matrix (n_thresholds, n_rows)."""
+        """Sum over the rows of each line of a mask (n_thresholds, n_rows)."""
         chosen = rows[:, :, np.newaxis]
         return np.where(chosen, grad, 0).sum(axis=1), np.where(chosen, hess, 0).sum(axis=1)
 
@@ -379,20 +376,20 @@ def candidate_gains(
 
 @dataclass(frozen=True)
 class ReferenceTree:
-    """A tree with a vector in every leaf, node 0 being the root.
+    """A tree with vector leaves; node 0 is the root.
 
     Attributes
     ----------
     feature, left, right : int arrays, shape (n_nodes,)
-        The feature that a node splits on and its children; -1 in a leaf.
+        The feature of the split and the children; -1 in a leaf.
     threshold : float32 array, shape (n_nodes,)
-        A row goes left if its value is smaller. 0 in a leaf.
+        A row goes left if its value is smaller; 0 in a leaf.
     default_left : bool array, shape (n_nodes,)
-        Whether a row with a missing value goes left.
+        Whether missing values go left.
     gain : float64 array, shape (n_nodes,)
-        Of the node's split; 0 in a leaf.
+        Gain of the split; 0 in a leaf.
     leaf_value : float64 array, shape (n_nodes, n_labels)
-        Shrunk by the learning rate; 0 in inner nodes.
+        Leaf values including the learning rate; 0 in inner nodes.
 
     Examples
     --------
@@ -412,16 +409,16 @@ class ReferenceTree:
     leaf_value: Floats
 
     def is_leaf(self, node: int) -> bool:
-        """Whether a node has no children."""
+        """Return whether a node is a leaf."""
         return bool(self.feature[node] < 0)
 
     def goes_left(self, node: int, X: ArrayLike) -> Bools:
-        """Which rows of X (n_rows, n_features) the split of an inner node sends left."""
+        """Mark the rows of X (n_rows, n_features) that the split of an inner node sends left."""
         values = np.asarray(X, dtype=np.float32)[:, self.feature[node]]
         return goes_left(values, self.threshold[node], bool(self.default_left[node]))
 
     def predict(self, X: ArrayLike) -> Floats:
-        """Leaf values (n_rows, n_labels) of the rows of X (n_rows, n_features)."""
+        """Return the leaf values (n_rows, n_labels) of the rows of X (n_rows, n_features)."""
         X = np.asarray(X, dtype=np.float32)
         result = np.empty((len(X), self.leaf_value.shape[1]))
         for i in range(len(X)):
@@ -446,11 +443,11 @@ def grow_tree(
     gamma: float = 0.0,
     **regularisation: Unpack[Regularisation],
 ) -> ReferenceTree:
-    """Split every node by its best candidate, level by level.
+    """Grow a tree level by level, with the best candidate split of each node.
 
-    A node stays a leaf if it is at ``max_depth`` or if no candidate gains more than
-    `SMALLEST_GAIN` and at least ``gamma``. Leaf values are set for all labels, whatever the split
-    method: ``learning_rate`` times the weight of `label_weights_and_gains`.
+    A node is a leaf at ``max_depth``, or if no candidate gains more than `SMALLEST_GAIN` and at
+    least ``gamma``. Leaf values are ``learning_rate`` times the weights of
+    `label_weights_and_gains`, for all labels and any split method.
 
     Parameters
     ----------
@@ -461,11 +458,11 @@ def grow_tree(
     method : one of `SPLIT_METHODS`
         The score of a node.
     max_depth : int
-        The root is at depth 0.
+        Maximum depth; the root has depth 0.
     learning_rate : float
         Factor of the leaf values.
     gamma : float
-        Smallest gain of a split.
+        Minimum gain of a split.
     **regularisation
         As for `label_weights_and_gains` and `split_allowed`.
 
@@ -488,7 +485,7 @@ def grow_tree(
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
     rows_and_depth = [(np.arange(len(X)), 0)]
     nodes = []
-    for rows, depth in rows_and_depth:  # children are appended while the list is walked
+    for rows, depth in rows_and_depth:  # the loop appends children
         best = None
         if depth < max_depth:
             candidates = candidate_gains(
@@ -534,17 +531,17 @@ def boost(
     gamma: float = 0.0,
     **regularisation: Unpack[Regularisation],
 ) -> list[ReferenceTree]:
-    """Boost multi-label trees on the logistic loss, with a cut between every two feature values.
+    """Boost multi-label trees on the logistic loss, with cuts between all feature values.
 
     Parameters
     ----------
     {rows}
     Y : array-like, shape (n_rows, n_labels)
-        0, 1, or NaN where the label is unknown.
+        0, 1, or NaN if the label is unknown.
     n_rounds : int
         Number of trees.
     base_score : float or array-like, shape (n_labels,)
-        The probability to start from.
+        The initial probability.
     sample_weight, masked
         As for `gradients`.
     method, max_depth, learning_rate, gamma, **regularisation
@@ -579,7 +576,7 @@ def boost(
 
 
 def predict(trees: Sequence[ReferenceTree], X: ArrayLike, base_score: ArrayLike = 0.5) -> Floats:
-    """Margins (n_rows, n_labels) of at least one tree, with the start that `boost` was given.
+    """Compute the margins (n_rows, n_labels) of trees; `base_score` is as in `boost`.
 
     Examples
     --------

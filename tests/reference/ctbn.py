@@ -1,16 +1,16 @@
-"""Label networks by definition: all labelsets are listed, and all sums are written out."""
+"""Reference implementation of label networks: sums over all labelsets by definition."""
 
 import itertools
 from collections.abc import Iterator
 
 import numpy as np
 
-from xdcc.ctbn.tree_inference import Ints, Parents, documented_tree
+from xdcc.ctbn.tree_inference import Ints, Parents
 from xdcc.linear.logistic import Floats
 
 
 def all_labelsets(n_labels: int) -> Ints:
-    """List all labelsets in lexicographic order, shape (2^n_labels, n_labels).
+    """List all labelsets (2^n_labels, n_labels) in lexicographic order.
 
     Examples
     --------
@@ -20,22 +20,8 @@ def all_labelsets(n_labels: int) -> Ints:
     return np.array(list(itertools.product((0, 1), repeat=n_labels)), dtype=np.int64)
 
 
-@documented_tree
 def log_prob(log_cpd: Floats, parents: Parents, labelset: Ints, row: int) -> float:
-    """Add up the logarithms of a labelset's conditional probabilities (equation 4).
-
-    Parameters
-    ----------
-    {log_cpd}
-    {parents}
-    labelset : int array of shape (n_labels,)
-        Zeros and ones.
-    row : int
-        Which row.
-
-    Returns
-    -------
-    float
+    """Sum the log conditional probabilities of a labelset in one row (equation 4).
 
     Examples
     --------
@@ -53,7 +39,7 @@ def log_prob(log_cpd: Floats, parents: Parents, labelset: Ints, row: int) -> flo
 def mixture_probabilities(
     log_cpds: list[Floats], trees: list[Parents], weights: Floats, row: int
 ) -> Floats:
-    """Probabilities of all labelsets in one row (equation 5), in `all_labelsets`' order.
+    """Compute the probabilities of all labelsets in one row (equation 5), as in `all_labelsets`.
 
     Examples
     --------
@@ -74,19 +60,9 @@ def mixture_probabilities(
 
 
 def best_tree(edges: Floats, roots: Floats) -> tuple[Parents, float]:
-    """Try all trees and return the best one with its sum of weights.
+    """Try all trees, and return the parents of the best one and its sum of weights.
 
-    Parameters
-    ----------
-    edges : float array of shape (n_labels, n_labels)
-        Entry [j, i] is the weight of the edge from j to i.
-    roots : float array of shape (n_labels,)
-        Weight of every label without a parent.
-
-    Returns
-    -------
-    parents : int array of shape (n_labels,)
-    weight : float
+    ``edges[j, i]`` is the weight of the edge from j to i, ``roots[i]`` that of i as a root.
 
     Examples
     --------
@@ -124,22 +100,9 @@ def logistic_objective(
     l2: float,
     l2_intercept: float,
 ) -> float:
-    """Sum up the objective of one logistic regression, row by row (``logistic.py``).
+    """Compute the objective of one logistic regression, row by row (``logistic.py``).
 
-    Parameters
-    ----------
-    X : float array of shape (n, n_features)
-        Features.
-    coef : float array of shape (n_features + 2,)
-        Coefficients, effect of the extra feature, intercept.
-    targets, weights, extra : float arrays of shape (n,)
-        Of the rows.
-    l2, l2_intercept : float
-        Penalties.
-
-    Returns
-    -------
-    float
+    The last two of `coef` (n_features + 2,) are those of the additional feature and the intercept.
 
     Examples
     --------

@@ -13,22 +13,33 @@ from numpy.typing import NDArray
 
 from tests.reference.random_numbers import Random
 from xdcc.forest._sketched_growing import KINDS
-from xdcc.forest.columns import MISSING, MISSING_CATEGORY, FeatureColumns
-from xdcc.forest.forest import Forest, LabelRows, TreeShape
+from xdcc.forest.columns import MISSING, FeatureColumns
+from xdcc.forest.forest import ExtraTrees, LabelRows, TreeShape
 
 LARGEST = 2.0**31 - 1
 """The largest sum."""
 
 
-def values_of(keys: NDArray[np.int32]) -> NDArray[np.float32]:
-    """The values of ``order_keys``'s keys."""
-    bits = np.where(keys < 0, keys ^ MISSING, keys).astype(np.int32)
-    return np.where(keys == MISSING, np.float32(np.nan), bits.view(np.float32))
+def bin_values(
+    values: NDArray[np.float32], max_bin: int
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Divide the values of a feature into bins; return them and the edges between them."""
+    known = np.sort(values[~np.isnan(values)])
+    lows = np.unique(known)
+    if len(lows) > max_bin:
+        lows = np.unique(known[[b * len(known) // max_bin for b in range(max_bin)]])
+    edges = []
+    for low in lows[1:]:
+        below = known[known < low].max()
+        middle = np.float32((float(below) + float(low)) / 2)
+        edges.append(middle if middle < low else below)
+    bins = (np.array(edges, np.float32)[:, np.newaxis] < values).sum(axis=0)
+    return np.where(np.isnan(values), MISSING, bins).astype(np.uint8), np.array(edges, np.float32)
 
 
 def grow_forest(
     columns: FeatureColumns, labels: LabelRows, shape: TreeShape, seeds: NDArray[np.uint64]
-) -> Forest:
+) -> ExtraTrees:
     """Grow a forest."""
     growth = _Growth(columns, labels, shape)
     for seed in seeds.tolist():
@@ -51,11 +62,7 @@ class _Growth:
         self.n_dense, self.n_sparse = len(columns.dense), len(columns.least)
         n_rows = len(labels.positive_start) - 1
         self.values = np.zeros((self.n_dense + self.n_sparse, n_rows), np.float32)
-        for number, keys in enumerate(columns.dense):
-            if columns.is_category[number]:
-                self.values[number] = np.where(keys == MISSING_CATEGORY, np.nan, keys)
-            else:
-                self.values[number] = values_of(keys)
+        self.values[: self.n_dense] = np.where(columns.dense == MISSING, np.nan, columns.dense)
         for feature in range(self.n_sparse):
             part = slice(*columns.column_start[feature : feature + 2])
             self.values[self.n_dense + feature, columns.column_row[part]] = columns.column_value[
@@ -74,6 +81,7 @@ class _Growth:
         self.child: list[int] = []
         self.category_set: list[int] = []
         self.row: list[int] = []
+        self.leaf_weight: list[float] = []
         self.label: list[int] = []
         self.share: list[float] = []
 
@@ -81,8 +89,8 @@ class _Growth:
     def _of_row(start: NDArray[Any], values: NDArray[Any], row: int) -> NDArray[Any]:
         return values[start[row] : start[row + 1]]
 
-    def forest(self) -> Forest:
-        return Forest(
+    def forest(self) -> ExtraTrees:
+        return ExtraTrees(
             start=np.array(self.start, np.int64),
             kind=np.array(self.kind, np.int8),
             missing=np.array(self.missing, np.int8),
@@ -90,6 +98,7 @@ class _Growth:
             threshold=np.array(self.threshold, np.float32),
             child=np.array(self.child, np.int32),
             category_set=np.array(self.category_set, np.uint64),
+            leaf_weight=np.array(self.leaf_weight, np.float64),
             row_start=np.array(self.row_start, np.int64),
             row=np.array(self.row, np.int32),
             label_start=np.array(self.label_start, np.int64),
@@ -98,7 +107,7 @@ class _Growth:
             labels=self.labels,
             category_value=self.columns.category_value,
             category_start=self.columns.category_start,
-            category_number=self.columns.category_number,
+            category_bin=self.columns.category_bin,
         )
 
     def grow_tree(self, random: Random) -> None:
@@ -284,22 +293,28 @@ class _Growth:
         split = _Split(0, feature, is_missing)
         split.has_missing = has_missing
         if self.columns.is_category[feature]:
-            numbers = np.where(is_missing, MISSING_CATEGORY, values).astype(int).tolist()
+            numbers = np.where(is_missing, MISSING, values).astype(int).tolist()
             split.right = np.zeros(len(rows), bool)
             while split.right.all() or not split.right.any():
                 split.words = [self.random.draw() for _ in range(4)]
                 split.right = np.array([split.words[n // 64] >> n % 64 & 1 == 1 for n in numbers])
         elif known.min() == known.max():
-            split.threshold = float(known[0])
+            split.threshold = self._threshold(feature, int(known[0]))
             split.missing_right = True
         else:
             if has_missing:
                 split.missing_right = self.random.uniform() < 0.5
-            threshold = self._draw_threshold(known.min(), known.max())
-            split.threshold = float(threshold)
-            split.right = np.where(is_missing, split.missing_right, values > threshold)
+            cut = int(known.min()) + self.random.below(int(known.max() - known.min()))
+            split.threshold = self._threshold(feature, cut)
+            split.right = np.where(is_missing, split.missing_right, values > cut)
         split.score = self._score(rows, split.right)
         return split
+
+    def _threshold(self, feature: int, cut: int) -> float:
+        if self.columns.is_category[feature]:
+            return 0.0
+        edges = self.columns.edge[slice(*self.columns.edge_start[feature : feature + 2])].tolist()
+        return [*edges, float(np.finfo(np.float32).max)][cut]
 
     def _set_test(self, node: int, split: _Split) -> None:
         self.feature[node] = int(self.columns.feature[split.feature])
@@ -326,6 +341,7 @@ class _Growth:
             for label in np.flatnonzero(self.Y[row] == 1).tolist():
                 seen[label] = seen.get(label, 0.0) + self.weight[row]
             is_less &= not np.isnan(self.Y[row]).any()
+        self.leaf_weight.append(total)
         if is_less and 2 * len(seen) < len(rows):
             self.label += list(seen)
             self.share += [weight / total for weight in seen.values()]
@@ -335,7 +351,7 @@ class _Growth:
         self.label_start.append(len(self.label))
 
 
-def leaf_of(forest: Forest, tree: int, x: NDArray[np.float32]) -> int:
+def leaf_of(forest: ExtraTrees, tree: int, x: NDArray[np.float32]) -> int:
     """Number of the leaf that a row reaches."""
     node = int(forest.start[tree])
     while forest.kind[node] != KINDS["leaf"]:
@@ -344,9 +360,7 @@ def leaf_of(forest: Forest, tree: int, x: NDArray[np.float32]) -> int:
         if forest.kind[node] == KINDS["categories"]:
             part = slice(*forest.category_start[feature : feature + 2])
             equal = np.flatnonzero(forest.category_value[part] == x[feature])
-            category = (
-                int(forest.category_number[part][equal[0]]) if len(equal) else MISSING_CATEGORY
-            )
+            category = int(forest.category_bin[part][equal[0]]) if len(equal) else MISSING
             number = int((forest.kind[:node] == KINDS["categories"]).sum())
             right = bool(int(forest.category_set[4 * number + category // 64]) >> category % 64 & 1)
         elif not np.isnan(x[feature]):
@@ -356,7 +370,7 @@ def leaf_of(forest: Forest, tree: int, x: NDArray[np.float32]) -> int:
 
 
 def mean_proba(
-    forest: Forest, Y: NDArray[np.float32], X: NDArray[np.float32]
+    forest: ExtraTrees, Y: NDArray[np.float32], X: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     """Average the label frequencies of leaves; `Y` are the labels of the training rows."""
     labels = forest.labels

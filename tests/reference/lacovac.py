@@ -1,7 +1,7 @@
-"""A LaCovaC tree grown by plain recursion, where every split is counted from its rows.
+"""Reference implementation of LaCovaC trees by plain recursion.
 
-Scores are computed from whole numbers by the formulas of the kernels, and entropies are summed in
-the same order, so both agree exactly, ties included.
+The scores of each split are computed from its rows, from whole numbers and with the formulas of the
+kernels, and entropies are summed in the same order. So both agree exactly, including ties.
 """
 
 from collections.abc import Iterator
@@ -19,34 +19,16 @@ type _Side = NDArray[np.bool_]
 
 @dataclass
 class ReferenceNode:
-    """A node.
-
-    Attributes
-    ----------
-    labels : list of int
-        Its labels.
-    rows : int array
-        Its training rows.
-    kind : {"leaf", "vertical", "numeric", "nominal"}
-        What it is.
-    feature, threshold : int, float
-        Its test, if it is a horizontal split.
-    children : list of ReferenceNode
-        Its children.
-    values : list of float
-        Category of each child of a nominal split.
-    default_child : int
-        Which child gets missing values.
-    """
+    """A node with its labels, training rows, split and children."""
 
     labels: list[int]
     rows: NDArray[np.intp]
-    kind: str = "leaf"
+    kind: str = "leaf"  # or "vertical", "numeric", "nominal"
     feature: int = -1
     threshold: float = 0.0
     children: list["ReferenceNode"] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    default_child: int = -1
+    values: list[float] = field(default_factory=list)  # categories of the children
+    default_child: int = -1  # for missing values
 
 
 @dataclass
@@ -67,24 +49,7 @@ def grow(
     categorical: NDArray[np.bool_],
     rules: GrowthRules,
 ) -> ReferenceNode:
-    """Grow a tree (Algorithm 1). It is not pruned, and all features are searched.
-
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-        NaN is a missing value.
-    Y : float array of shape (n_samples, n_labels)
-        Zeros and ones.
-    categorical : bool array of shape (n_features,)
-        Which features are nominal.
-    rules : GrowthRules
-        How the tree is grown.
-
-    Returns
-    -------
-    ReferenceNode
-        The root.
-    """
+    """Grow a tree on all features without pruning (Algorithm 1), and return its root."""
 
     def below(node: ReferenceNode, depth: int, clustered: bool) -> ReferenceNode:
         y = Y[np.ix_(node.rows, node.labels)].astype(np.int64)
@@ -121,7 +86,7 @@ def _clusters(y: NDArray[np.int64], n: int, rules: GrowthRules) -> list[list[int
 
 
 def _is_together(y: NDArray[np.int64], n: int) -> bool:
-    """LaCova: Σ|cov| against its mean and deviation under independence (folded normal)."""
+    """Compare Σ|cov| with its mean and deviation for independent labels (LaCova, folded normal)."""
     rows, (a, b) = len(y), np.triu_indices(y.shape[1], 1)
     p = y.mean(axis=0)
     absolute = np.abs(y.T @ y / rows - np.outer(p, p))[a, b]
@@ -132,20 +97,10 @@ def _is_together(y: NDArray[np.int64], n: int) -> bool:
 
 
 def score(y: NDArray[np.int64], rules: GrowthRules) -> float:
-    """Score of one child, weighted by its size.
+    """Compute the score of a child from its labels `y` that vary in the node.
 
-    Parameters
-    ----------
-    y : int array of shape (n_samples, n_labels)
-        The node's varying labels in the child's rows.
-    rules : GrowthRules
-        Its criterion counts.
-
-    Returns
-    -------
-    float
-        n times the smaller one of summed variances and summed absolute covariances, or of the
-        variances alone.
+    It is n times the smaller of the summed variances and the summed absolute covariances, or n
+    times the summed variances, depending on the criterion.
     """
     n, n_labels = y.shape
     count = y.sum(axis=0)
@@ -160,18 +115,7 @@ def score(y: NDArray[np.int64], rules: GrowthRules) -> float:
 
 
 def entropy(y: NDArray[np.int64]) -> float:
-    """Sum the labels' entropies, times the number of rows.
-
-    Parameters
-    ----------
-    y : int array of shape (n_samples, n_labels)
-        Labels, in the order in which they are summed.
-
-    Returns
-    -------
-    float
-        In bits.
-    """
+    """Compute the sum of the label entropies in bits, times the number of rows."""
     n, total = len(y), 0.0
     for count in y.sum(axis=0).tolist():
         total += _nlogn(n) - _nlogn(count) - _nlogn(n - count)
@@ -200,7 +144,7 @@ def _best_split(
             candidates = _nominal(X, feature, values, rules)
         scored = [_scored(split, y, rules) for split in candidates if _is_allowed(split, rules)]
         if scored:
-            # Ties: the smaller threshold, missing values to the left.
+            # Ties go to the smaller threshold, then to missing values on the left.
             best.append(min(scored, key=lambda s: s.score))
     if categorical.any():
         for split in best:
@@ -217,7 +161,7 @@ def _best_split(
             mean += split.gain
         mean /= len(best)
         best = [split for split in best if split.gain >= mean * (1 - 1e-9)]
-        # Ties: the last feature.
+        # Ties go to the last feature.
         return max(reversed(best), key=lambda s: s.gain_ratio)
     return min(reversed(best), key=lambda s: s.score) if best else None
 
@@ -285,20 +229,7 @@ def _nominal(
 
 
 def reached_leaves(node: ReferenceNode, x: NDArray[np.float32]) -> list[ReferenceNode]:
-    """Leaves that an instance reaches.
-
-    Parameters
-    ----------
-    node : ReferenceNode
-        Where it starts.
-    x : float32 array of shape (n_features,)
-        Its features.
-
-    Returns
-    -------
-    list of ReferenceNode
-        One leaf for each cluster of labels.
-    """
+    """Find the leaves below a node that an instance reaches, one for each cluster of labels."""
     if node.kind == "leaf":
         return [node]
     if node.kind == "vertical":
@@ -312,19 +243,9 @@ def reached_leaves(node: ReferenceNode, x: NDArray[np.float32]) -> list[Referenc
 
 
 def predicted_labelset(leaf: ReferenceNode, Y: NDArray[np.floating]) -> tuple[int, ...]:
-    """Most frequent labelset of a leaf; ties: more frequent in training, lexicographically less.
+    """Find the most frequent labelset of a leaf, as zeros and ones for its labels.
 
-    Parameters
-    ----------
-    leaf : ReferenceNode
-        The leaf.
-    Y : float array of shape (n_samples, n_labels)
-        The training labels.
-
-    Returns
-    -------
-    tuple of int
-        Zeros and ones, one for each of the leaf's labels.
+    Ties go to the more frequent one in the training labels Y, then to the smaller one.
     """
     of_leaf = [tuple(row) for row in Y[np.ix_(leaf.rows, leaf.labels)].astype(int).tolist()]
     training = [tuple(row) for row in Y[:, leaf.labels].astype(int).tolist()]

@@ -1,10 +1,13 @@
 """Logistic regressions by definition: one label at a time, by Newton's method on whole matrices."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
+type Floats = NDArray[np.float64]
 
-def columns(X, weight, text_like):
+
+def columns(X: Floats, weight: Floats, text_like: bool) -> Floats:
     """Impute, mark and scale numbers, feature by feature.
 
     Examples
@@ -35,7 +38,7 @@ def columns(X, weight, text_like):
     return made / np.where(lengths > 0, lengths, 1)[:, None]
 
 
-def fit_one_label(features, target, weight, C):
+def fit_one_label(features: Floats, target: Floats, weight: Floats, C: float) -> Floats:
     """Minimise the penalised log-loss; returns coefficients and the intercept in one array.
 
     Examples
@@ -50,7 +53,7 @@ def fit_one_label(features, target, weight, C):
     penalty = np.append(np.full(features.shape[1], 1 / C), 0)
     coef = np.zeros(X.shape[1])
 
-    def objective(coef):
+    def objective(coef: Floats) -> Floats:
         z = X @ coef
         return s @ (np.logaddexp(0, z) - y * z) + 0.5 * penalty @ coef**2
 
@@ -68,7 +71,7 @@ def fit_one_label(features, target, weight, C):
     return coef
 
 
-def margins(X, Y, weight, C, text_like):
+def margins(X: Floats, Y: Floats, weight: Floats, C: float, text_like: bool) -> Floats:
     """Train on rows and return their log-odds.
 
     Examples

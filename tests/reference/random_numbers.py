@@ -1,16 +1,10 @@
-"""The random numbers of the kernels (``xdcc/kernels/random.pxd``)."""
+"""Reference implementation of the random numbers (``xdcc/kernels/random.pxd``)."""
 
 _BITS = 2**64 - 1
 
 
 class Random:
-    """Generator splitmix64.
-
-    Parameters
-    ----------
-    seed : int
-        The state at first, from 0 to 2^64 - 1.
-    """
+    """Generator splitmix64; the seed is from 0 to 2^64 - 1."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed

@@ -1,10 +1,9 @@
-"""Random decision trees by plain recursion, where the kernels keep marks and sums.
+"""Reference implementation of random decision trees by plain recursion.
 
-Growing: every node tests all rows of X again and lists the tests that it may draw, with the same
-random numbers as the kernel. A test is a pair of a kind and a number. Both grow the same forest.
-
-Predicting: every posterior walks every tree from its root again, in each step of a chain. Counts
-are whole numbers and means are summed in the same order, so both agree exactly.
+Training uses the random numbers of the kernel, so both grow the same forest. Each node lists the
+available tests, which are pairs of a kind and a number. Prediction traverses all trees from their
+roots in each step of a chain. Counts are whole numbers and means are summed in the same order, so
+both agree exactly.
 """
 
 import math
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from tests.reference.random_numbers import Random
 from xdcc.rdt._forest_growing import KINDS
 from xdcc.rdt.chains import ChainRule, ChainTrace
-from xdcc.rdt.forest import Forest, TreeShape, Weighting, documented_tree
+from xdcc.rdt.forest import Forest, TreeShape, Weighting
 
 
 def grow_forest(
@@ -27,27 +26,7 @@ def grow_forest(
     shape: TreeShape,
     seeds: NDArray[np.uint64],
 ) -> Forest:
-    """Draw a forest and count the training instances in its leaves.
-
-    Parameters
-    ----------
-    X : float32 array of shape (n_samples, n_features)
-        Features, NaN where missing.
-    Y : array of shape (n_samples, n_labels)
-        Zeros and ones.
-    labelset : int32 array of shape (n_samples,)
-        Number of each row's labelset, from 0.
-    categorical : bool array of shape (n_features,)
-        Which features are discrete.
-    shape : TreeShape
-        How trees are drawn.
-    seeds : uint64 array of shape (n_trees,)
-        A seed for each tree.
-
-    Returns
-    -------
-    Forest
-    """
+    """Grow a forest; see `xdcc.rdt.forest.grow_forest`. X is dense."""
     growth = _Growth(X, Y, labelset, categorical, shape)
     for seed in seeds.tolist():
         growth.grow_tree(Random(seed))
@@ -73,7 +52,7 @@ class _Growth:
             for feature, column in enumerate(X.T)
             if 2 * np.count_nonzero(column) < len(X) and len(self.categories[feature]) <= 2
         ]
-        # The forest's arrays: nodes, leaves, and what leaves list.
+        # The arrays of the forest.
         self.start, self.label_start, self.labelset_start = [0], [0], [0]
         self.kind: list[str] = []
         self.index: list[int] = []
@@ -144,13 +123,13 @@ class _Growth:
                 threshold = known[random.below(len(known))]
                 values = [v if math.isnan(v) else float(v > threshold) for v in values]
             outcomes = self.categories[number] if kind == "discrete" else [0.0, 1.0]
-            divides = len({v for v in values if not math.isnan(v)}) > 1
+            splits = len({v for v in values if not math.isnan(v)}) > 1
             if kind in ("label", "discrete") or (
                 kind == "numeric" and constant and self.shape.retry
             ):
                 used |= {("label" if kind == "label" else "feature", number)}
-            if divides:
-                self._send_missing(values, outcomes, random)
+            if splits:
+                self._replace_missing(values, outcomes, random)
                 self._set_test(node, kind, number, joined, threshold, random)
                 children = self._add_children(node, rows, values, outcomes)
                 # The last child is grown first.
@@ -164,15 +143,15 @@ class _Growth:
     def _draw_test(
         self, used: frozenset[tuple[str, int]], random: Random
     ) -> tuple[str, int, list[int]] | None:
-        labels = self._open("label", self.Y.shape[1], used)
-        features = self._open("feature", self.X.shape[1], used)
+        labels = self._available("label", self.Y.shape[1], used)
+        features = self._available("feature", self.X.shape[1], used)
         fraction = self.shape.label_test_fraction
         any_label, any_feature = bool(labels) and fraction > 0, bool(features) and fraction < 1
         if not any_label and not any_feature:
             return None
         if any_label and (random.uniform() < fraction or not any_feature):
-            return "label", self._draw_open(labels, self.Y.shape[1], random), []
-        feature = self._draw_open(features, self.X.shape[1], random)
+            return "label", self._draw_available(labels, self.Y.shape[1], random), []
+        feature = self._draw_available(features, self.X.shape[1], random)
         if self.shape.disjunction_size > 1 and feature in self.sparse:
             further = [
                 self.sparse[random.below(len(self.sparse))]
@@ -182,17 +161,17 @@ class _Growth:
         return "discrete" if self.categories[feature] else "numeric", feature, []
 
     @staticmethod
-    def _open(what: str, n: int, used: frozenset[tuple[str, int]]) -> list[int]:
+    def _available(what: str, n: int, used: frozenset[tuple[str, int]]) -> list[int]:
         return [number for number in range(n) if (what, number) not in used]
 
     @staticmethod
-    def _draw_open(open_tests: list[int], n: int, random: Random) -> int:
-        """Try until an open test is drawn if half of them are open, else draw among those."""
-        if 2 * len(open_tests) < n:
-            return open_tests[random.below(len(open_tests))]
+    def _draw_available(tests: list[int], n: int, random: Random) -> int:
+        """Draw one of the available tests, by rejection if at least half of `n` are available."""
+        if 2 * len(tests) < n:
+            return tests[random.below(len(tests))]
         while True:
             test = random.below(n)
-            if test in open_tests:
+            if test in tests:
                 return test
 
     def _values(self, kind: str, number: int, joined: list[int], rows: list[int]) -> list[float]:
@@ -209,7 +188,7 @@ class _Growth:
         return math.nan if any(math.isnan(value) for value in values) else 0.0
 
     @staticmethod
-    def _send_missing(values: list[float], outcomes: list[float], random: Random) -> None:
+    def _replace_missing(values: list[float], outcomes: list[float], random: Random) -> None:
         known = sorted(outcomes.index(value) for value in values if not math.isnan(value))
         for i, value in enumerate(values):
             if math.isnan(value):
@@ -259,7 +238,6 @@ class _Growth:
         self.labelset_start.append(len(self.labelsets))
 
 
-@documented_tree
 def reached_leaves(
     forest: Forest,
     tree: int,
@@ -267,23 +245,9 @@ def reached_leaves(
     known: NDArray[np.int8],
     sigma: float,
 ) -> list[int]:
-    """Leaves of a tree that an instance reaches: q of equation 1.
+    """Find the leaves of a tree that an instance reaches, q of equation 1.
 
-    Parameters
-    ----------
-    {forest}
-    tree : int
-        Number of the tree.
-    x : float32 array of shape (n_features,)
-        Features of the instance, NaN where missing.
-    known : int8 array of shape (n_labels,)
-        Its labels: 0, 1, or -1 where not known.
-    {sigma}
-
-    Returns
-    -------
-    list of int
-        Numbers of the leaves.
+    `known` (n_labels,) is 0, 1, or -1 for labels that are not known.
     """
 
     def below(node: int) -> list[int]:
@@ -313,7 +277,6 @@ def _disjunction(forest: Forest, begin: int, x: NDArray[np.float32]) -> bool | N
     return None if np.isnan(values).any() else False
 
 
-@documented_tree
 def posteriors(
     forest: Forest,
     x: NDArray[np.float32],
@@ -323,26 +286,9 @@ def posteriors(
     *,
     labelsets: bool = False,
 ) -> tuple[NDArray[np.float64], float]:
-    """Posteriors of an instance's labels or labelsets, and R (equations 1 to 4).
+    """Compute the posteriors of the labels or labelsets of an instance, and R (equations 1 to 4).
 
-    Parameters
-    ----------
-    {forest}
-    x : float32 array of shape (n_features,)
-        Features of the instance, NaN where missing.
-    known : int8 array of shape (n_labels,)
-        Its labels: 0, 1, or -1 where not known.
-    {weighting}
-    {sigma}
-    labelsets : bool, default=False
-        Whether the posteriors are those of labelsets.
-
-    Returns
-    -------
-    proba : float64 array of shape (n_labels or n_labelsets,)
-        Posteriors.
-    number : float
-        R, not rounded.
+    `known` is as in `reached_leaves`; R is not rounded.
     """
     if labelsets:
         start, target, count = forest.labelset_start, forest.labelset, forest.labelset_count
@@ -381,7 +327,6 @@ def _weight(proba: NDArray[np.float64], size: int, weighting: Weighting) -> floa
     return weight
 
 
-@documented_tree
 def run_chain(
     forest: Forest,
     X: NDArray[np.float32],
@@ -390,21 +335,7 @@ def run_chain(
     *,
     sigma: float,
 ) -> ChainTrace:
-    """Decide the labels of every row one after the other (equations 5 and 6).
-
-    Parameters
-    ----------
-    {forest}
-    X : float32 array of shape (n_samples, n_features)
-        Features.
-    {rule}
-    {weighting}
-    {sigma}
-
-    Returns
-    -------
-    ChainTrace
-    """
+    """Decide the labels of each row one after another (equations 5 and 6)."""
     shape = (len(X), forest.n_labels)
     trace = ChainTrace(
         np.full(shape, -1, np.int8),
@@ -415,14 +346,14 @@ def run_chain(
     for row, x in enumerate(X):
         known = trace.Y_pred[row]
         rest = 0
-        for iteration in range(forest.n_labels):
+        for step in range(forest.n_labels):
             proba, number = posteriors(forest, x, known, weighting, sigma)
             open_labels = int((known < 0).sum())
             wanted = math.floor(number + 0.5) - int((known == 1).sum())
             if rule.early_stop and (wanted <= 0 or open_labels <= wanted):
                 rest = int(wanted > 0)
                 break
-            label = _next_label(proba, known, rule, iteration)
+            label = _next_label(proba, known, rule, step)
             positive = proba[label] >= 0.5
             if rule.threshold == "label" and rule.candidates == "positive":
                 positive = wanted > 0
@@ -430,8 +361,8 @@ def run_chain(
                 positive = (positive and wanted > 0) or open_labels <= wanted
             if rule.candidates == "positive" and not positive:
                 break
-            trace.labels[row, iteration] = label
-            trace.numbers[row, iteration] = number
+            trace.labels[row, step] = label
+            trace.numbers[row, step] = number
             trace.Y_proba[row, label] = proba[label]
             known[label] = positive
         proba, _ = posteriors(forest, x, known, weighting, sigma)
@@ -441,9 +372,9 @@ def run_chain(
 
 
 def _next_label(
-    proba: NDArray[np.float64], known: NDArray[np.int8], rule: ChainRule, iteration: int
+    proba: NDArray[np.float64], known: NDArray[np.int8], rule: ChainRule, step: int
 ) -> int:
     if rule.order is not None:
-        return int(rule.order[iteration])
+        return int(rule.order[step])
     certainty = proba if rule.candidates == "positive" else np.abs(0.5 - proba)
     return int(np.where(known < 0, certainty, -1).argmax())

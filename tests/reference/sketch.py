@@ -1,14 +1,13 @@
-"""Sketched trees: those of `tests.reference.boosting`, grown on a few sketch dimensions.
+"""Reference implementation of sketched trees, based on `tests.reference.boosting`.
 
-The random numbers and the trees are those of the native updater.
+The random numbers and the trees equal those of the native updater.
 
-- `random_bits`, `uniforms`, `normals`: random numbers by position, as the native updater draws
-  them;
-- `draw_groups`: the labels that each tree of a round is for;
-- `coefficients`: each label's coefficient in each sketch dimension (Iosipoi and Vakhrushev,
+- `random_bits`, `uniforms`, `normals`: random numbers by position;
+- `draw_groups`: the labels of each tree of a boosting round;
+- `coefficients`: coefficients of the labels in the sketch dimensions (Iosipoi and Vakhrushev,
   "SketchBoost: fast gradient boosted decision tree for multioutput problems", NeurIPS 2022);
 - `combine`: gradients and Hessians of the sketch dimensions;
-- `grow_sketched_tree`: splits found on the sketch, leaf values from all labels.
+- `grow_sketched_tree`: splits on the sketch, leaf values of all labels.
 """
 
 from collections.abc import Sequence
@@ -31,7 +30,7 @@ from tests.reference.boosting import (
 SketchMethod = Literal["projection", "sampling", "top"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_GROUPS, _DIRECTIONS = 0, 1  # what the numbers of a tree are drawn for
+_GROUPS, _DIRECTIONS = 0, 1  # purposes of the random numbers of a tree
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -41,19 +40,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def random_bits(key: Sequence[int], index: ArrayLike) -> NDArray[np.uint64]:
-    """Random numbers by position: a hash of a key and an index (SplitMix64's finaliser).
-
-    Parameters
-    ----------
-    key : sequence of int
-        What the numbers are for: seed, round and so on.
-    index : array-like of int
-        Which of them.
-
-    Returns
-    -------
-    uint64 array, of the shape of `index`
-    """
+    """Hash a key (seed, boosting round and so on) and an index by the finaliser of splitmix64."""
     with np.errstate(over="ignore"):  # uint64 wraps around
         state = np.zeros((), dtype=np.uint64)
         for part in key:
@@ -62,12 +49,12 @@ def random_bits(key: Sequence[int], index: ArrayLike) -> NDArray[np.uint64]:
 
 
 def uniforms(key: Sequence[int], index: ArrayLike) -> Floats:
-    """Draw numbers uniform in the open interval (0, 1) by position, see `random_bits`."""
+    """Draw uniform numbers from the open interval (0, 1) by position; see `random_bits`."""
     return ((random_bits(key, index) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 
 def normals(key: Sequence[int], index: ArrayLike) -> Floats:
-    """Draw standard normal numbers by position (Box and Muller's transform), see `random_bits`."""
+    """Draw standard normal numbers by position (Box-Muller transform); see `random_bits`."""
     index = np.asarray(index, dtype=np.uint64)
     radius = np.sqrt(-2 * np.log(uniforms(key, 2 * index)))
     return radius * np.cos(2 * np.pi * uniforms(key, 2 * index + np.uint64(1)))
@@ -76,19 +63,10 @@ def normals(key: Sequence[int], index: ArrayLike) -> Floats:
 def draw_groups(
     seed: int, iteration: int, n_labels: int, labels_per_tree: int, tree: int = 0
 ) -> list[NDArray[np.intp]]:
-    """Deal out the labels of a round to trees.
+    """Divide the labels of a boosting round among trees; return the sorted labels of each.
 
-    Parameters
-    ----------
-    seed, iteration, tree : int
-        The booster's seed, the number of rounds before this one, and which of the parallel trees.
-    n_labels, labels_per_tree : int
-        How many labels there are and how many a tree has at most; 0: all.
-
-    Returns
-    -------
-    list of int arrays
-        The labels of each tree, ascending.
+    `iteration` is the number of previous rounds, `tree` the index among parallel trees. A tree has
+    at most `labels_per_tree` labels, or all with 0.
     """
     n_groups = -(-n_labels // labels_per_tree) if labels_per_tree else 1
     order = np.arange(n_labels)
@@ -117,15 +95,16 @@ def coefficients(
     grad : array-like, shape (n_rows, n_labels)
         Gradients of all labels.
     labels : array-like of int, shape (n_tree_labels,)
-        The tree's labels, ascending.
+        The sorted labels of the tree.
     sketch_size : int
-        Number of sketch dimensions k; 0, or at least as many as labels: the labels themselves.
+        Number of sketch dimensions k. With 0, or at least the number of labels, the dimensions are
+        the labels.
     method : {"projection", "sampling", "top"}
-        N(0, 1/k) entries; k labels drawn in proportion to their sum of squared gradients and
-        weighted against that; the k labels with the largest such sum.
+        Entries from N(0, 1/k); k labels sampled in proportion to their sums of squared gradients,
+        with inverse weights; or the k labels with the largest sums.
     seed, iteration, tree, group : int
-        Which tree: the booster's seed, the number of rounds before, which of the parallel trees and
-        of the groups of labels.
+        Seed of the booster, number of previous rounds, and indices of the parallel tree and of the
+        group of labels.
 
     Returns
     -------
@@ -154,21 +133,9 @@ def coefficients(
 def combine(
     grad: ArrayLike, hess: ArrayLike, labels: ArrayLike, matrix: Floats
 ) -> tuple[Floats, Floats]:
-    """Gradients and Hessians of the sketch dimensions.
+    """Compute gradients sum_j C_jd g_ij and Hessians sum_j C_jd² h_ij of the sketch dimensions.
 
-    Parameters
-    ----------
-    grad, hess : array-like, shape (n_rows, n_labels)
-        Derivatives of all labels, 0 where unknown or masked.
-    labels : array-like of int, shape (n_tree_labels,)
-        Which of them are combined.
-    matrix : array, shape (n_tree_labels, n_dimensions)
-        As from `coefficients`.
-
-    Returns
-    -------
-    grad, hess : float64 arrays, shape (n_rows, n_dimensions)
-        sum_j C_jd g_ij, and sum_j C_jd² h_ij.
+    C is `matrix` (n_tree_labels, n_dimensions), the result of `coefficients` for `labels`.
     """
     labels = np.asarray(labels)
     return np.asarray(grad)[:, labels] @ matrix, np.asarray(hess)[:, labels] @ matrix**2
@@ -187,21 +154,21 @@ def grow_sketched_tree(
     method: SplitMethod = "sumGain",
     **options: Any,
 ) -> ReferenceTree:
-    """Find splits on the sketch, and give the leaves values for the labels.
+    """Grow a tree with splits on the sketch and leaf values for the labels.
 
     Parameters
     ----------
     {rows}
     {derivatives}
     labels, matrix
-        As for `combine`. Other labels have the value 0 in every leaf.
+        As for `combine`. Other labels have the leaf value 0.
     cuts, max_depth, learning_rate, method, **options
         As for `tests.reference.boosting.grow_tree`.
 
     Returns
     -------
     ReferenceTree
-        With gains on the sketch, and values of all labels.
+        The gains are those on the sketch.
     """
     grad, hess = np.asarray(grad, dtype=np.float64), np.asarray(hess, dtype=np.float64)
     labels = np.asarray(labels)

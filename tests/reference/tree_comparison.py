@@ -1,10 +1,9 @@
-"""Whether two boosted trees are equal, except for splits of equal gain.
+"""Compare boosted trees, which must be equal except for splits of equal gain.
 
-`read_trees` reads the trees of an XGBoost booster (with one value or a vector per leaf).
-`compare_trees` walks two trees from the root, over the rows that they were trained on. At a node
-where both send the same rows left, it goes on to the children. Where they do not,
-`tests.reference.boosting.candidate_gains` must find that both splits gain the same. Below such a
-tie the nodes hold different rows, so the walk stops.
+`read_trees` reads the trees of an XGBoost booster with scalar or vector leaves. `compare_trees`
+compares two trees from the root down, on their training rows. If the splits of a node send
+different rows left, `tests.reference.boosting.candidate_gains` must give equal gains. The nodes
+below such a tie have different rows and are not compared.
 """
 
 import json
@@ -28,31 +27,21 @@ if TYPE_CHECKING:
 type Rows = NDArray[np.intp]
 
 GAIN_TOLERANCE = 1e-6
-"""Two gains are equal if they differ by at most this share of the larger."""
+"""Relative tolerance of equal gains."""
 VALUE_TOLERANCE = 1e-5
-"""Leaf values and recorded gains are right if they are off by at most this."""
+"""Tolerance of leaf values and recorded gains."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far `compare_trees` came: the nodes that were found equal, and those that tie."""
+    """Numbers of equal nodes and ties that `compare_trees` found."""
 
     equal_nodes: int
     ties: int
 
 
 def read_trees(booster: "xgboost.Booster") -> list[ReferenceTree]:
-    """Read the trees of a booster with numerical splits from its JSON form.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        With scalar leaves or vector leaves.
-
-    Returns
-    -------
-    list of ReferenceTree
-        The number of labels is 1 for scalar leaves.
+    """Read the trees of a booster with numerical splits; scalar leaves give one label.
 
     Examples
     --------
@@ -73,7 +62,7 @@ def _read_tree(tree: dict[str, Any]) -> ReferenceTree:
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     n_labels = int(tree["tree_param"]["size_leaf_vector"])
     leaf_value = np.zeros((len(left), n_labels))
-    if "leaf_weights" in tree:  # vectors: a leaf's right child is its row in leaf_weights
+    if "leaf_weights" in tree:  # the right child of a leaf is its row in leaf_weights
         vectors = np.reshape(tree["leaf_weights"], (-1, n_labels))
         leaf_value[is_leaf] = vectors[right[is_leaf]]
     else:
@@ -105,25 +94,24 @@ def compare_trees(
     Parameters
     ----------
     ours, theirs : ReferenceTree
-        Either may come from `read_trees` or from `tests.reference.boosting.grow_tree`.
+        Trees from `read_trees` or `tests.reference.boosting.grow_tree`.
     X : array-like, shape (n_rows, n_features)
-        The training rows; NaN where missing.
+        The training rows; NaN is a missing value.
     grad, hess : array-like, shape (n_rows, n_labels)
-        The derivatives that the trees were grown for.
+        The derivatives on which the trees were grown.
     method, gamma, **regularisation
         As for `tests.reference.boosting.grow_tree`.
 
     Returns
     -------
     Comparison
-        So that a test can see that it compared something.
+        Tests use it to check that something was compared.
 
     Raises
     ------
     AssertionError
-        With the node and both splits, if leaf values differ by more than `VALUE_TOLERANCE`, if a
-        recorded gain is wrong, or if two different splits differ in gain by more than
-        `GAIN_TOLERANCE`.
+        If leaf values differ by more than `VALUE_TOLERANCE`, if a recorded gain is wrong, or if the
+        gains of two different splits differ by more than `GAIN_TOLERANCE`.
 
     Examples
     --------

@@ -33,7 +33,9 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import StockChain, load_model, save_model, to_stock
 from xdcc.serving.known_classes import MODELS
@@ -60,6 +62,10 @@ WITH_CATEGORIES = {
     "order-free chain of the default": OrderFreeChainClassifier(
         n_estimators=2, cv=2, prediction="example_f1", n_jobs=1
     ),
+    "forest": SketchedExtraTreesClassifier(n_estimators=5, random_state=0, n_jobs=1),
+    "forest out of bag": SketchedExtraTreesClassifier(
+        n_estimators=5, sketch_size=1, oob_proba=True, random_state=0, n_jobs=1
+    ),
     "rdt": RandomDecisionTreeClassifier(n_estimators=5, random_state=0, n_jobs=1),
     "rdt static": RandomDecisionTreeClassifier(
         n_estimators=5, chain="static", label_test_fraction=0.3, random_state=0, n_jobs=1
@@ -82,6 +88,8 @@ WITH_CATEGORIES = {
     "lacovac labelsets": LaCovaCForestClassifier(
         n_estimators=4, voting="labelset", random_state=0, n_jobs=1
     ),
+    "linear": LogisticLabels(n_jobs=1),
+    "linear at given strengths": LogisticLabels(C=[0.1, 1.0, 10.0], text_like=True, n_jobs=1),
     "binary relevance": BinaryRelevance(n_estimators=3, n_jobs=1),
     "classifier chain": ClassifierChain(n_estimators=3, n_jobs=1, order="random", random_state=1),
     "tuned F1 of a booster": TunedDecisionClassifierCV(_booster(), cv=2, random_state=0),
@@ -294,6 +302,7 @@ FOR_THREADS = {
     "dynamic chain": lambda: DynamicChainClassifier(**SMALL, chain_length=2, cv=2),
     "order-free chain": lambda: OrderFreeChainClassifier(n_estimators=4, n_masks=2, cv=2),
     "boomer": lambda: BoomerClassifier(n_rules=20),
+    "extra trees": lambda: SketchedExtraTreesClassifier(n_estimators=10),
     "random trees": lambda: RandomDecisionTreeClassifier(n_estimators=10),
     "forest": lambda: LaCovaCForestClassifier(n_estimators=4),
     "mixture": lambda: CTBNMixtureClassifier(max_components=2, n_anneal=5),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from xdcc.boomer import BoomerClassifier
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.ctbn.mixture import Component
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCForestClassifier
 from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -274,6 +275,9 @@ def test_categories_and_permutations():
     "model",
     [
         RandomDecisionTreeClassifier(n_estimators=3, random_state=0, n_jobs=1),
+        SketchedExtraTreesClassifier(
+            n_estimators=3, categorical_features=[5], random_state=0, n_jobs=1
+        ),
         BoomerClassifier(n_rules=8, random_state=0, n_jobs=1),
         LaCovaCForestClassifier(n_estimators=2, random_state=0, n_jobs=1),
         CTBNMixtureClassifier(max_components=2, C=1.0, random_state=0, n_jobs=1),

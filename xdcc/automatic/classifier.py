@@ -132,11 +132,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the candidates, and choose model and rule.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         Returns
         -------

@@ -74,6 +74,13 @@ _PARTS = {
             If a parameter is outside its domain, or X is not as described or has other features
             than in `fit`.
         """,
+    "label_errors": """
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if Y is not as described or has a different number of rows or
+            labels.
+        """,
     "features": """
         X : float32 array or CSR matrix of shape (n_samples, n_features)
             Checked features; NaN where a value is missing.
@@ -135,11 +142,16 @@ _PARTS = {
 ENTRIES: Mapping[str, str] = {
     **_PARTS,
     "takes_X": section("Parameters", _PARTS["X"]),
+    "takes_data": section("Parameters", _PARTS["X"], _PARTS["Y"], _PARTS["sample_weight"]),
+    "takes_known_data": section(
+        "Parameters", _PARTS["X"], _PARTS["known_Y"], _PARTS["sample_weight"]
+    ),
     "takes_X_and_known_Y": section("Parameters", _PARTS["X"], _PARTS["known_Y"]),
     "takes_features": section("Parameters", _PARTS["features"]),
     "returns_self": section("Returns", _PARTS["fitted_self"]),
     "returns_labels": section("Returns", _PARTS["labels"]),
     "raises_in_predict": section("Raises", _PARTS["predict_errors"]),
+    "raises_for_labels": section("Raises", _PARTS["label_errors"]),
     "raises_if_unknown": section("Raises", _PARTS["unknown_errors"]),
     "raises_for_arguments": section("Raises", _PARTS["argument_errors"]),
 }

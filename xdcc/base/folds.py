@@ -64,6 +64,33 @@ def stratified_folds(
     return folds
 
 
+def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
+    """Stop if there is not a fold for each row.
+
+    Parameters
+    ----------
+    folds : int array of shape (n_samples,)
+        Fold of each row.
+    n_samples : int
+        Number of rows.
+
+    Raises
+    ------
+    ValueError
+        If `folds` has another shape.
+
+    Examples
+    --------
+    >>> check_folds(np.array([0, 1]), 3)
+    Traceback (most recent call last):
+    ValueError: folds has the shape (2,); it has to be (3,), one per row.
+    """
+    if np.shape(folds) != (n_samples,):
+        raise ValueError(
+            f"folds has the shape {np.shape(folds)}; it has to be {(n_samples,)}, one per row."
+        )
+
+
 class OutOfFold(NamedTuple):
     """The result of training without one fold after the other.
 

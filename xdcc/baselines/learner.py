@@ -87,11 +87,7 @@ class LearnerClassifier(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train the models.
 
-        Parameters
-        ----------
-        {X}
-        {known_Y}
-        {sample_weight}
+        {takes_known_data}
 
         {returns_self}
 

@@ -89,11 +89,7 @@ class PerLabelClassifier(BoosterEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train a model for each label.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         {returns_self}
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold
+from xdcc.base.folds import OutOfFold, check_folds
 from xdcc.base.process import late_interrupt
 
 
@@ -96,10 +96,7 @@ def train_out_of_fold(
     ValueError
         If there is not a fold for each row.
     """
-    if np.shape(folds) != (len(data.Y),):
-        raise ValueError(
-            f"folds has the shape {np.shape(folds)}; it has to be {(len(data.Y),)}, one per row."
-        )
+    check_folds(folds, len(data.Y))
     # The bins come from all rows with their weights: they are made before a fold is left out.
     with late_interrupt():
         matrix = xgb.QuantileDMatrix(

@@ -51,22 +51,15 @@ class Growth:
     final_curve: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
 class Grower:
     """Grows mixtures, with one learner during growth and another one for the final models."""
 
-    def __init__(
-        self,
-        rough: Learner,
-        exact: Learner,
-        limits: EMLimits,
-        random: np.random.RandomState,
-        search: Search = Search(),  # noqa: B008 (immutable)
-    ) -> None:
-        self._rough = rough
-        self._exact = exact
-        self._limits = limits
-        self._random = random
-        self._search = search
+    rough: Learner
+    exact: Learner
+    limits: EMLimits
+    random: np.random.RandomState
+    search: Search = field(default_factory=Search)
 
     def grow(self, X: Matrix, Y: Floats, max_components: int) -> tuple[Mixture, Growth]:
         """Grow a mixture and fit it on all rows, at least two; NaN in Y is unknown."""
@@ -75,13 +68,13 @@ class Grower:
             component = self._component(X, Y, np.ones(len(Y)))
             mixture = Mixture([component], np.ones(1))
         else:
-            held_out = held_out_rows(Y, _VALIDATION_FOLDS, self._random)
+            held_out = held_out_rows(Y, _VALIDATION_FOLDS, self.random)
             mixture = self._grow_to_peak(
                 (X[~held_out], Y[~held_out]), (X[held_out], Y[held_out]), max_components, growth
             )
         n_iter = max([1, *(len(curve) - 1 for curve in growth.curves[1:-1])])
-        limits = replace(self._limits, max_iter=min(n_iter, self._limits.max_iter))
-        mixture, growth.final_curve = expectation_maximisation(self._exact, mixture, X, Y, limits)
+        limits = replace(self.limits, max_iter=min(n_iter, self.limits.max_iter))
+        mixture, growth.final_curve = expectation_maximisation(self.exact, mixture, X, Y, limits)
         return without_collapsed(mixture, len(Y)), growth
 
     def sequence(
@@ -93,7 +86,7 @@ class Grower:
         validation set decreases.
         """
         mixture = Mixture([self._component(*train, np.ones(len(train[1])))], np.ones(1))
-        mixture, curve = expectation_maximisation(self._rough, mixture, *train, self._limits)
+        mixture, curve = expectation_maximisation(self.rough, mixture, *train, self.limits)
         while True:
             growth.curves.append(curve)
             growth.validation.append(float(mixture.log_prob(*validation).sum()))
@@ -105,7 +98,7 @@ class Grower:
             weights = np.append(mixture.weights * (size - 1), 1.0) / size
             mixture = Mixture([*mixture.components, new], weights)
             mixture, curve = expectation_maximisation(
-                self._rough, mixture, *train, self._limits, validation
+                self.rough, mixture, *train, self.limits, validation
             )
 
     def _grow_to_peak(
@@ -127,14 +120,14 @@ class Grower:
     def _component(self, X: Matrix, Y: Floats, weights: Floats) -> Component:
         """Learn a tree and its models on weighted rows (section 5.3.1)."""
         parents = self._structure(X, Y, weights)
-        return fit_component(self._rough, X, Y, parents, weights)
+        return fit_component(self.rough, X, Y, parents, weights)
 
     def _structure(self, X: Matrix, Y: Floats, weights: Floats) -> Parents:
         if len(Y) < 2:
             return np.full(Y.shape[1], -1)
-        held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self._random)
+        held_out = held_out_rows(Y, _STRUCTURE_FOLDS, self.random)
         train, held = ((X[rows], Y[rows], weights[rows]) for rows in (~held_out, held_out))
-        return maximum_branching(*edge_weights(self._rough, train, held, self._search))
+        return maximum_branching(*edge_weights(self.rough, train, held, self.search))
 
 
 def held_out_rows(Y: Floats, n_folds: int, random: np.random.RandomState) -> NDArray[np.bool_]:

@@ -12,37 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.documentation import documented_with
 from xdcc.linear.logistic import Floats
 
 type Parents = NDArray[np.intp]
 type Ints = NDArray[np.int64]
-
-documented_tree = documented_with(
-    {
-        "log_cpd": """
-            log_cpd : float array of shape (n_labels, 2, 2, n_samples)
-                Conditional probabilities.
-            """,
-        "parents": """
-            parents : int array of shape (n_labels,)
-                The tree.
-            """,
-        "learner": """
-            learner : Learner
-                Trains the models.
-            """,
-        "rows": """
-            X : float array or CSR matrix of shape (n, n_features)
-                Features.
-            """,
-        "known_or_not": """
-            Y : float array of shape (n, n_labels)
-                0, 1, or NaN for unknown.
-            """,
-    }
-)
-"""Decorator that fills in shared docstring entries."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Nodes lie in arrays, one entry each. ``kind`` is one of the kinds below; a node that tests has its
 children side by side from ``child`` on, and ``missing`` says to which of them a missing value goes.
-``Forest`` in ``forest.py`` documents every array.
+``ExtraTrees`` in ``forest.py`` documents every array.
 """
 
 cdef enum:
@@ -11,6 +11,5 @@ cdef enum:
     CATEGORIES = 2   # in a set of categories?
 
 cdef enum:
-    MISSING = 0x7FFFFFFF      # the key of a missing value
-    MISSING_CATEGORY = 255    # the number of a missing or new category
-    SET_WORDS = 4             # 64-bit words of a set of categories
+    MISSING = 255    # the bin of a missing value, and of a new category
+    SET_WORDS = 4    # 64-bit words of a set of bins

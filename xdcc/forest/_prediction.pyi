@@ -2,10 +2,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.features import Features
-from xdcc.forest.forest import Forest
+from xdcc.forest.forest import ExtraTrees
 
 def predict(
-    forest: Forest, X: Features, is_left_out: NDArray[np.uint8] | None, n_threads: int
+    forest: ExtraTrees, X: Features, is_left_out: NDArray[np.uint8] | None, n_threads: int
 ) -> NDArray[np.float64]:
     """Average the label frequencies of the leaves that rows reach, [n_samples, n_labels].
 

@@ -12,7 +12,7 @@ from libc.math cimport isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING_CATEGORY, SET_WORDS
+from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, SET_WORDS
 from xdcc.kernels.arrays cimport elements
 from xdcc.kernels.categories cimport Categories, categories_of, category_number, n_categories
 from xdcc.kernels.matrix cimport HeldMatrix, Matrix
@@ -25,7 +25,7 @@ cdef enum:
 
 
 cdef struct ForestView:
-    # Pointers into the arrays of a `Forest`, which has to stay alive.
+    # Pointers into the arrays of a `ExtraTrees`, which has to stay alive.
     int64_t n_trees
     int64_t n_labels
     const int64_t* start
@@ -36,6 +36,7 @@ cdef struct ForestView:
     const int32_t* child
     const int32_t* set_number      # of a node that tests categories; NULL: there is none
     const uint64_t* category_set
+    const double* leaf_weight
     const int64_t* row_start
     const int32_t* row
     const int64_t* label_start
@@ -48,7 +49,7 @@ cdef struct ForestView:
     const double* mean
     const float* weight
     Categories categories
-    const uint8_t* category_number
+    const uint8_t* category_bin
 
 
 cdef cppclass Reader:
@@ -80,13 +81,13 @@ cdef inline int64_t leaf_of(
         feature = forest.feature[node]
         value = x[feature]
         if forest.kind[node] == CATEGORIES:
-            category = MISSING_CATEGORY
+            category = MISSING
             if not isnan(value):
                 number = category_number(&forest.categories, feature, value)
                 if number < n_categories(&forest.categories, feature):
                     number += forest.categories.start[feature]
                     if forest.categories.value[number] == value:
-                        category = forest.category_number[number]
+                        category = forest.category_bin[number]
             words = forest.category_set + forest.set_number[node] * SET_WORDS
             node = forest.child[node] + <int64_t>(words[category >> 6] >> (category & 63) & 1)
         elif isnan(value):
@@ -102,13 +103,9 @@ cdef inline void read_leaf(
     """Add a leaf to the weights of its rows, or its shares to the labels'."""
     cdef int64_t i, begin = forest.row_start[leaf], end = forest.row_start[leaf + 1]
     cdef int32_t row
-    cdef double total = <double>(end - begin)
+    cdef double total = forest.leaf_weight[leaf]
     for i in range(forest.label_start[leaf], forest.label_start[leaf + 1]):
         proba[forest.label[i]] += forest.share[i]
-    if forest.weight != NULL:
-        total = 0
-        for i in range(begin, end):
-            total += forest.weight[forest.row[i]]
     for i in range(begin, end):
         row = forest.row[i]
         if reader.weight[row] == 0:
@@ -176,6 +173,7 @@ def predict(forest, X, is_left_out, n_threads):
     view.child = elements[int32_t](forest.child)
     view.set_number = elements[int32_t](set_number)
     view.category_set = elements[uint64_t](forest.category_set)
+    view.leaf_weight = elements[double](forest.leaf_weight)
     view.row_start = elements[int64_t](forest.row_start)
     view.row = elements[int32_t](forest.row)
     view.label_start = elements[int64_t](forest.label_start)
@@ -188,7 +186,7 @@ def predict(forest, X, is_left_out, n_threads):
     view.mean = elements[double](labels.mean)
     view.weight = elements[float](labels.weight)
     view.categories = categories_of(forest.category_value, forest.category_start)
-    view.category_number = elements[uint8_t](forest.category_number)
+    view.category_bin = elements[uint8_t](forest.category_bin)
     proba = np.empty((n_rows, view.n_labels))
     cdef double[:, ::1] proba_view = proba
     cdef const uint8_t[:, ::1] left_out

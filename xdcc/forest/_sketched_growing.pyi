@@ -21,7 +21,7 @@ def grow(
 ) -> dict[str, NDArray[Any]]:
     """Grow one tree per seed.
 
-    Returns the arrays of a `Forest` that trees consist of.
+    Returns the arrays of a `ExtraTrees` that trees consist of.
 
     Raises
     ------

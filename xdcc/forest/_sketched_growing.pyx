@@ -2,15 +2,15 @@
 
 A tree searches its splits on `sketch_size` random projections of the centred labels, which are
 drawn for the tree. Its rows have these values as integers on a common grid, so sums are exact in
-any order. A node draws features and one threshold for each, and takes the split after which the
+any order. A node draws features and one cut for each, and takes the split after which the
 projections vary least within the children. Label values enter only when a leaf is written.
 
-Features come in two kinds. A *dense* one has a key for every row, a whole number in the order of the
-values; a node gathers its rows' keys, draws a threshold between the least and the largest, and adds
-up the rows above it. A *sparse* one has few rows with another value than 0. Each tree draws one
-threshold for it, so it is binary in the tree, and a node knows for every such feature how many of
-its rows are *on*, that is on the other side of the threshold than 0, and the sum of their values.
-These sums are counted for the smaller child of a split and subtracted for the larger one.
+Features come in two kinds. A *dense* one has a bin for every row; a node gathers its rows' bins,
+draws an edge between the least and the largest, and adds up the rows above it. A *sparse* one has
+few rows with another value than 0. Each tree draws one threshold for it, so it is binary in the
+tree, and a node knows for every such feature how many of its rows are *on*, that is on the other
+side of the threshold than 0, and the sum of their values. These sums are counted for the smaller
+child of a split and subtracted for the larger one.
 
 A tree depends on its seed alone, not on the thread that grows it. At last the trees, in the order
 of their seeds, are made to refer to their places in one set of arrays.
@@ -18,12 +18,13 @@ of their seeds, are made to refer to their places in one set of arrays.
 
 import numpy as np
 
+from libc.float cimport FLT_MAX
 from libc.math cimport fabs, floor, isnan
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, MISSING_CATEGORY, NUMERIC, SET_WORDS
+from xdcc.forest._node cimport CATEGORIES, LEAF, MISSING, NUMERIC, SET_WORDS
 from xdcc.kernels.arrays cimport as_array, elements, first_at_least
 from xdcc.kernels.random cimport draw, draw_below, draw_uniform
 from xdcc.kernels.threads cimport run_loop
@@ -44,7 +45,9 @@ cdef struct Training:
     int64_t n_rows
     int64_t n_dense
     int64_t n_sparse
-    const int32_t* dense           # [n_dense, n_rows]: keys, or numbers of categories
+    const uint8_t* dense           # [n_dense, n_rows]: bins
+    const float* edge              # above bin b of feature f: edge[edge_start[f] + b]
+    const int64_t* edge_start      # [n_dense + 1]
     const uint8_t* is_category     # [n_dense]
     const uint8_t* has_missing     # [n_dense + n_sparse]
     const int32_t* feature         # [n_dense + n_sparse]: number of the column of X
@@ -80,21 +83,6 @@ cdef inline double draw_normal(uint64_t* random) noexcept nogil:
     return total
 
 
-cdef inline int32_t key_of(float value) noexcept nogil:
-    """Bits of a value, all but the sign inverted where it is negative: in the order of values."""
-    cdef int32_t bits
-    memcpy(&bits, &value, sizeof(bits))
-    return bits ^ ((bits >> 31) & MISSING)
-
-
-cdef inline float value_of(int32_t key) noexcept nogil:
-    """Value of a key."""
-    cdef float value
-    key ^= (key >> 31) & MISSING
-    memcpy(&value, &key, sizeof(value))
-    return value
-
-
 cdef inline float draw_threshold(float least, float largest, uint64_t* random) noexcept nogil:
     """Draw a threshold, uniform from the least value up to, but not including, the largest."""
     cdef double drawn = least + draw_uniform(random) * (<double>largest - least)
@@ -106,14 +94,15 @@ cdef inline float draw_threshold(float least, float largest, uint64_t* random) n
 
 
 cdef cppclass GrownTree:
-    """A vector for every array of a `Forest`; nodes and leaves refer to each other by position."""
+    """A vector for every array of `ExtraTrees`; nodes and leaves refer to each other by position."""
     vector[int8_t] kind            # of each node
     vector[int8_t] missing
     vector[int32_t] feature
     vector[float] threshold
     vector[int32_t] child
     vector[uint64_t] category_set
-    vector[int64_t] row_end        # of each leaf
+    vector[double] leaf_weight     # of each leaf
+    vector[int64_t] row_end
     vector[int32_t] row
     vector[int64_t] label_end
     vector[int32_t] label
@@ -143,7 +132,7 @@ cdef struct OpenNode:
 cdef struct Split:
     int64_t feature                # -1: none
     double score
-    int32_t cut                    # rows of larger keys go right
+    uint8_t cut                    # rows of larger bins go right
     float threshold
     bint has_missing               # are there missing values in the node?
     bint missing_right
@@ -161,8 +150,8 @@ cdef cppclass Growth:
     vector[int32_t] value_right
     vector[int32_t] total          # [width]: sum over a node
     vector[int32_t] right          # [width]: sum over the rows that go right
-    vector[int32_t] keys           # [n_sampled]: of a node's rows
-    vector[int32_t] best_keys
+    vector[uint8_t] bins           # [n_sampled]: of a node's rows
+    vector[uint8_t] best_bins
     vector[int32_t] order          # [n_dense]: features, those that were drawn first
     vector[OpenNode] stack
     vector[vector[int32_t]] sums   # of each slot, [n_sparse, 1 + width]: number and sum of rows on
@@ -439,7 +428,21 @@ cdef inline void open_children(
         )
 
 
-# --------------------------------------------------------------------------- which split a node gets
+cdef inline void open_both(
+    Growth* growth, const Training* training, OpenNode* small, OpenNode* large, int32_t slot
+) noexcept nogil:
+    """Call `open_children` with a constant where the compiler can make use of it."""
+    if growth.width == 1:
+        open_children(growth, training, small, large, slot, 1)
+    elif growth.width == 2:
+        open_children(growth, training, small, large, slot, 2)
+    elif growth.width == 4:
+        open_children(growth, training, small, large, slot, 4)
+    else:
+        open_children(growth, training, small, large, slot, growth.width)
+
+
+# ------------------------------------------------------------------------- which split a node gets
 
 
 cdef inline double score_of(
@@ -475,25 +478,47 @@ cdef inline void try_sparse(
         best.score = score
 
 
+cdef inline int64_t sum_four(
+    int32_t* right, const uint8_t* bins, uint8_t cut, const int32_t* value, int64_t n
+) noexcept nogil:
+    """Do as `sum_right` for four values of a row, in registers."""
+    cdef int64_t i
+    cdef int32_t n_right = 0, mask, first = 0, second = 0, third = 0, fourth = 0
+    for i in range(n):
+        mask = -<int32_t>(bins[i] > cut)
+        n_right -= mask
+        first += value[4 * i] & mask
+        second += value[4 * i + 1] & mask
+        third += value[4 * i + 2] & mask
+        fourth += value[4 * i + 3] & mask
+    right[0] = first
+    right[1] = second
+    right[2] = third
+    right[3] = fourth
+    return n_right
+
+
 cdef inline int64_t sum_right(
-    int32_t* right, const int32_t* keys, int32_t cut, const int32_t* value, int64_t n,
+    int32_t* right, const uint8_t* bins, uint8_t cut, const int32_t* value, int64_t n,
     int64_t width,
 ) noexcept nogil:
-    """Count the rows of larger keys than `cut`, and sum up their values."""
+    """Count the rows of larger bins than `cut`, and sum up their values."""
     cdef int64_t i, k
     cdef int32_t n_right = 0, mask, sum_of
     if width == 1:
         sum_of = 0
         for i in range(n):
-            mask = -<int32_t>(keys[i] > cut)
+            mask = -<int32_t>(bins[i] > cut)
             sum_of += value[i] & mask
             n_right -= mask
         right[0] = sum_of
         return n_right
+    if width == 4:
+        return sum_four(right, bins, cut, value, n)
     for k in range(width):
         right[k] = 0
     for i in range(n):
-        mask = -<int32_t>(keys[i] > cut)
+        mask = -<int32_t>(bins[i] > cut)
         n_right -= mask
         for k in range(width):
             right[k] += value[i * width + k] & mask
@@ -501,9 +526,9 @@ cdef inline int64_t sum_right(
 
 
 cdef inline bint draw_categories(
-    Split* split, int32_t* keys, int64_t n, uint64_t* random
+    Split* split, uint8_t* bins, int64_t n, uint64_t* random
 ) noexcept nogil:
-    """Draw a set of categories that divides a node; a row's key becomes whether it is in there.
+    """Draw a set of categories that divides a node; a row's bin becomes whether it is in there.
 
     A missing value is a category, too. False if all rows have one category.
     """
@@ -514,7 +539,7 @@ cdef inline bint draw_categories(
     for i in range(SET_WORDS):
         present[i] = 0
     for i in range(n):
-        present[keys[i] >> 6] |= <uint64_t>1 << (keys[i] & 63)
+        present[bins[i] >> 6] |= <uint64_t>1 << (bins[i] & 63)
     for i in range(SET_WORDS):
         if present[i]:
             n_present += 1 if present[i] & (present[i] - 1) == 0 else 2
@@ -527,44 +552,42 @@ cdef inline bint draw_categories(
             inside = present[i] & split.category_set[i]
             any_inside |= inside != 0
             any_outside |= inside != present[i]
-    split.has_missing = present[MISSING_CATEGORY >> 6] >> (MISSING_CATEGORY & 63)
+    split.has_missing = present[MISSING >> 6] >> (MISSING & 63)
     split.cut = 0
     for i in range(n):
-        keys[i] = split.category_set[keys[i] >> 6] >> (keys[i] & 63) & 1
+        bins[i] = split.category_set[bins[i] >> 6] >> (bins[i] & 63) & 1
     return True
 
 
 cdef inline bint cut_with_missing(
-    Split* split, int32_t* keys, int64_t n, uint64_t* random
+    Split* split, uint8_t* bins, int64_t n, uint64_t* random
 ) noexcept nogil:
-    """Draw a threshold of a numeric feature, and the side of missing values; false if constant.
+    """Draw an edge of a numeric feature, and the side of missing values; false if constant.
 
-    If all known values are equal these go left, the missing ones right.
+    If all known values are in one bin these go left, the missing ones right.
     """
     cdef int64_t i, n_missing = 0
-    cdef int32_t least = MISSING, largest = -MISSING
+    cdef uint8_t least = MISSING, largest = 0
     for i in range(n):
-        if keys[i] == MISSING:
+        if bins[i] == MISSING:
             n_missing += 1
         else:
-            least = min(least, keys[i])
-            largest = max(largest, keys[i])
+            least = min(least, bins[i])
+            largest = max(largest, bins[i])
     if n_missing == n or (n_missing == 0 and least == largest):
         return False
     split.has_missing = n_missing > 0
     split.missing_right = n_missing > 0
+    split.cut = least
     if least == largest:
-        split.threshold = value_of(least)
-        split.cut = least
         return True
     if n_missing:
         split.missing_right = draw_uniform(random) < 0.5
-    split.threshold = draw_threshold(value_of(least), value_of(largest), random)
-    split.cut = key_of(split.threshold)
+    split.cut = least + <uint8_t>draw_below(random, largest - least)
     if n_missing and not split.missing_right:
         for i in range(n):
-            if keys[i] == MISSING:
-                keys[i] = least
+            if bins[i] == MISSING:
+                bins[i] = least
     return True
 
 
@@ -574,30 +597,29 @@ cdef inline bint try_dense(
 ) noexcept nogil:
     """Draw a split of a dense feature, take it if it is better; false if it is constant."""
     cdef int64_t n = open_node.end - open_node.begin, i
-    cdef const int32_t* column = training.dense + feature * training.n_rows
+    cdef const uint8_t* column = training.dense + feature * training.n_rows
     cdef const int32_t* rows = growth.rows.data() + open_node.begin
-    cdef int32_t* keys = growth.keys.data()
-    cdef int32_t least = MISSING, largest = -MISSING, key
+    cdef uint8_t* bins = growth.bins.data()
+    cdef uint8_t least = MISSING, largest = 0
     cdef Split split
     for i in range(n):
-        key = column[rows[i]]
-        keys[i] = key
-        least = min(least, key)
-        largest = max(largest, key)
+        bins[i] = column[rows[i]]
     split.has_missing = False
     if training.is_category[feature]:
-        if not draw_categories(&split, keys, n, random):
+        if not draw_categories(&split, bins, n, random):
             return False
     elif training.has_missing[feature]:
-        if not cut_with_missing(&split, keys, n, random):
+        if not cut_with_missing(&split, bins, n, random):
             return False
     else:
+        for i in range(n):
+            least = min(least, bins[i])
+            largest = max(largest, bins[i])
         if least == largest:
             return False
-        split.threshold = draw_threshold(value_of(least), value_of(largest), random)
-        split.cut = key_of(split.threshold)
+        split.cut = least + <uint8_t>draw_below(random, largest - least)
     split.n_right = sum_right(
-        growth.right.data(), keys, split.cut,
+        growth.right.data(), bins, split.cut,
         growth.value.data() + open_node.begin * growth.width, n, growth.width,
     )
     if (
@@ -609,7 +631,7 @@ cdef inline bint try_dense(
     if best.feature < 0 or split.score > best.score:
         split.feature = feature
         best[0] = split
-        growth.keys.swap(growth.best_keys)
+        growth.bins.swap(growth.best_bins)
     return True
 
 
@@ -675,7 +697,7 @@ cdef inline void settle_sparse_split(
     cdef int64_t feature = split.feature - training.n_dense
     cdef int64_t begin = training.column_start[feature]
     cdef bint zero_right = growth.threshold[feature] < 0
-    cdef int32_t* right = growth.best_keys.data()
+    cdef uint8_t* right = growth.best_bins.data()
     cdef const int32_t* rows = growth.rows.data() + open_node.begin
     cdef int32_t row
     split.cut = 0
@@ -714,6 +736,14 @@ cdef inline bint must_be_leaf(
     return True
 
 
+cdef inline float threshold_of(
+    const Training* training, int64_t feature, uint8_t cut
+) noexcept nogil:
+    """The edge above a bin; above the last one there are missing values only."""
+    cdef int64_t at = training.edge_start[feature] + cut
+    return training.edge[at] if at < training.edge_start[feature + 1] else FLT_MAX
+
+
 cdef inline void set_test(
     GrownTree* tree, const Split* split, const Training* training, const OpenNode* open_node
 ) noexcept nogil:
@@ -731,14 +761,16 @@ cdef inline void set_test(
         for k in range(SET_WORDS):
             words[k] = split.category_set[k]
         if not split.has_missing:
-            words[MISSING_CATEGORY >> 6] &= ~(<uint64_t>1 << (MISSING_CATEGORY & 63))
-            words[MISSING_CATEGORY >> 6] |= <uint64_t>missing_right << (MISSING_CATEGORY & 63)
+            words[MISSING >> 6] &= ~(<uint64_t>1 << (MISSING & 63))
+            words[MISSING >> 6] |= <uint64_t>missing_right << (MISSING & 63)
         for k in range(SET_WORDS):
             tree.category_set.push_back(words[k])
     else:
         tree.kind[node] = NUMERIC
-        tree.threshold[node] = split.threshold
         tree.missing[node] = missing_right
+        tree.threshold[node] = split.threshold
+        if split.feature < training.n_dense:
+            tree.threshold[node] = threshold_of(training, split.feature, split.cut)
 
 
 cdef inline void divide(
@@ -750,10 +782,10 @@ cdef inline void divide(
     cdef int64_t n_left = 0, n_right = 0
     cdef int32_t* rows = growth.rows.data() + parent.begin
     cdef int32_t* value = growth.value.data() + parent.begin * width
-    cdef const int32_t* keys = growth.best_keys.data()
+    cdef const uint8_t* bins = growth.best_bins.data()
     cdef OpenNode left, right
     for i in range(n):
-        if keys[i] > split.cut:
+        if bins[i] > split.cut:
             growth.rows_right[n_right] = rows[i]
             for k in range(width):
                 growth.value_right[n_right * width + k] = value[i * width + k]
@@ -779,12 +811,12 @@ cdef inline void divide(
     add_node(tree)
     if n_right < n_left:
         if parent.slot >= 0:
-            open_children(growth, training, &right, &left, parent.slot, width)
+            open_both(growth, training, &right, &left, parent.slot)
         growth.stack.push_back(left)
         growth.stack.push_back(right)
     else:
         if parent.slot >= 0:
-            open_children(growth, training, &left, &right, parent.slot, width)
+            open_both(growth, training, &left, &right, parent.slot)
         growth.stack.push_back(right)
         growth.stack.push_back(left)
 
@@ -832,6 +864,12 @@ cdef inline void write_leaf(
 ) noexcept nogil:
     """Make a node a leaf."""
     cdef int64_t i
+    cdef double weight = <double>(leaf.end - leaf.begin)
+    if training.weight != NULL:
+        weight = 0
+        for i in range(leaf.begin, leaf.end):
+            weight += training.weight[growth.rows[i]]
+    tree.leaf_weight.push_back(weight)
     tree.child[leaf.node] = <int32_t>tree.row_end.size()
     if not add_shares(tree, growth, training, leaf):
         for i in range(leaf.begin, leaf.end):
@@ -853,8 +891,8 @@ cdef inline void start_tree(
     growth.projected.resize(n * growth.n_values)
     growth.total.resize(growth.width)
     growth.right.resize(growth.width)
-    growth.keys.resize(n)
-    growth.best_keys.resize(n)
+    growth.bins.resize(n)
+    growth.best_bins.resize(n)
     growth.is_on.resize(training.n_rows)
     growth.count.resize(training.n_labels)
     growth.order.resize(training.n_dense)
@@ -905,7 +943,7 @@ cdef inline void grow_tree(
 # ---------------------------------------------------------------------------------------- forests
 
 
-cdef struct Forest:
+cdef struct Growing:
     # Trees that grow, which threads share.
     const Training* training
     GrownTree* tree                # [n_trees]
@@ -914,8 +952,8 @@ cdef struct Forest:
 
 
 cdef void grow_numbered(void* data, int64_t i, int thread) noexcept nogil:
-    cdef const Forest* forest = <const Forest*>data
-    grow_tree(forest.tree + i, forest.growth + thread, forest.training, forest.seed[i])
+    cdef const Growing* growing = <const Growing*>data
+    grow_tree(growing.tree + i, growing.growth + thread, growing.training, growing.seed[i])
 
 
 cdef Training training_of(columns, labels, shape):
@@ -924,7 +962,9 @@ cdef Training training_of(columns, labels, shape):
     training.n_rows = len(labels.positive_start) - 1
     training.n_dense = len(columns.dense)
     training.n_sparse = len(columns.least)
-    training.dense = elements[int32_t](columns.dense.reshape(-1))
+    training.dense = elements[uint8_t](columns.dense.reshape(-1))
+    training.edge = elements[float](columns.edge)
+    training.edge_start = elements[int64_t](columns.edge_start)
     training.is_category = elements[uint8_t](columns.is_category)
     training.has_missing = elements[uint8_t](columns.has_missing)
     training.feature = elements[int32_t](columns.feature)
@@ -962,13 +1002,13 @@ def grow(columns, labels, shape, seeds, n_threads):
     cdef vector[Growth] growths
     trees.resize(n_trees)
     growths.resize(threads)
-    cdef Forest forest
-    forest.training = &training
-    forest.tree = trees.data()
-    forest.growth = growths.data()
-    forest.seed = &seed[0]
+    cdef Growing growing
+    growing.training = &training
+    growing.tree = trees.data()
+    growing.growth = growths.data()
+    growing.seed = &seed[0]
     with nogil:
-        run_loop(n_trees, 1, threads, grow_numbered, &forest)
+        run_loop(n_trees, 1, threads, grow_numbered, &growing)
     _move_references(trees)
     return _joined(trees)
 
@@ -1026,38 +1066,22 @@ cdef dict _joined(vector[GrownTree]& trees):
     zero = np.zeros(1, np.int64)
     return {
         "start": np.cumsum([0] + [tree[i].kind.size() for i in range(n)], dtype=np.int64),
-        "kind": np.concatenate([
-            as_array[int8_t](tree[i].kind) for i in range(n)
-        ]),
-        "missing": np.concatenate([
-            as_array[int8_t](tree[i].missing) for i in range(n)
-        ]),
-        "feature": np.concatenate([
-            as_array[int32_t](tree[i].feature) for i in range(n)
-        ]),
-        "threshold": np.concatenate([
-            as_array[float](tree[i].threshold) for i in range(n)
-        ]),
-        "child": np.concatenate([
-            as_array[int32_t](tree[i].child) for i in range(n)
-        ]),
-        "category_set": np.concatenate([
-            as_array[uint64_t](tree[i].category_set)
-            for i in range(n)
-        ]),
-        "row_start": np.concatenate([zero] + [
-            as_array[int64_t](tree[i].row_end) for i in range(n)
-        ]),
-        "row": np.concatenate([
-            as_array[int32_t](tree[i].row) for i in range(n)
-        ]),
-        "label_start": np.concatenate([zero] + [
-            as_array[int64_t](tree[i].label_end) for i in range(n)
-        ]),
-        "label": np.concatenate([
-            as_array[int32_t](tree[i].label) for i in range(n)
-        ]),
-        "share": np.concatenate([
-            as_array[float](tree[i].share) for i in range(n)
-        ]),
+        "kind": np.concatenate([as_array[int8_t](tree[i].kind) for i in range(n)]),
+        "missing": np.concatenate([as_array[int8_t](tree[i].missing) for i in range(n)]),
+        "feature": np.concatenate([as_array[int32_t](tree[i].feature) for i in range(n)]),
+        "threshold": np.concatenate([as_array[float](tree[i].threshold) for i in range(n)]),
+        "child": np.concatenate([as_array[int32_t](tree[i].child) for i in range(n)]),
+        "category_set": np.concatenate(
+            [as_array[uint64_t](tree[i].category_set) for i in range(n)]
+        ),
+        "leaf_weight": np.concatenate([as_array[double](tree[i].leaf_weight) for i in range(n)]),
+        "row_start": np.concatenate(
+            [zero] + [as_array[int64_t](tree[i].row_end) for i in range(n)]
+        ),
+        "row": np.concatenate([as_array[int32_t](tree[i].row) for i in range(n)]),
+        "label_start": np.concatenate(
+            [zero] + [as_array[int64_t](tree[i].label_end) for i in range(n)]
+        ),
+        "label": np.concatenate([as_array[int32_t](tree[i].label) for i in range(n)]),
+        "share": np.concatenate([as_array[float](tree[i].share) for i in range(n)]),
     }

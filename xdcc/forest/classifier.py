@@ -4,13 +4,15 @@
 stands for is decided here, from the shape of the data.
 """
 
+from dataclasses import field
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NotRequired, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Switch, Threads
@@ -20,27 +22,106 @@ from xdcc.base.fit_data import take_rows
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import FeatureColumns, feature_columns
-from xdcc.forest.forest import Forest, TreeShape, grow_forest, label_rows, mean_proba
+from xdcc.forest.forest import (
+    ExtraTrees,
+    TreeShape,
+    check_memory,
+    grow_forest,
+    label_rows,
+    mean_proba,
+)
+from xdcc.forest.importance import impurity_decrease
+
+_OOB_SAMPLES = 0.632
+"""Share of rows in a tree's sample if some are to be out of it: as many as a bootstrap finds."""
 
 
 @declares_parameters
 class SketchedExtraTreesClassifier(MultiLabelEstimator):
     """Extra trees that search their splits on random projections of the labels.
 
+    Extremely randomised trees (Geurts, Ernst and Wehenkel, 2006) draw features and one threshold
+    for each at every node, and take the best of these splits. Here the best split is the one that
+    most lowers the variance of a few random projections of the labels, which are drawn anew for
+    each tree. So the search costs the same for 10 labels and for 1,000. Leaves know the values of
+    all labels, and probabilities are the mean frequencies of the labels in the leaves.
+
     Parameters
     ----------
     n_estimators : int, default=200
         Number of trees.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
+        Number of features that a node draws: the root or the logarithm of the number of features,
+        a number, a share of them in (0, 1], or all (None). ``"auto"`` is a third if more than half
+        of the features are sparse (see Notes), and twice the root otherwise.
+    min_samples_leaf : int or "auto", default="auto"
+        Fewest training rows of a leaf. ``"auto"`` is 3 if more than half of the features are sparse
+        and there are at least 500 rows, 2 if there are fewer than 200 rows, and 1 otherwise.
+    sketch_size : int, None or "auto", default="auto"
+        Number of random projections of the labels on which a tree searches its splits; with None
+        it searches on all labels, as other extra trees do. ``"auto"`` is None for up to 8 labels,
+        2 for more if more than half of the features are sparse, and 4 otherwise.
+    max_samples : float or None, default=None
+        Share of the rows that a tree grows on, drawn without replacement. None is all rows; with
+        `oob_proba` it is 0.632.
+    oob_proba : bool, default=False
+        Whether to compute `oob_proba_` in `fit`.
+    max_bin : int, default=255
+        Most bins into which the values of a feature that is not sparse are divided, up to 255.
+    categorical_features : array-like of bool or int, or None, default=None
+        Discrete features, as a mask of shape (n_features,) or positions. A test of a discrete
+        feature divides its values into two random sets. Columns of the type ``category`` of a
+        DataFrame are discrete anyway.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the trees.
     {n_jobs}
 
     Attributes
     ----------
-    forest_ : Forest
+    forest_ : ExtraTrees
         The trees.
+    oob_proba_ : float64 array of shape (n_samples, n_labels)
+        With `oob_proba`: for each training row the probabilities by the trees that did not grow on
+        it. Rows of weight 0 are predicted by all trees.
     {fitted}
     {categories}
+
+    Notes
+    -----
+    NaN in X is a missing value; what a sparse X does not store is 0. A split sends missing values
+    to a random side, and those that the node did not have in training with most of its rows.
+
+    A feature is sparse if it is a number and differs from 0 in at most a fifth of the rows. Each
+    tree draws one threshold for such a feature, between the least and the largest value, instead
+    of one at each node: the feature is binary in the tree. For features with two values nothing
+    changes by it.
+
+    `max_features` counts features that are constant in a node, as scikit-learn does; more are drawn
+    if all of them are.
+
+    Unknown labels (NaN in Y) count for nothing: neither in the search of splits, where they are
+    taken as the mean, nor in the frequencies.
+
+    References
+    ----------
+    P. Geurts, D. Ernst and L. Wehenkel, Extremely randomized trees, Machine Learning 63, 2006.
+
+    L. Iosipoi and A. Vakhrushev, SketchBoost: fast gradient boosted decision tree for multioutput
+    problems, NeurIPS 2022, for sketches of many outputs in boosting.
+
+    Examples
+    --------
+    >>> import xdcc
+    >>> data = xdcc.data.make_multilabel(100, n_labels=3, random_state=0)
+    >>> model = xdcc.SketchedExtraTreesClassifier(n_estimators=50, random_state=0)
+    >>> model.fit(data.X, data.Y).predict(data.X[:2])
+    array([[0, 0, 1],
+           [1, 1, 1]])
     """
 
+    _stored = MappingProxyType(
+        {"forest_": ExtraTrees, "oob_proba_": NotRequired[NDArray[np.float64]]}
+    )
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -52,64 +133,146 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             "sketch_size": Either(Choice(("auto",)), Number(low=1, whole=True), None),
             "max_samples": Either(Share(), None),
             "oob_proba": Switch(),
+            "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
             "random_state": Seed(),
             "n_jobs": Threads(),
         }
     )
 
-    n_estimators: int = 200
+    n_estimators: int = field(default=200, kw_only=False)
     max_features: Literal["auto", "sqrt", "log2"] | float | None = "auto"
     min_samples_leaf: Literal["auto"] | int = "auto"
     sketch_size: Literal["auto"] | int | None = "auto"
     max_samples: float | None = None
     oob_proba: bool = False
+    max_bin: int = 255
     categorical_features: ArrayLike | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Grow the trees."""
+        """Grow the trees.
+
+        Parameters
+        ----------
+        {X}
+        {Y}
+        {sample_weight}
+
+        {returns_self}
+
+        Raises
+        ------
+        ValueError
+            If a parameter is outside its domain, X, Y or the weights are not as described, or
+            out-of-bag probabilities are asked of trees that grow on all rows.
+        MemoryError
+            If this machine has no memory for so many trees.
+        """
         data = self._begin_fit(X, Y, sample_weight)
+        if self.oob_proba and self.max_samples == 1:
+            raise ValueError(
+                "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
+                "max_samples has to be below 1, or None for the default."
+            )
         categorical = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        rows, weight, labels = data.X, data.sample_weight, data.Y
-        if weight is not None:
-            counts = np.flatnonzero(weight)
-            rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         random = check_random_state(self.random_state)
-        seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         threads = n_threads(self.n_jobs)
-        columns = feature_columns(rows, categorical)
-        shape = self._shape(columns, len(labels))
-        self.forest_: Forest = grow_forest(
-            columns, label_rows(labels, weight), shape, seeds, threads
-        )
+        rows, labels, weight = data.X, data.Y, data.sample_weight
+        counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
+        if weight is not None:
+            rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
+        columns = feature_columns(rows, categorical, self.max_bin, threads)
+        shape = self._shape(columns, *labels.shape)
+        check_memory(self.n_estimators, shape.n_sampled, shape.min_samples_leaf)
+        seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
+        forest = grow_forest(columns, label_rows(labels, weight), shape, seeds, threads)
+        self.forest_: ExtraTrees = forest
         if self.oob_proba:
-            in_sample = _sketched_growing.samples(len(labels), shape.n_sampled, seeds)
-            self.oob_proba_ = mean_proba(self.forest_, rows, threads, in_sample)
+            in_sample = np.zeros((len(seeds), len(data.Y)), np.uint8)
+            in_sample[:, counts] = _sketched_growing.samples(len(labels), shape.n_sampled, seeds)
+            self.oob_proba_ = mean_proba(forest, data.X, threads, in_sample)
+        elif hasattr(self, "oob_proba_"):
+            del self.oob_proba_
         return self
 
-    def _shape(self, columns: FeatureColumns, n_rows: int) -> TreeShape:
+    @property
+    def label_importances_(self) -> NDArray[np.float64]:
+        """How much the tests of each feature lower the Gini impurity of each label.
+
+        Returns
+        -------
+        float64 array of shape (n_labels, n_features)
+            Each row sums to 1; it is zero if no test lowers the impurity of the label.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        decrease = impurity_decrease(self.forest_, self.n_features_in_)
+        total = decrease.sum(axis=1, keepdims=True)
+        return np.divide(decrease, total, out=np.zeros_like(decrease), where=total > 0)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """How much the tests of each feature lower the Gini impurity, summed over the labels.
+
+        Returns
+        -------
+        float64 array of shape (n_features,)
+            Sums to 1; zeros if there is no test at all.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self)
+        decrease = impurity_decrease(self.forest_, self.n_features_in_).sum(axis=0)
+        total = decrease.sum()
+        return decrease / total if total > 0 else decrease
+
+    def _shape(self, columns: FeatureColumns, n_rows: int, n_labels: int) -> TreeShape:
         n_features, n_dense = len(columns.feature), len(columns.dense)
-        n_drawn = self._n_drawn(n_features)
-        min_samples_leaf = 1 if self.min_samples_leaf == "auto" else self.min_samples_leaf
-        sketch_size = 1 if self.sketch_size == "auto" else (self.sketch_size or 0)
-        share = 1.0 if self.max_samples is None else self.max_samples
+        is_sparse = 2 * n_dense < n_features
+        n_drawn = self._n_drawn(n_features, is_sparse=is_sparse)
+        share = self.max_samples
+        if share is None:
+            share = _OOB_SAMPLES if self.oob_proba else 1.0
+        n_sampled = max(1, round(share * n_rows))
         return TreeShape(
-            max(1, round(share * n_rows)),
+            min(n_sampled, max(1, n_rows - 1)) if self.oob_proba else n_sampled,
             round(n_drawn * n_dense / n_features),
             n_drawn / n_features,
-            min_samples_leaf,
-            sketch_size,
+            self._leaf_size(n_rows, is_sparse=is_sparse),
+            self._n_projections(n_labels, is_sparse=is_sparse),
         )
 
-    def _n_drawn(self, n_features: int) -> int:
+    def _leaf_size(self, n_rows: int, *, is_sparse: bool) -> int:
+        if self.min_samples_leaf != "auto":
+            return self.min_samples_leaf
+        if is_sparse:
+            return 3 if n_rows >= 500 else 1
+        return 2 if n_rows < 200 else 1
+
+    def _n_projections(self, n_labels: int, *, is_sparse: bool) -> int:
+        """Size of a tree's sketch; 0 is all labels."""
+        if self.sketch_size == "auto":
+            return 0 if n_labels <= 8 else 2 if is_sparse else 4
+        return self.sketch_size or 0
+
+    def _n_drawn(self, n_features: int, *, is_sparse: bool) -> int:
         value = self.max_features
         if value is None:
             return n_features
-        if value in ("sqrt", "auto"):
+        if value == "auto":
+            value = 1 / 3 if is_sparse else min(n_features, 2 * int(np.sqrt(n_features)))
+        if value == "sqrt":
             return max(1, int(np.sqrt(n_features)))
         if value == "log2":
             return max(1, int(np.log2(n_features)))

@@ -9,34 +9,30 @@ from scipy import sparse
 
 from xdcc.base.categories import category_values
 from xdcc.base.features import Features
+from xdcc.forest import _binning
 
 SPARSE_SHARE = 0.2
 """A numeric feature is sparse if it differs from 0 in at most this share of the rows."""
 
-MISSING = np.iinfo(np.int32).max
-"""The key of a missing value."""
-
-MAX_CATEGORIES = 255
-"""Most categories of a feature that are told apart; the rarest of more have one number."""
-
-MISSING_CATEGORY = 255
-"""The number of a missing category."""
+MISSING = 255
+"""The bin of a missing value."""
 
 
 @dataclass(frozen=True)
 class FeatureColumns:
     """Features of the training rows by columns.
 
-    Features are numbered anew: first the dense ones, which have a key for each row, then the sparse
+    Features are numbered anew: first the dense ones, which have a bin for each row, then the sparse
     ones, whose entries that are not 0 are stored by rows and by columns.
 
     Attributes
     ----------
-    dense : int32 array of shape (n_dense, n_rows)
-        Keys of the values of dense features (:func:`order_keys`); numbers of categories,
-        `MISSING_CATEGORY` for a missing one.
+    dense : uint8 array of shape (n_dense, n_rows)
+        Bins of the dense features, `MISSING` for a missing value.
+    edge, edge_start : float32 array, int64 array of shape (n_dense + 1,)
+        Edges between the bins of dense feature f: from ``edge_start[f]`` to ``edge_start[f + 1]``.
     is_category : uint8 array of shape (n_dense,)
-        Whether a dense feature is discrete.
+        Whether a dense feature is discrete; its bins are categories then.
     feature : int32 array of shape (n_dense + n_sparse,)
         Columns of X.
     has_missing : uint8 array of shape (n_dense + n_sparse,)
@@ -49,12 +45,14 @@ class FeatureColumns:
         The same entries by columns.
     is_binary : bool
         Whether no sparse feature has more than two values or missing ones.
-    category_value, category_start, category_number : float32, int32 and uint8 arrays
-        Values of the discrete columns of X and their numbers: column c has those from
+    category_value, category_start, category_bin : float32, int32 and uint8 arrays
+        Values of the discrete columns of X and their bins: column c has those from
         ``category_start[c]`` to ``category_start[c + 1]``.
     """
 
-    dense: NDArray[np.int32]
+    dense: NDArray[np.uint8]
+    edge: NDArray[np.float32]
+    edge_start: NDArray[np.int64]
     is_category: NDArray[np.uint8]
     feature: NDArray[np.int32]
     has_missing: NDArray[np.uint8]
@@ -69,34 +67,12 @@ class FeatureColumns:
     is_binary: bool
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
-    category_number: NDArray[np.uint8]
+    category_bin: NDArray[np.uint8]
 
 
-def order_keys(values: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Whole numbers in the order of float32 values; `MISSING` for NaN.
-
-    Parameters
-    ----------
-    values : float32 array
-        Of any shape, without infinity.
-
-    Returns
-    -------
-    int32 array of the same shape
-        A key is the bits of a value, all but the sign inverted where the value is negative.
-
-    Examples
-    --------
-    >>> order_keys(np.array([-2, -0.0, 0.0, 2], np.float32))
-    array([-1073741825,           0,           0,  1073741824], dtype=int32)
-    """
-    bits = (values + np.float32(0)).view(np.int32)
-    keys = bits ^ ((bits >> 31) & MISSING)
-    keys[np.isnan(values)] = MISSING
-    return keys
-
-
-def feature_columns(X: Features, categorical: NDArray[np.bool_]) -> FeatureColumns:
+def feature_columns(
+    X: Features, categorical: NDArray[np.bool_], max_bin: int, n_threads: int
+) -> FeatureColumns:
     """Bring features into the form in which trees search them.
 
     Parameters
@@ -105,6 +81,11 @@ def feature_columns(X: Features, categorical: NDArray[np.bool_]) -> FeatureColum
         Checked features; NaN is a missing value, what a sparse X does not store is 0.
     categorical : bool array of shape (n_features,)
         Which features are discrete.
+    max_bin : int
+        Most bins of a dense feature, at most 255. If a discrete one has more values, the rarest
+        share a bin.
+    n_threads : int
+        Number of threads.
 
     Returns
     -------
@@ -120,15 +101,15 @@ def feature_columns(X: Features, categorical: NDArray[np.bool_]) -> FeatureColum
     is_sparse = (stored <= SPARSE_SHARE * X.shape[0]) & ~categorical
     of_dense, of_sparse = np.flatnonzero(~is_sparse), np.flatnonzero(is_sparse)
     values = _values(columns, of_dense)
-    dense = order_keys(values)
     category_value, category_start = category_values(columns, categorical)
-    category_number = np.zeros(len(category_value), np.uint8)
+    category_bin = np.zeros(len(category_value), np.uint8)
     for number in np.flatnonzero(categorical[of_dense]).tolist():
         column = int(of_dense[number])
         part = slice(category_start[column], category_start[column + 1])
-        dense[number], category_number[part] = _number_categories(
-            values[number], category_value[part]
+        values[number], category_bin[part] = _bin_categories(
+            values[number], category_value[part], max_bin
         )
+    dense, edge, edge_start = _binning.bin_columns(values, max_bin, n_threads)
     entries = sparse.csc_matrix(columns[:, of_sparse])
     by_rows = sparse.csr_matrix(entries)
     least, largest, is_binary = _ranges(entries)
@@ -137,9 +118,11 @@ def feature_columns(X: Features, categorical: NDArray[np.bool_]) -> FeatureColum
     missing_in[np.repeat(np.arange(len(of_sparse)), np.diff(entries.indptr))[is_missing]] = True
     return FeatureColumns(
         dense=dense,
+        edge=edge,
+        edge_start=edge_start,
         is_category=categorical[of_dense].astype(np.uint8),
         feature=np.concatenate((of_dense, of_sparse)).astype(np.int32),
-        has_missing=np.append(np.isnan(values).any(axis=1), missing_in).astype(np.uint8),
+        has_missing=np.append((dense == MISSING).any(axis=1), missing_in).astype(np.uint8),
         least=least,
         largest=largest,
         row_start=by_rows.indptr.astype(np.int64),
@@ -151,7 +134,7 @@ def feature_columns(X: Features, categorical: NDArray[np.bool_]) -> FeatureColum
         is_binary=bool(is_binary and not is_missing.any()),
         category_value=category_value,
         category_start=category_start,
-        category_number=category_number,
+        category_bin=category_bin,
     )
 
 
@@ -174,17 +157,14 @@ def _ranges(X: Any) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
     return extremes[0], extremes[1], bool((least == largest).all())
 
 
-def _number_categories(
-    values: NDArray[np.float32], categories: NDArray[np.float32]
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Numbers of a discrete feature's rows, and of its categories."""
+def _bin_categories(
+    values: NDArray[np.float32], categories: NDArray[np.float32], max_bin: int
+) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    """Bins of a discrete feature's rows, NaN where missing, and of its categories."""
     known = ~np.isnan(values)
     position = np.searchsorted(categories, values[known])
-    number = np.arange(len(categories))
-    if len(categories) > MAX_CATEGORIES:
-        counts = np.bincount(position, minlength=len(categories))
-        rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")
-        number = np.minimum(rank, MAX_CATEGORIES - 1)
-    numbers = np.full(len(values), MISSING_CATEGORY, np.int32)
-    numbers[known] = number[position]
-    return numbers, number.astype(np.uint8)
+    counts = np.bincount(position, minlength=len(categories))
+    bins = np.minimum(np.argsort(np.argsort(-counts, kind="stable"), kind="stable"), max_bin - 1)
+    of_rows = values.copy()
+    of_rows[known] = bins[position]
+    return of_rows, bins.astype(np.uint8)

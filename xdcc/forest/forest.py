@@ -1,4 +1,4 @@
-"""``Forest``: extra trees as arrays, how they are grown and what they say of the labels.
+"""``ExtraTrees``: extra trees as arrays, how they are grown and what they say of the labels.
 
 All trees lie in one set of arrays: tree `t` has the nodes ``start[t]`` to ``start[t + 1]``, its
 root first, and a node's children lie side by side from ``child`` on. A leaf lists its training
@@ -8,6 +8,7 @@ shares instead. :func:`grow_forest` encodes what the kernel that grows trees nee
 (``_prediction.pyx``).
 """
 
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.forest import _prediction, _sketched_growing
 from xdcc.forest.columns import FeatureColumns
+
+_LEAF_BYTES = 52
+"""Memory that a leaf takes with its share of the tests above it, without its rows."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class LabelRows:
 
 
 @dataclass(frozen=True)
-class Forest:
+class ExtraTrees:
     """Extra trees.
 
     Attributes
@@ -70,15 +74,17 @@ class Forest:
     child : int32 array of shape (n_nodes,)
         First child; the number of a leaf.
     category_set : uint64 array of shape (4 * n_category_nodes,)
-        A bit for each number of a category that goes to the second child, for the nodes that test
+        A bit for each bin of categories that goes to the second child, for the nodes that test
         categories in their order; bit 255 is for missing and new values.
+    leaf_weight : float64 array of shape (n_leaves,)
+        Number of the training rows in each leaf, or sum of their weights.
     row_start, row : int64 array of shape (n_leaves + 1,), int32 array
         Leaf k has the training rows ``row[row_start[k]:row_start[k + 1]]``.
     label_start, label, share : int64 array of shape (n_leaves + 1,), int32 and float32 arrays
         A leaf without rows has these labels, in these shares of its weight; the others are 0.
     labels : LabelRows
         Labels of the training rows.
-    category_value, category_start, category_number : float32, int32 and uint8 arrays
+    category_value, category_start, category_bin : float32, int32 and uint8 arrays
         As in :class:`~xdcc.forest.columns.FeatureColumns`.
     """
 
@@ -89,6 +95,7 @@ class Forest:
     threshold: NDArray[np.float32]
     child: NDArray[np.int32]
     category_set: NDArray[np.uint64]
+    leaf_weight: NDArray[np.float64]
     row_start: NDArray[np.int64]
     row: NDArray[np.int32]
     label_start: NDArray[np.int64]
@@ -97,7 +104,7 @@ class Forest:
     labels: LabelRows
     category_value: NDArray[np.float32]
     category_start: NDArray[np.int32]
-    category_number: NDArray[np.uint8]
+    category_bin: NDArray[np.uint8]
 
 
 class TreeShape(NamedTuple):
@@ -151,13 +158,40 @@ def label_rows(Y: Labels, weight: NDArray[np.float32] | None) -> LabelRows:
     )
 
 
+def check_memory(n_trees: int, n_rows: int, min_samples_leaf: int) -> None:
+    """Stop before a forest is grown that this machine has no memory for.
+
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees.
+    n_rows : int
+        Number of rows that a tree grows on.
+    min_samples_leaf : int
+        Fewest rows of a leaf.
+
+    Raises
+    ------
+    MemoryError
+        If the largest forest of this shape takes more than the memory of the machine.
+    """
+    needed = n_trees * (4 * n_rows + _LEAF_BYTES * max(n_rows // min_samples_leaf, 1))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise MemoryError(
+            f"{n_trees} trees of {n_rows} rows may take {needed / 2**30:.1f} GiB, but this machine "
+            f"has {memory / 2**30:.1f} GiB. Take fewer trees, a smaller max_samples or a larger "
+            "min_samples_leaf."
+        )
+
+
 def grow_forest(
     columns: FeatureColumns,
     labels: LabelRows,
     shape: TreeShape,
     seeds: NDArray[np.uint64],
     n_threads: int,
-) -> Forest:
+) -> ExtraTrees:
     """Grow a forest.
 
     Parameters
@@ -175,21 +209,21 @@ def grow_forest(
 
     Returns
     -------
-    Forest
+    ExtraTrees
     """
     arrays = _sketched_growing.grow(columns, labels, shape, seeds, n_threads)
-    return Forest(
+    return ExtraTrees(
         **arrays,
         labels=labels,
         category_value=columns.category_value,
         category_start=columns.category_start,
-        category_number=columns.category_number,
+        category_bin=columns.category_bin,
     )
 
 
 @documented
 def mean_proba(
-    forest: Forest,
+    forest: ExtraTrees,
     X: Features,
     n_threads: int,
     is_left_out: NDArray[np.uint8] | None = None,
@@ -198,7 +232,7 @@ def mean_proba(
 
     Parameters
     ----------
-    forest : Forest
+    forest : ExtraTrees
         The trees.
     {features_with_zeros}
     n_threads : int

@@ -23,20 +23,12 @@ cdef inline object as_array(vector[element]& values):
     import numpy as np
 
     cdef size_t size = values.size()
-    if element is int8_t:
-        result = np.empty(size, np.int8)
-    elif element is int32_t:
-        result = np.empty(size, np.int32)
-    elif element is int64_t:
-        result = np.empty(size, np.int64)
-    elif element is uint8_t:
-        result = np.empty(size, np.uint8)
-    elif element is uint64_t:
-        result = np.empty(size, np.uint64)
-    elif element is float:
-        result = np.empty(size, np.float32)
+    if element is float or element is double:
+        result = np.empty(size, f"f{sizeof(element)}")
+    elif element is uint8_t or element is uint64_t:
+        result = np.empty(size, f"u{sizeof(element)}")
     else:
-        result = np.empty(size, np.float64)
+        result = np.empty(size, f"i{sizeof(element)}")
     cdef element[::1] view = result
     if size:
         memcpy(&view[0], values.data(), size * sizeof(element))

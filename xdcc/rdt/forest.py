@@ -14,83 +14,31 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from xdcc.base.categories import category_values
-from xdcc.base.documentation import documented_with
 from xdcc.base.features import Features
 from xdcc.base.labels import Labels
 from xdcc.rdt import _forest_growing, _forest_prediction
-
-documented_tree = documented_with(
-    {
-        "forest": """
-            forest : Forest
-                The trees.
-            """,
-        "rule": """
-            rule : ChainRule
-                How the chain decides.
-            """,
-        "weighting": """
-            weighting : Weighting
-                How trees are weighed.
-            """,
-        "sigma": """
-            sigma : float
-                Share of the label tests that are active.
-            """,
-        "n_threads": """
-            n_threads : int
-                Number of threads.
-            """,
-    }
-)
-"""Fills in what the documentation of random trees shares, as a decorator."""
 
 
 @dataclass(frozen=True)
 class Forest:
     """Random decision trees.
 
-    Attributes
-    ----------
-    start : int64 array of shape (n_trees + 1,)
-        First node of each tree.
-    kind : int8 array of shape (n_nodes,)
-        Kind of each node, one of `KINDS`.
-    index : int32 array of shape (n_nodes,)
-        The feature, label or leaf of a node, or where its features begin in `disjunction`.
-    threshold : float32 array of shape (n_nodes,)
-        A numeric test sends larger values to the second child. A label test is active if sigma is
-        larger than its threshold, a random number from [0, 1).
-    value : float32 array of shape (n_nodes,)
-        The outcome of the parent's discrete or label test.
-    child, branches : int32 arrays of shape (n_nodes,)
-        First child and number of children.
-    disjunction : int32 array
-        Features of disjunctions; each list ends with -1.
-    leaf_size : int32 array of shape (n_leaves,)
-        N, the number of training instances in each leaf.
-    label_start : int64 array of shape (n_leaves + 1,)
-        Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``.
-    label, label_count : int32 arrays
-        Labels that are positive in a leaf, and the number of their positive instances.
-    labelset_start, labelset, labelset_count : arrays
-        The same for labelsets.
-    n_labels, n_labelsets : int
-        Numbers of labels and labelsets.
+    Leaf `k` has the labels ``label[label_start[k]:label_start[k + 1]]``, and labelsets likewise. A
+    label test is active if sigma is larger than its threshold, a random number from [0, 1).
     """
 
-    start: NDArray[np.int64]
-    kind: NDArray[np.int8]
-    index: NDArray[np.int32]
-    threshold: NDArray[np.float32]
-    value: NDArray[np.float32]
-    child: NDArray[np.int32]
-    branches: NDArray[np.int32]
-    disjunction: NDArray[np.int32]
-    leaf_size: NDArray[np.int32]
+    start: NDArray[np.int64]  # (n_trees + 1,) first node of each tree
+    kind: NDArray[np.int8]  # (n_nodes,) one of `KINDS`
+    index: NDArray[np.int32]  # feature, label, leaf, or first entry in `disjunction`
+    threshold: NDArray[np.float32]  # a numeric test sends larger values to the second child
+    value: NDArray[np.float32]  # outcome of the parent's discrete or label test
+    child: NDArray[np.int32]  # first child
+    branches: NDArray[np.int32]  # number of children
+    disjunction: NDArray[np.int32]  # features of disjunctions; each list ends with -1
+    leaf_size: NDArray[np.int32]  # (n_leaves,) N, the number of training instances
     label_start: NDArray[np.int64]
-    label: NDArray[np.int32]
-    label_count: NDArray[np.int32]
+    label: NDArray[np.int32]  # labels that are positive in a leaf
+    label_count: NDArray[np.int32]  # number of their positive instances
     labelset_start: NDArray[np.int64]
     labelset: NDArray[np.int32]
     labelset_count: NDArray[np.int32]

@@ -41,8 +41,12 @@ from xdcc.decision.rules import (
     MostProbableLabelset,
     ThresholdPerLabel,
 )
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.linear import LogisticLabels
+from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -57,12 +61,14 @@ MODELS = (
     OrderFreeChainClassifier,
     TunedDecisionClassifierCV,
     ThresholdClassifier,
+    SketchedExtraTreesClassifier,
     RandomDecisionTreeClassifier,
     BoomerClassifier,
     LaCovaCClassifier,
     LaCovaCForestClassifier,
     CTBNMixtureClassifier,
     CTBNClassifier,
+    LogisticLabels,
     baselines.BinaryRelevance,
     baselines.ClassifierChain,
     baselines.EnsembleOfChains,
@@ -80,7 +86,8 @@ _PARTS = (
     *(Member, JointLabelset, LabelCalibration, ConstantLabels, KnownLabelsets, LabelsetScore),
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
-    *(Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
+    *(ExtraTrees, LabelRows),
+    *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 

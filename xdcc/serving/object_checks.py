@@ -27,13 +27,16 @@ from xdcc.chain.propagation import PropagationRule
 from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import KnownLabelsets, ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.decision.calibration import LabelCalibration
-from xdcc.decision.deciders import DecidingEnsemble
+from xdcc.decision.deciders import Decider, DecidingEnsemble
 from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
+from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.structure_checks import (
     check_boosters,
     check_categories,
+    check_extra_trees,
     check_forest,
     check_label_trees,
     check_mixture,
@@ -51,6 +54,8 @@ def check_object(value: Any) -> None:
     if isinstance(value, MultiLabelEstimator):
         _check_common(value)
     _check(value)
+    if isinstance(value, Decider):
+        _check_predictors(value)
 
 
 @singledispatch
@@ -74,6 +79,36 @@ def _check_common(model: MultiLabelEstimator) -> None:
     require(model._sparse_zeros() is None or hasattr(model, "sparse_X_"), "sparse_X_")
     if isinstance(model, BoosterEstimator):
         model._native_booster_params()
+
+
+def _check_predictors(model: Decider) -> None:
+    """Check that classifiers which predict together can read the same X.
+
+    X is checked once, by the first of them.
+    """
+    first, *others = map(_reader, model._predictors())
+    for predictor in model._predictors():
+        fits = not isinstance(predictor, MultiLabelEstimator) or (
+            predictor.n_labels_ == model.n_labels_
+        )
+        require(fits, "n_labels_ of a classifier")
+    for other in others:
+        require((other is None) == (first is None), "a classifier")
+        if other is not None and first is not None:
+            require(other.n_features_in_ == first.n_features_in_, "n_features_in_ of a classifier")
+            require(_same_categories(other, first), "categories_ of a classifier")
+
+
+def _reader(model: Any) -> MultiLabelEstimator | None:
+    """Return the estimator that checks X for a classifier, None for one of another package."""
+    while isinstance(model, Decider):
+        model = model._predictors()[0]
+    return model if isinstance(model, MultiLabelEstimator) else None
+
+
+def _same_categories(model: MultiLabelEstimator, other: MultiLabelEstimator) -> bool:
+    one, two = (getattr(reader, "categories_", {}) for reader in (model, other))
+    return one.keys() == two.keys() and all(np.array_equal(one[at], two[at]) for at in one)
 
 
 def _check_names(names: NDArray[np.object_] | None, n: int, what: str) -> None:
@@ -157,6 +192,14 @@ def _check_decision(model: DecidingEnsemble) -> None:
 
 
 @_check.register
+def _check_sketched_trees(model: SketchedExtraTreesClassifier) -> None:
+    require(model.forest_.labels.n_labels == model.n_labels_, "n_labels")
+    check_extra_trees(model.forest_, model.n_features_in_)
+    proba = getattr(model, "oob_proba_", None)
+    require(proba is None or proba.shape[1:] == (model.n_labels_,), "oob_proba_")
+
+
+@_check.register
 def _check_random_trees(model: RandomDecisionTreeClassifier) -> None:
     forest, labelsets = model.forest_, model.labelsets_
     require(forest.n_labels == model.n_labels_, "n_labels")
@@ -192,6 +235,22 @@ def _check_ctbn(model: CTBNMixtureClassifier | CTBNClassifier) -> None:
             require(design.axes.ndim == 2 and len(design.axes) == n_columns, "axes")
             n_columns = design.axes.shape[1]
     check_mixture(model.mixture_, n_columns, model.n_labels_)
+
+
+@_check.register
+def _check_linear(model: LogisticLabels) -> None:
+    columns, n_features = model._columns, model.n_features_in_
+    require(columns.n_categories.shape == (n_features,), "n_categories")
+    numbers = np.zeros(n_features, dtype=np.int64)
+    for position, categories in getattr(model, "categories_", {}).items():
+        numbers[position] = len(categories)
+    require(np.array_equal(columns.n_categories, numbers), "n_categories")
+    require(columns.fill.shape == columns.has_indicator.shape == (n_features,), "fill")
+    n_columns = int(np.maximum(numbers, 1).sum() + columns.has_indicator.sum())
+    require(columns.scale.shape == (n_columns,), "scale")
+    require(model.coef_.shape == (model.n_labels_, n_columns), "coef_")
+    require(model.intercept_.shape == model.C_.shape == (model.n_labels_,), "intercept_")
+    _check_names(model.coef_names_, n_columns, "coef_names_")
 
 
 @_check.register

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from xdcc.boomer.rule import RELATIONS, RuleList
 from xdcc.ctbn.learner import EstimatorModels, LogisticModels
 from xdcc.ctbn.mixture import Mixture
+from xdcc.forest._sketched_growing import KINDS as EXTRA_TREE_KINDS
+from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac.tree import KINDS as LABEL_TREE_KINDS
 from xdcc.lacovac.tree import LabelTrees
 from xdcc.rdt._forest_growing import KINDS as FOREST_KINDS
@@ -129,6 +131,47 @@ def check_forest(forest: Forest, n_features: int) -> None:
         _check_starts(start, n_leaves, len(target), "label_start")
         _check_indices(target, limit, "label")
         _check_counts(count, forest.leaf_size, start, "label_count")
+
+
+def check_extra_trees(forest: ExtraTrees, n_features: int) -> None:
+    """Check the trees of a `SketchedExtraTreesClassifier`."""
+    labels = forest.labels
+    n_nodes, n_leaves = len(forest.kind), len(forest.leaf_weight)
+    n_rows = _check_label_rows(labels)
+    for name in ("missing", "feature", "threshold", "child"):
+        require(getattr(forest, name).shape == (n_nodes,), name)
+    require(np.isin(forest.kind, list(EXTRA_TREE_KINDS.values())).all(), "kind")
+    require(np.isin(forest.missing, (0, 1)).all(), "missing")
+    is_leaf = forest.kind == EXTRA_TREE_KINDS["leaf"]
+    tests_categories = forest.kind == EXTRA_TREE_KINDS["categories"]
+    _check_tree(forest.start, is_leaf, forest.child, np.where(is_leaf, 0, 2))
+    _check_indices(forest.child[is_leaf], n_leaves, "child")
+    once = np.bincount(forest.child[is_leaf], minlength=n_leaves) == 1
+    require(once.all() and not np.isnan(forest.threshold).any(), "child")
+    _check_indices(forest.feature[~is_leaf], n_features, "feature")
+    require(forest.category_set.shape == (4 * int(tests_categories.sum()),), "category_set")
+    require(forest.leaf_weight.ndim == 1 and (forest.leaf_weight > 0).all(), "leaf_weight")
+    _check_starts(forest.row_start, n_leaves, len(forest.row), "row_start")
+    _check_indices(forest.row, n_rows, "row")
+    _check_starts(forest.label_start, n_leaves, len(forest.label), "label_start")
+    _check_indices(forest.label, labels.n_labels, "label")
+    require(forest.share.shape == forest.label.shape, "share")
+    require(((forest.share >= 0) & (forest.share <= 1)).all(), "share")
+    values = forest.category_value
+    _check_starts(forest.category_start, n_features, len(values), "category_start")
+    require(values.ndim == 1 and forest.category_bin.shape == values.shape, "category_bin")
+
+
+def _check_label_rows(labels: LabelRows) -> int:
+    """Check the labels of training rows; return the number of rows."""
+    n_rows, n_labels = len(labels.positive_start) - 1, labels.n_labels
+    _check_starts(labels.positive_start, n_rows, len(labels.positive), "positive_start")
+    _check_indices(labels.positive, n_labels, "positive")
+    _check_starts(labels.unknown_start, n_rows, len(labels.unknown), "unknown_start")
+    _check_indices(labels.unknown, n_labels, "unknown")
+    require(labels.mean.ndim == 1 and ((labels.mean >= 0) & (labels.mean <= 1)).all(), "mean")
+    require(labels.weight.shape in ((n_rows,), (0,)) and (labels.weight > 0).all(), "weight")
+    return n_rows
 
 
 def check_label_trees(trees: LabelTrees) -> None:
@@ -262,7 +305,7 @@ def _check_tree(
     return parent
 
 
-def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None:
+def _check_starts(start: NDArray[np.integer], n: int, end: int, what: str) -> None:
     """Check the starts of the n pieces of an array."""
     require(start.shape == (n + 1,), what)
     require(start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all(), what)

@@ -45,7 +45,7 @@ struct ExtraView {
         n_rows{array.Shape<0>()},
         n_columns{array.Shape<1>()} {
     CHECK(array.type == ArrayInterfaceHandler::kF4 && array.is_contiguous)
-        << "The columns to join have to be an array of 32-bit floats, row by row without gaps.";
+        << "The columns to join must be a contiguous array of 32-bit floats in row-major order.";
     CHECK_GT(n_columns, 0) << "There are no columns to join.";
     CHECK(std::none_of(values, values + n_rows * n_columns, [](float value) {
       return std::isinf(value);
@@ -72,7 +72,7 @@ class ExtraColumns {
    * @param bins Where to write the bins.
    */
   void Update(ExtraView extra, bool kept, MetaInfo* info, JoinedColumns* bins) {
-    auto last = std::move(last_);  // an exception leaves none behind
+    auto last = std::move(last_);  // empty after an exception
     this->Requantise(extra, this->FindChanged(extra, kept, &last), info, bins);
     last_ = std::move(last);
   }

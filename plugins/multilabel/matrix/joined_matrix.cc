@@ -1,5 +1,5 @@
 /**
- * @brief Features that are quantised once and joined with further columns again and again.
+ * @brief Features that are quantised once and joined with other columns in each round of a chain.
  *
  * A classifier chain trains each round on [X | P], where X stays and P, the propagated labels,
  * changes. `XDCCQuantiseFeatures` makes the bins of X, `XDCCJoinFeatures` the matrix of a round:
@@ -104,7 +104,7 @@ class QuantisedFeatures : public QuantisedMatrix {
     return std::make_shared<QuantisedFeatures>(ctx, std::move(copy), batch, pages.begin().Page());
   }
 
-  /** @brief Make a matrix of the features and further columns behind them. */
+  /** @brief Make a matrix of the features and further columns after them. */
   std::shared_ptr<DMatrix> Join(ExtraView extra) {
     CHECK_EQ(extra.n_rows, info_.num_row_)
         << "The columns to join have " << extra.n_rows << " rows, the features " << info_.num_row_;
@@ -239,7 +239,7 @@ XGB_DLL int XDCCQuantiseFeatures(DMatrixHandle handle, char const* config, DMatr
 }
 
 /**
- * @brief Join quantised features with columns behind them.
+ * @brief Join quantised features with further columns.
  *
  * The new matrix has the features' labels, weights and so on. It uses the memory of the matrix that
  * was made last from the same features, if that was freed.

@@ -89,8 +89,7 @@ class MultiLabelMetric : public MetricNoCache {
   MultiLabelMetric(char const* name, char const* param) : name_{name} {
     if (param != nullptr) {
       CHECK(std::sscanf(param, "%f", &threshold_) == 1 && threshold_ >= 0.0f && threshold_ <= 1.0f)
-          << "The metric `" << name << "@" << param
-          << "` needs a threshold in [0, 1] behind the @.";
+          << "The metric `" << name << "@" << param << "` needs a threshold in [0, 1] after the @.";
       std::ostringstream with_threshold;
       with_threshold << name << '@' << threshold_;
       name_ = with_threshold.str();

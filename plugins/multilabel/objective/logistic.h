@@ -1,7 +1,7 @@
 /**
  * @brief The logistic function, compiled to vectors.
  *
- * With trees that cost little, a call of `expf` per row and label is a tenth of the training time.
+ * If trees are fast, a call of `expf` per row and label is a tenth of the training time.
  * This exponential is accurate to about one unit in the last place. It has the same result with
  * every instruction set: CMakeLists.txt compiles objectives without fused multiply-add.
  */

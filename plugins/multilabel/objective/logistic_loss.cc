@@ -1,5 +1,5 @@
 /**
- * @brief Makes signed probabilities; see `logistic_loss.h`. Compiled without fused multiply-add.
+ * @brief Computes signed probabilities; see `logistic_loss.h`. Compiled without fused multiply-add.
  */
 #include "logistic_loss.h"
 
@@ -57,7 +57,7 @@ void LogisticLoss::Probabilities(float const* margins, std::size_t begin, std::s
     auto const* bad = std::find_if(labels, labels + n_rows * n_labels, [](float y) {
       return !std::isnan(y) && y != 0.0f && y != 1.0f;
     });
-    LOG(FATAL) << "A label of `" << objective << "` is 0, 1, or NaN where it is unknown; row "
+    LOG(FATAL) << "A label of `" << objective << "` must be 0, 1, or NaN if it is unknown; row "
                << (bad - labels) / n_labels << " holds another value.";
   }
 }

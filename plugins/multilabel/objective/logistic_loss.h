@@ -1,11 +1,12 @@
 /**
- * @brief The loss of `multilabel:logistic` for whoever derives gradients: objective or updater.
+ * @brief The loss of `multilabel:logistic`, for the objective and for updaters that derive
+ * gradients.
  *
- * In place of a gradient and a Hessian there is a *signed probability* of each entry: p, as -p
- * where the label is 1, and 0 where it is unknown. Both follow from it. An updater that searches a
- * tree on a sketch needs a row's gradients twice, to combine them and to add them up over leaves:
- * it makes these numbers of a run of rows, combines what follows from them while they are in cache,
- * and reads them again for the leaves.
+ * Instead of a gradient and a Hessian it computes a *signed probability* of each entry: p, or -p if
+ * the label is 1, or 0 if it is unknown. Both follow from it. An updater that searches a tree on a
+ * sketch needs a row's gradients twice, to project them and to add them up over leaves: it computes
+ * the probabilities of a run of rows, projects the gradients while they are in cache, and reads the
+ * probabilities again for the leaves.
  */
 #ifndef XDCC_MULTILABEL_LOGISTIC_LOSS_H_
 #define XDCC_MULTILABEL_LOGISTIC_LOSS_H_
@@ -47,8 +48,9 @@ struct LogisticLoss {
   [[nodiscard]] bool HasWeights() const { return !weights.Empty() || positive_weight != 1.0f; }
   /** @brief Stop unless there is a margin for each label. */
   void CheckSize(std::size_t n_margins) const {
-    CHECK_EQ(n_rows * n_labels, n_margins) << "The labels are " << n_rows << " x " << n_labels
-                                           << ", which does not fit the number of predictions.";
+    CHECK_EQ(n_rows * n_labels, n_margins)
+        << "The labels have shape " << n_rows << " x " << n_labels
+        << ", which does not match the number of predictions.";
   }
   /**
    * @brief Signed probabilities of some rows.
@@ -59,7 +61,7 @@ struct LogisticLoss {
   void Probabilities(float const* margins, std::size_t begin, std::size_t end, float* out) const;
 };
 
-/** @brief An objective whose gradients others may derive. */
+/** @brief An objective whose gradients an updater may derive. */
 class OffersLogisticLoss {
  public:
   virtual ~OffersLogisticLoss() = default;

@@ -5,8 +5,7 @@
  * sigmoid(z), the gradient is (p - y) w and the Hessian p (1 - p) w. A label that is NaN is
  * unknown: its gradient and Hessian are 0. A label may have a weight, and its positives another one
  * (`LabelWeightParam`): w times the label's factor takes the place of w. The objective asks XGBoost
- * for trees with vector leaves and for our updaters, so that naming it is all that a user has to
- * do.
+ * for trees with vector leaves and for our updaters, so that users only name the objective.
  */
 #include "xgboost/objective.h"  // for ObjFunction
 
@@ -110,8 +109,9 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     label_features_.UpdateAllowUnknown(args);
     for (auto const& [name, value] : args) {
       CHECK(name != "multi_strategy" || value != "one_output_per_tree")
-          << "`" << name_ << "` grows trees for all labels: multi_strategy=" << value
-          << " does not go with it. Leave it out, or train a booster for each label.";
+          << "`" << name_
+          << "` grows trees for all labels and does not support multi_strategy=" << value
+          << ". Leave it out, or train a booster for each label.";
     }
     label_weights_.UpdateAllowUnknown(args);
   }
@@ -182,7 +182,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   void ProbToMargin(linalg::Vector<float>* base_score) const override {
     for (auto& v : base_score->Data()->HostVector()) {
       CHECK(v >= 0.0f && v <= 1.0f)
-          << "base_score of `" << name_ << "` is a probability, in [0, 1]. Got: " << v;
+          << "base_score of `" << name_ << "` must be a probability in [0, 1]. Got: " << v;
       v = Loss::ProbToMargin(v);
     }
   }

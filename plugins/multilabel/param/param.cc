@@ -70,7 +70,7 @@ SplitMethod ParseSplitMethod(std::string const& text) {
     }
     allowed << (number == 1 ? "" : ", ") << "`" << SplitMethodName(m) << "` (" << number << ")";
   }
-  LOG(FATAL) << "Unknown split_method: `" << text << "`. It is one of " << allowed.str() << ".";
+  LOG(FATAL) << "Unknown split_method: `" << text << "`. Use one of " << allowed.str() << ".";
   return method;
 }
 
@@ -86,16 +86,16 @@ void MultiLabelTrainParam::Configure(Args const& args) {
   SplitMethod short_form;
   if (objective && SplitMethodOfObjective(*objective, &short_form)) {
     CHECK(!FindArg(args, "split_method") || this->Method() == short_form)
-        << "The objective `" << *objective << "` names another split method than split_method=`"
-        << split_method << "`. Give one of the two.";
+        << "The objective `" << *objective << "` conflicts with split_method=`" << split_method
+        << "`. Set one of the two.";
     split_method = SplitMethodName(short_form);
   }
   split_method = SplitMethodName(this->Method());
-  // Directions stand for no label, and drawn labels for others: their largest score, and the signs
-  // of their weights, say nothing of the labels'.
+  // A dimension is not a label, and a sampled label stands for others: their largest score and the
+  // signs of their weights say nothing about the labels.
   CHECK(sketch_size == 0 || sketch_method == kTop || this->Method() == SplitMethod::kSumGain)
-      << "split_method=`" << split_method << "` makes no sense with sketch_size=" << sketch_size
-      << ": the combinations of a sketch stand for no single label. Use split_method=`sumGain`, "
+      << "split_method=`" << split_method << "` does not work with sketch_size=" << sketch_size
+      << ": the dimensions of a sketch do not stand for single labels. Use split_method=`sumGain`, "
       << "or sketch_method=`top`, which searches on labels.";
 }
 
@@ -106,7 +106,7 @@ void LabelWeightParam::Check(bst_target_t n_labels) const {
         << " labels.";
     for (auto weight : weights->Get()) {
       CHECK(std::isfinite(weight) && weight >= 0.0f)
-          << weights->Name() << " is finite and not negative. Got: " << weight;
+          << weights->Name() << " must be finite and not negative. Got: " << weight;
     }
   }
 }

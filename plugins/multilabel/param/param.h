@@ -17,14 +17,14 @@ namespace xgboost::multilabel {
 /** @brief Which Hessians `min_child_weight` is compared with; see `split_score.h`. */
 enum MinChildWeightScope : int { kAnyLabel = 0, kAllLabels = 1, kMeanOfLabels = 2 };
 
-/** @brief How a tree's search directions are chosen; see `sketch.h`. */
+/** @brief How the dimensions of a tree's sketch are chosen; see `sketch.h`. */
 enum SketchMethod : int { kProjection = 0, kSampling = 1, kTop = 2 };
 
 /** @brief Parameters of the updater `grow_multilabel_hist`. */
 struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   std::string split_method;
-  // XGBoost's parameter of the same name, read a second time: 1, the default there, would stop
-  // trees early where labels are rare, and a default cannot be told from a value in TrainParam.
+  // XGBoost's parameter of the same name, read a second time: its default of 1 would stop trees
+  // early if labels are rare, and TrainParam does not tell a default from a given value.
   float min_child_weight;
   int min_child_weight_scope;
   int max_list_rows;
@@ -51,7 +51,8 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .set_range(-1, 1 << 16)
         .set_default(-1)
         .describe(
-            "Nodes with at most so many rows use sorted row lists, larger ones histograms; -1: all "
+            "Nodes with at most this many rows use sorted row lists, larger ones histograms; -1: "
+            "all "
             "nodes of data with at most 32768 rows, otherwise nodes with at most 4096.");
     DMLC_DECLARE_FIELD(max_histogram_mib)
         .set_lower_bound(1)
@@ -60,17 +61,17 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
     DMLC_DECLARE_FIELD(sketch_size)
         .set_lower_bound(0)
         .set_default(0)
-        .describe("Number of combinations of the labels that splits are searched on; 0: labels.");
+        .describe("Number of dimensions of the sketch that splits are searched on; 0: labels.");
     DMLC_DECLARE_FIELD(sketch_method)
         .add_enum("projection", kProjection)
         .add_enum("sampling", kSampling)
         .add_enum("top", kTop)
         .set_default(kProjection)
-        .describe("How the combinations of a sketch are made.");
+        .describe("How the dimensions of a sketch are chosen.");
     DMLC_DECLARE_FIELD(labels_per_tree)
         .set_lower_bound(0)
         .set_default(0)
-        .describe("Largest number of labels that a tree is for, drawn anew in each round; 0: all.");
+        .describe("Largest number of labels per tree, drawn anew in each round; 0: all.");
   }
 
   /** @brief Update from the user's arguments, the objective's name (short form) included. */
@@ -84,8 +85,8 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   /**
    * @brief `max_list_rows`, or what suits the data if it is -1.
    *
-   * Lists of all rows are sorted once and serve every tree. Where there are too many rows for that,
-   * sorting a node's anew is worth while only far down.
+   * Lists of all rows are sorted once for all trees. With too many rows for that, sorting those of
+   * a node pays off only far down in the tree.
    */
   [[nodiscard]] std::size_t MaxListRows(bst_idx_t n_rows) const {
     constexpr bst_idx_t kAll = 1 << 15, kAnew = 1 << 12;
@@ -93,7 +94,7 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
   }
 };
 
-/** @brief Where the label features of a classifier chain stand among the columns of X. */
+/** @brief Where the label features of a classifier chain are among the columns of X. */
 struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
   int label_feature_begin;
 
@@ -101,7 +102,7 @@ struct LabelFeatureParam : public XGBoostParameter<LabelFeatureParam> {
     DMLC_DECLARE_FIELD(label_feature_begin)
         .set_lower_bound(-1)
         .set_default(-1)
-        .describe("Column of the first label feature; -1: X holds none, nothing is masked.");
+        .describe("Column of the first label feature; -1: X has none, and nothing is masked.");
   }
 
   [[nodiscard]] bool HasLabelFeatures() const { return label_feature_begin >= 0; }
@@ -124,7 +125,7 @@ struct LabelWeightParam : public XGBoostParameter<LabelWeightParam> {
   [[nodiscard]] bool Empty() const {
     return label_weight.empty() && scale_pos_weight_per_label.empty();
   }
-  /** @brief Stop unless there is a finite weight, not negative, for each label, or none at all. */
+  /** @brief Stop unless there are no weights, or a finite, nonnegative one for each label. */
   void Check(bst_target_t n_labels) const;
   /** @brief Weight of a label's loss. */
   [[nodiscard]] float OfLabel(bst_target_t label) const {

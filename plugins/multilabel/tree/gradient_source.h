@@ -1,9 +1,8 @@
 /**
  * @brief Where the gradients of the trees on sketches come from: the objective, or the margins.
  *
- * Trees may be for groups of labels, and each tree may draw rows of its own. A source hands out,
- * for one tree after the other, the sketch of its labels' gradients and what its leaf values come
- * from.
+ * Trees may be for groups of labels, and each tree may draw its own rows. For one tree after the
+ * other, a source provides the sketch of its labels' gradients, and these for its leaf values.
  */
 #ifndef XDCC_MULTILABEL_GRADIENT_SOURCE_H_
 #define XDCC_MULTILABEL_GRADIENT_SOURCE_H_
@@ -52,7 +51,7 @@ class GradientSource {
 
   virtual ~GradientSource() = default;
   [[nodiscard]] virtual std::size_t NumLabels() const = 0;
-  /** @brief Whether each tree draws rows of its own. */
+  /** @brief Whether each tree draws its own rows. */
   [[nodiscard]] bool SamplesRows() const { return param_.subsample < 1.0f; }
   /** @brief Draw the rows of the next tree. */
   virtual void SampleRows() = 0;

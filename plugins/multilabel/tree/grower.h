@@ -2,23 +2,20 @@
  * @brief Grows one tree for all labels on bins, for the updater `grow_multilabel_hist`.
  *
  * XGBoost's own parts do what is the same for every hist updater: the order in which nodes are
- * expanded (`Driver`), the rows of a node (`CommonRowPartitioner`), row and column sampling, and
- * interaction constraints. Ours are the layout of gradients and bins (`data/`) and the search for
- * splits behind `search/split_search.h`:
+ * expanded (`Driver`), row and column sampling, and interaction constraints. A search finds the
+ * splits and keeps the rows of nodes (`search/split_search.h`):
  *
- * - Usually by clusters (`label_search.h`): sorted lists of rows or integer histograms, scored
- *   fast and decided exactly.
- * - On a single label, or one to four numbers per row that are a sketch of the labels (`sketch.h`)
- *   or a small group of them, by a search of its own (`sketch_search.h`), where it can do what is
- *   asked for.
+ * - `label_search.h` for any number of labels: sorted lists of rows or integer histograms, scored
+ *   approximately and decided exactly.
+ * - `sketch_search.h` on a single label, or on one to four numbers per row that are a sketch of the
+ *   labels (`sketch.h`) or a small group of them, if it supports the parameters.
  *
- * The two differ by rounding.
- * With a sketch, splits are searched on it, and leaf values come from all of the tree's labels
- * (`leaf_values.h`).
+ * The two differ by rounding. With a sketch, splits are searched on it, and leaf values come from
+ * all of the tree's labels (`leaf_values.h`).
  *
- * Monotone constraints (`monotone.h`) are followed by the search on labels. A search on a sketch
- * knows no label's weights: there the tree that was grown is gone through from the root down, and
- * the weights in its nodes get the order that its splits ask for.
+ * The search on labels follows monotone constraints (`monotone.h`). A search on a sketch knows no
+ * label's weights: there the weights in the nodes of the grown tree are put in order afterwards,
+ * from the root down.
  */
 #ifndef XDCC_MULTILABEL_GROWER_H_
 #define XDCC_MULTILABEL_GROWER_H_
@@ -54,7 +51,7 @@
 #include "xgboost/tree_model.h"               // for RegTree
 
 namespace xgboost::multilabel {
-/** @brief A node that may be split, as `Driver` wants it. */
+/** @brief A node that may be split, as `Driver` expects it. */
 struct ExpandEntry {
   bst_node_t nid{RegTree::kRoot};
   bst_node_t depth{0};
@@ -69,7 +66,7 @@ struct ExpandEntry {
   [[nodiscard]] bst_node_t GetNodeId() const { return nid; }
 };
 
-/** @brief What trees leave to the next one: memory, and what depends on the matrix alone. */
+/** @brief What trees leave to the next one: memory, and what depends only on the matrix. */
 struct Workspace {
   LabelSearch label_search;
   SketchSearch sketch_search;
@@ -107,7 +104,7 @@ class TreeGrower {
    *
    * @param gpair        What splits are searched on, after masks and sampling. [n_rows, n_targets]
    * @param is_sketch    Whether that is a sketch of the labels' gradients.
-   * @param out_position Leaf of each row, as `TreeUpdater::Update` wants it.
+   * @param out_position Leaf of each row, as `TreeUpdater::Update` returns it.
    * @param p_tree       A tree of a single leaf.
    */
   void Grow(linalg::MatrixView<GradientPair const> gpair, bool is_sketch, DMatrix* p_fmat,
@@ -265,7 +262,7 @@ class TreeGrower {
     return std::accumulate(sums.cbegin() + n_targets_, sums.cend(), 0.0);
   }
 
-  /** @brief Split nodes: a level's at once, since each growth of the tree's arrays costs. */
+  /** @brief Split the nodes of a level at once, since growing the tree's arrays is expensive. */
   void ApplySplits(std::vector<ExpandEntry> const& entries, RegTree* p_tree) {
     struct Children {
       std::vector<double> left_sums, right_sums;
@@ -348,7 +345,7 @@ class TreeGrower {
   Workspace& workspace_;
   /** @brief Of the tree that was begun last. */
   SplitSearch* search_{nullptr};
-  /** @brief Number of columns of what is searched on: labels, or directions. */
+  /** @brief Number of columns that are searched on: labels, or dimensions of a sketch. */
   std::size_t n_targets_{0};
   bst_feature_t n_features_{0};
   std::vector<NodeStats> stats_;  // by node index

@@ -1,5 +1,5 @@
 /**
- * @brief Sums of all labels' gradients over a tree's leaves, where splits were searched on others.
+ * @brief Sums of all labels' gradients over the leaves of a tree that was searched on a sketch.
  *
  * Values are rounded to the grid of `gradient_matrix.h`, so that sums are exact: threads may share
  * out a leaf's rows, and workers add up theirs, in any order.

@@ -26,7 +26,7 @@ namespace xgboost::multilabel {
 struct GrownTree {
   RegTree const* tree;
   common::Span<bst_node_t const> position;
-  /** @brief The labels that it has values for; empty: all. */
+  /** @brief The labels that it has values for; empty means all. */
   std::vector<std::uint32_t> labels;
 };
 

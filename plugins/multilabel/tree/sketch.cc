@@ -1,5 +1,5 @@
 /**
- * @brief Draws sketches and combines gradients; see `sketch.h`.
+ * @brief Draws sketches and projects gradients; see `sketch.h`.
  *
  * Products are added in single precision over runs of 64 labels, and these sums in double
  * precision, in an order that no instruction set changes (CMakeLists.txt compiles this file without
@@ -30,11 +30,11 @@
 namespace xgboost::multilabel {
 namespace {
 /** @brief What the numbers of a tree are drawn for. */
-enum Purpose : std::uint64_t { kGroups = 0, kDirections = 1 };
+enum Purpose : std::uint64_t { kGroups = 0, kCoefficients = 1 };
 
 constexpr std::size_t kRun = 1024;      // rows that a thread takes at a time
-constexpr std::size_t kInCache = 4096;  // probabilities that are read while they are in cache
-constexpr std::size_t kLabels = 8;  // whose gradients and Hessians two vectors hold, alternating
+constexpr std::size_t kInCache = 4096;  // probabilities that stay in cache until they are read
+constexpr std::size_t kLabels = 8;  // two vectors hold their gradients and Hessians, alternating
 
 /** @brief Sums of squared gradients by label, in an order that threads do not change. */
 std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
@@ -60,8 +60,8 @@ std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<Gradient
   return norms;
 }
 
-/** @brief What rows are combined with. */
-struct Combination {
+/** @brief What rows are projected with. */
+struct SketchMatrix {
   float const* coefficients;  // [n_dims, 2 * n_padded]
   std::size_t n_dims;
   std::size_t n_padded;
@@ -77,14 +77,14 @@ struct alignas(64) RowBounds {
 };
 
 /**
- * @brief Combine rows.
+ * @brief Project rows.
  *
  * @param rows Gradients and Hessians, alternating. A row is read up to `n_padded` labels, past its
- *             end: what stands there has coefficients of 0. [n_rows, 2 * n_labels]
- * @param out  The combinations. [n_rows, n_dims]
+ *             end, where coefficients are 0. [n_rows, 2 * n_labels]
+ * @param out  [n_rows, n_dims]
  */
-XDCC_TARGET_CLONES void CombineRows(float const* rows, std::size_t n_rows, std::size_t n_labels,
-                                    Combination by, GradientPair* out, RowBounds* bounds) {
+XDCC_TARGET_CLONES void ProjectRows(float const* rows, std::size_t n_rows, std::size_t n_labels,
+                                    SketchMatrix by, GradientPair* out, RowBounds* bounds) {
   constexpr std::size_t kLanes = 8, kInSingle = 8 * 2 * kLabels;
   auto const width = 2 * by.n_padded;
   Int8 largest = bounds->largest;
@@ -134,11 +134,12 @@ struct ProbabilityRows {
 };
 
 /**
- * @brief Combine gradients that follow from signed probabilities, in the order of `CombineRows`.
+ * @brief Project gradients that are derived from signed probabilities, in the order of
+ * `ProjectRows`.
  *
  * @param by Of coefficients [n_dims, 2, n_padded]: C and its squares.
  */
-XDCC_TARGET_CLONES void CombineProbabilities(ProbabilityRows rows, Combination by,
+XDCC_TARGET_CLONES void ProjectProbabilities(ProbabilityRows rows, SketchMatrix by,
                                              GradientPair* out) {
   constexpr std::size_t kInSingle = 8 * kLabels;
   bool const has_weight = rows.weights || rows.positive_weight != 1.0f;
@@ -249,14 +250,14 @@ Sketch::Sketch(Context const* ctx, MultiLabelTrainParam const& param, TreeKey co
       at(j, j) = 1.0;
     }
   } else if (param.sketch_method == kProjection) {
-    SketchRandom const random{key.seed, key.round, key.tree, kDirections};
+    SketchRandom const random{key.seed, key.round, key.tree, kCoefficients};
     for (std::size_t d = 0; d < k; ++d) {
       for (std::size_t j = 0; j < n; ++j) {
         at(j, d) = random.Normal(labels_[j] * k + d) / std::sqrt(static_cast<double>(k));
       }
     }
   } else if (param.sketch_method == kSampling) {
-    SketchRandom const random{key.seed, key.round, key.tree, kDirections, key.group};
+    SketchRandom const random{key.seed, key.round, key.tree, kCoefficients, key.group};
     auto cumulated = SquaredNorms(ctx, *gpair);
     auto const norms = cumulated;
     std::partial_sum(norms.cbegin(), norms.cend(), cumulated.begin());
@@ -300,28 +301,28 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   CHECK_EQ(gpair.Shape(1), n);
   bool const exact = n_dims_ == n;
   out->Reshape(n_rows, n_dims_);
-  auto* combined = out->Data()->HostPointer();
+  auto* projected = out->Data()->HostPointer();
   auto const* pairs = gpair.Values().data();
   std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
   std::vector<RowBounds> bounds(n_runs);
-  Combination const by{coefficients_.data(), exact ? 0 : n_dims_, n_padded_};
-  // The last rows are read where they have paddings.
+  SketchMatrix const by{coefficients_.data(), exact ? 0 : n_dims_, n_padded_};
+  // The last rows are read from a copy with padding.
   std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
   std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
   std::copy_n(pairs + (n_rows - n_last) * n, n_last * n, last.begin());
   common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
     auto const begin = r * kRun, end = std::min(n_rows, begin + kRun);
-    auto combine = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
-      XDCC_BEST_CLONE(CombineRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
-                                   combined + from * n_dims_, &bounds[r]);
+    auto project = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
+      XDCC_BEST_CLONE(ProjectRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
+                                   projected + from * n_dims_, &bounds[r]);
     };
     auto const middle = std::min(end, std::max(begin, n_rows - n_last));
-    combine(pairs + begin * n, begin, middle - begin);
+    project(pairs + begin * n, begin, middle - begin);
     if (middle < end) {
-      combine(last.data() + (middle - (n_rows - n_last)) * n, middle, end - middle);
+      project(last.data() + (middle - (n_rows - n_last)) * n, middle, end - middle);
     }
     if (exact) {
-      std::copy(pairs + begin * n, pairs + end * n, combined + begin * n);
+      std::copy(pairs + begin * n, pairs + end * n, projected + begin * n);
     }
   });
   std::array<std::int32_t, 2> bits{};  // gradient, Hessian
@@ -340,42 +341,42 @@ template <typename Derive>
 GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& loss,
                                       AlignedArray<float>* probabilities,
                                       linalg::Matrix<GradientPair>* out, Derive&& derive) const {
-  // Combined while they are in cache; a thread takes several such runs at a time.
+  // Projected while they are in cache; a thread takes several such runs at a time.
   constexpr std::size_t kRuns = 16;
   std::size_t const n_rows = loss.n_rows, n = labels_.size(), k = n_dims_;
   CHECK_LT(k, n);
   out->Reshape(n_rows, k);
-  auto* combined = out->Data()->HostPointer();
+  auto* projected = out->Data()->HostPointer();
   std::vector<float> columns(2 * k * n_padded_);  // C and its squares, apart
   for (std::size_t c = 0; c < coefficients_.size(); ++c) {
     auto const d = c / (2 * n_padded_), j = c % (2 * n_padded_);
     columns[(2 * d + j % 2) * n_padded_ + j / 2] = coefficients_[c];
   }
-  Combination const by{columns.data(), k, n_padded_};
+  SketchMatrix const by{columns.data(), k, n_padded_};
   auto const* row_weights = loss.weights.Empty() ? nullptr : loss.weights.Data();
   auto const n_together = std::max<std::size_t>(1, kInCache / n);
   auto const n_tasks = (n_rows + kRuns * n_together - 1) / (kRuns * n_together);
   std::vector<std::uint8_t> is_finite(n_tasks);
   common::ParallelFor(n_tasks, ctx->Threads(), common::Sched::Dyn(1), [&](auto t) {
-    // Rows at the end are read where they have paddings: what stands behind is not made yet.
+    // Rows at the end are read from a copy with padding: what follows them may not exist yet.
     auto const n_last = (n_padded_ - 1) / n;
     std::vector<float> last(n_last * n + n_padded_);
     auto const begin = t * kRuns * n_together, end = std::min(n_rows, begin + kRuns * n_together);
-    auto combine = [&](float const* rows, std::size_t from, std::size_t n_here) {
-      XDCC_BEST_CLONE(CombineProbabilities)(
+    auto project = [&](float const* rows, std::size_t from, std::size_t n_here) {
+      XDCC_BEST_CLONE(ProjectProbabilities)(
           {rows, n_here, n, row_weights ? row_weights + from : nullptr, loss.positive_weight}, by,
-          combined + from * k);
+          projected + from * k);
     };
     for (auto i = begin; i < end; i += n_together) {
       auto const n_here = std::min(n_together, end - i);
       auto* rows = probabilities->Data() + i * n;
       auto const n_first = n_here - std::min(n_here, n_last);
       derive(i, i + n_here);
-      combine(rows, i, n_first);
+      project(rows, i, n_first);
       std::copy_n(rows + n_first * n, (n_here - n_first) * n, last.begin());
-      combine(last.data(), i + n_first, n_here - n_first);
+      project(last.data(), i + n_first, n_here - n_first);
     }
-    is_finite[t] = std::all_of(combined + begin * k, combined + end * k, [](GradientPair pair) {
+    is_finite[t] = std::all_of(projected + begin * k, projected + end * k, [](GradientPair pair) {
       return std::isfinite(pair.GetGrad()) && std::isfinite(pair.GetHess());
     });
   });

@@ -1,27 +1,27 @@
 /**
- * @brief On which combinations of the labels' gradients a tree is searched, and for which labels.
+ * @brief What a tree is searched on instead of its labels' gradients: a random projection of them.
  *
  * Iosipoi and Vakhrushev ("SketchBoost: fast gradient boosted decision tree for multioutput
- * problems", NeurIPS 2022) find a tree's splits on k combinations of the gradients and give its
- * leaves values for all labels. A sketch is their matrix C [n_labels, k], drawn anew for each tree:
+ * problems", NeurIPS 2022) search a tree's splits on k linear combinations of the gradients, the
+ * *dimensions* of a sketch, and give its leaves values for all labels. A sketch is their matrix
+ * C [n_labels, k], drawn anew for each tree:
  *
  *   projection  C_jd ~ N(0, 1/k)
  *   sampling    label j is column d with probability p_j in proportion to its sum of squared
  *               gradients, and C_jd = 1 / sqrt(k p_j)
  *   top         the k labels with the largest such sums, C_jd = 1
  *
- * so that, but for `top`, the expected square of the gradients' sum is that of all labels. Row i is
- * searched with
+ * so that, except for `top`, the expected square of the gradients' sum is that of all labels. Row i
+ * has
  *
  *   g_id = sum_j C_jd g_ij,   h_id = sum_j C_jd^2 h_ij
  *
  * An unknown or masked entry has neither gradient nor Hessian and adds nothing to either. The paper
  * takes a constant Hessian; the one with squares is the second derivative of the loss when all
- * margins move along a direction. Which of them is better is not settled on validation data.
+ * margins move along a dimension. Validation data have not shown which of them is better.
  *
- * With `labels_per_tree` the labels of a round are dealt out to groups, and C has the rows of one
- * group: a sketch is dense, or it has blocks. A group that is searched without a sketch has its own
- * labels as columns.
+ * With `labels_per_tree` the labels of a round are divided among groups, and C has the rows of one
+ * group. A group that is searched without a sketch has its own labels as dimensions.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_H_
 #define XDCC_MULTILABEL_SKETCH_H_
@@ -41,12 +41,12 @@
 #include "xgboost/span.h"                // for Span
 
 namespace xgboost::multilabel {
-/** @brief Names a tree among those of a booster. */
+/** @brief Identifies a tree among those of a booster. */
 struct TreeKey {
   std::uint64_t seed, round;
   /** @brief Among the parallel trees of the round. */
   std::uint64_t tree;
-  /** @brief Among the groups of labels of that. */
+  /** @brief Among the label groups of the parallel tree. */
   std::uint64_t group;
 };
 
@@ -73,22 +73,22 @@ class Sketch {
          std::optional<linalg::MatrixView<GradientPair const>> gpair);
 
   /**
-   * @brief Combine gradients. [n_rows, n_labels] -> [n_rows, n_dims]
+   * @brief Project gradients. [n_rows, n_labels] -> [n_rows, n_dims]
    *
-   * @return The bounds of what is combined, on all workers.
+   * @return The bounds of the labels' gradients, on all workers.
    */
   GradientBounds Project(Context const* ctx, linalg::MatrixView<GradientPair const> gpair,
                          linalg::Matrix<GradientPair>* out) const;
   /**
-   * @brief Combine gradients that are derived from signed probabilities, of the sketch's labels.
+   * @brief Project gradients that are derived from signed probabilities of the sketch's labels.
    *
-   * @param probabilities [n_rows, n_labels], and paddings behind; see `logistic_loss.h`.
+   * @param probabilities [n_rows, n_labels], then padding; see `logistic_loss.h`.
    */
   GradientBounds Project(Context const* ctx, LogisticLoss const& loss,
                          AlignedArray<float>* probabilities,
                          linalg::Matrix<GradientPair>* out) const;
   /**
-   * @brief The same, and make the probabilities first, a run of rows at a time, of all labels.
+   * @brief The same, but compute the probabilities first, of all labels, a run of rows at a time.
    *
    * @param margins [n_rows, n_labels]
    */
@@ -96,7 +96,7 @@ class Sketch {
                                   linalg::MatrixView<float const> margins,
                                   AlignedArray<float>* probabilities,
                                   linalg::Matrix<GradientPair>* out) const;
-  /** @brief Make signed probabilities, group by group: [n_rows, n_labels], and paddings behind. */
+  /** @brief Compute signed probabilities, group by group: [n_rows, n_labels], then padding. */
   static void DeriveGroups(Context const* ctx, LogisticLoss const& loss,
                            linalg::MatrixView<float const> margins,
                            std::vector<Labels> const& groups,
@@ -105,7 +105,7 @@ class Sketch {
  private:
   /** @brief Lay out columns of C and of its squares as `Project` reads them. */
   void SetCoefficients(std::vector<double> const& coefficients);
-  /** @param derive Makes the probabilities of rows [begin, end) before they are read. */
+  /** @param derive Computes the probabilities of rows [begin, end) before they are read. */
   template <typename Derive>
   GradientBounds ProjectDerived(Context const* ctx, LogisticLoss const& loss,
                                 AlignedArray<float>* probabilities,
@@ -114,7 +114,7 @@ class Sketch {
   std::vector<std::uint32_t> labels_;
   std::size_t n_dims_;
   std::size_t n_padded_;  // labels, up to a multiple of the width of vectors
-  /** @brief By direction: C_jd and C_jd^2, alternating. [n_dims, 2 * n_padded] */
+  /** @brief By dimension: C_jd and C_jd^2, alternating. [n_dims, 2 * n_padded] */
   std::vector<float> coefficients_;
 };
 }  // namespace xgboost::multilabel

@@ -1,9 +1,9 @@
 /**
- * @brief Random numbers by position: the i-th number of a key, whoever asks for it and when.
+ * @brief Random numbers by position: the i-th number of a key does not depend on other draws.
  *
- * A tree's sketch must not depend on the number of threads or on what was drawn before, and a
- * twin in another language must find the same numbers. So a number is a hash of (key, i): the
- * finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+ * A tree's sketch must not depend on the number of threads or on what was drawn before, and the
+ * reference implementation in Python must find the same numbers. So a number is a hash of (key, i):
+ * the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
  * generators", OOPSLA 2014), as that generator applies it to its i-th state.
  */
 #ifndef XDCC_MULTILABEL_SKETCH_RANDOM_H_

@@ -12,9 +12,9 @@
  * score(left) + score(right) - score(node).
  *
  * A label without Hessian in the node (masked or unknown in all rows) counts 0, in the maxima too.
- * `min_child_weight` has three readings: `any`, a label below it counts 0 and has weight 0 in
- * that node, and a child needs one label that reaches it; `all`, the same but every label of a
- * child must reach it; `mean`, the labels' mean Hessian must, as in stock XGBoost.
+ * `min_child_weight` has three scopes. `any`: a label below it counts 0 and has weight 0 in that
+ * node, and a child needs one label that reaches it. `all`: the same, but every label of a child
+ * must reach it. `mean`: the labels' mean Hessian must reach it, as in stock XGBoost.
  */
 #ifndef XDCC_MULTILABEL_SPLIT_SCORE_H_
 #define XDCC_MULTILABEL_SPLIT_SCORE_H_
@@ -35,15 +35,18 @@
 namespace xgboost::multilabel {
 // Formulas for numbers and for vectors of them. Macros, since a function would be compiled without
 // the wide vectors.
+/** @brief A label's score times H + lambda, if nothing clips its weight. */
+#define XDCC_NUMERATOR(Traits, grad) \
+  (Traits::kGain ? (grad) * (grad) : Traits::kWeight ? -(grad) : (grad) < 0.0f ? -(grad) : (grad))
 /** @brief What a split scores, p / a + q / b, with one division. */
 #define XDCC_SUM_OF_FRACTIONS(p, a, q, b) (((p) * (b) + (q) * (a)) / ((a) * (b)))
 
-/** @brief What the loops over labels must look out for; each rule has loops of its own. */
+/** @brief What the loops over labels take into account; each rule has its own loops. */
 enum class LabelRule {
   kPlain,    // nothing: a label without Hessian has no gradient and adds 0
   kFloored,  // labels that do not count
-  kClipped,  // weights that alpha or max_delta_step change, too
-  kBounded,  // weights that monotone constraints bound, too
+  kClipped,  // also weights that alpha or max_delta_step change
+  kBounded,  // also weights that monotone constraints bound
 };
 
 /** @brief What shrinks a label's weight, in the precision of the sums. */
@@ -107,17 +110,6 @@ struct MethodTraits {
                                kMethod == SplitMethod::kSumWeight ||
                                kMethod == SplitMethod::kSumAbsG;
 
-  /** @brief The score of a label, or of two, times H_j + lambda, if nothing clips its weight. */
-  template <typename T>
-  static T Numerator(T grad) {
-    if constexpr (kGain) {
-      return grad * grad;
-    } else if constexpr (kWeight) {
-      return -grad;
-    } else {
-      return grad < 0.0 ? -grad : grad;
-    }
-  }
   /** @brief The score of a label. */
   static double LabelScore(Regularisation const& r, double grad, double hess) {
     return LabelScore(r, grad, hess, LabelWeight(r, grad, hess));
@@ -144,10 +136,11 @@ struct Fraction {
 template <SplitMethod kMethod, LabelRule kRule, typename T>
 inline Fraction<T> LabelFraction(double lambda, double floor, T grad, T hess) {
   if constexpr (kRule == LabelRule::kPlain) {
-    return {MethodTraits<kMethod>::Numerator(grad), hess + lambda};
+    return {XDCC_NUMERATOR(MethodTraits<kMethod>, grad), hess + lambda};
   } else {
     bool const counts = hess > 0.0 && hess >= floor;
-    return {counts ? MethodTraits<kMethod>::Numerator(grad) : 0.0, counts ? hess + lambda : 1.0};
+    return {counts ? XDCC_NUMERATOR(MethodTraits<kMethod>, grad) : 0.0,
+            counts ? hess + lambda : 1.0};
   }
 }
 

@@ -38,9 +38,9 @@ def _method(**keys):
     ("keys", "place", "what"),
     [
         ({"datasets": ["emotion"]}, "datasets.0", "Did you mean emotions or"),
-        ({"datasets": ["zzz"]}, "datasets.0", "There are: bibtex, birds"),
+        ({"datasets": ["zzz"]}, "datasets.0", "Choose from bibtex, birds"),
         ({"datasets": []}, "datasets", "at least 1 item"),
-        ({"measures": ["x"]}, "measures", "no such key. There are: about, datasets"),
+        ({"measures": ["x"]}, "measures", "no such key. Choose from about, datasets"),
         ({"dataset": ["flags"]}, "dataset", "no such key. Did you mean datasets"),
         ({"title": None}, "title", "Field required"),
         ({"title": 3}, "title", "valid string"),
@@ -51,12 +51,12 @@ def _method(**keys):
         (
             {"evaluation": {"type": "train_test", "folds": 3}},
             "evaluation",
-            "folds has no meaning with type train_test; allowed are seed, type",
+            "folds cannot be used with type train_test; allowed are seed, type",
         ),
         (
             {"evaluation": {"type": "k_fold", "assignment": "blocks", "repeats": 2}},
             "evaluation",
-            "repeats has to be 1",
+            "repeats must be 1",
         ),
         (
             {"tuning": {"measure": "f1", "draws": 2, "split": 0.5}},
@@ -77,7 +77,7 @@ def _method(**keys):
         (
             {"methods": _method(grid={"max_depth": [1]}, params={"max_depth": 1})},
             "methods.BR",
-            "max_depth stands in params and in grid",
+            "max_depth is in params and in grid",
         ),
         (
             {"methods": {"RDT": {"method": "rdt", "params": {"n_estimator": 1}}}},
@@ -87,38 +87,38 @@ def _method(**keys):
         (
             {"methods": _method(params_of="BR"), "report": []},
             "the file",
-            "methods.BR.params_of needs a line that is tuned",
+            "methods.BR.params_of needs a tuned line",
         ),
         (
             {"methods": _method(params_of="CC"), "report": []},
             "the file",
-            "methods.BR.params_of names 'CC', which is no key of methods",
+            "methods.BR.params_of names 'CC', which is not a key of methods",
         ),
         (
             {"methods": _method(params_of="CC", grid={"max_depth": [1]}), "report": []},
             "methods.BR",
-            "params_of leaves nothing to choose",
+            "params_of cannot be combined with a grid",
         ),
         ({"published": "xdcc"}, "published", "no published numbers 'xdcc'. Did you mean xdcc-2020"),
         (
             {"report": [{"kind": "scores", "title": "", "measures": ["jaccard"], "lines": ["B"]}]},
             "the file",
-            "report.0.lines names 'B', which is no key of methods.",
+            "report.0.lines names 'B', which is not a key of methods.",
         ),
         (
             {"report": [{"kind": "figure", "title": "", "measures": ["jaccard"]}]},
             "report.0",
-            "draw says which figure",
+            "needs draw",
         ),
         (
             {"report": [{"kind": "bbc_cv", "title": "", "measures": ["jaccard"]}]},
             "report.0",
-            "bbc_cv has the measures subset_loss and hamming_loss only",
+            "bbc_cv allows only the measures subset_loss and hamming_loss",
         ),
         (
             {"report": [{"kind": "bbc_cv", "title": "", "measures": ["subset_loss"]}]},
             "the file",
-            "report.0 needs row_losses, lines with tuned_for, and no tuning",
+            "report.0 needs row_losses and lines with tuned_for, without tuning",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_find(tmp_path):
     assert find_configuration("tiny-quick") == STUDIES / "tiny" / "quick.yaml"
     with pytest.raises(UnknownNameError, match=r"Unknown configuration .*Did you mean tiny"):
         find_configuration("tny-quick")
-    with pytest.raises(UnknownNameError, match="There is no file"):
+    with pytest.raises(UnknownNameError, match="does not exist"):
         find_configuration(str(tmp_path / "x.yaml"))
 
 
@@ -178,7 +178,7 @@ def test_another_evaluation_for_a_data_set(write_config):
     )
     assert config.evaluation_of("digits").type == "train_test"
     assert config.evaluation_of("digits-tiny").type == "k_fold"
-    with pytest.raises(ConfigurationError, match="has to hold for all methods"):
+    with pytest.raises(ConfigurationError, match="must apply to all methods"):
         load_configuration(write_config(exceptions=[exception | {"methods": ["BR"]}]))
 
 

@@ -52,16 +52,16 @@ OF_EIGHT = made({"A": BASE + 0.2, "B": BASE + 0.2 - STEPS, "C": BASE, "twin": BA
 def test_over_data_sets(keys, word):
     verdict = judge(claim(**keys), OF_EIGHT)
     assert verdict.word == word
-    assert verdict.text().startswith(f"**{word.capitalize()}** here: it is so.")
+    assert verdict.text().startswith(f"**{word.capitalize()}**: it is so.")
     assert "data sets" in verdict.test
 
 
 def test_what_is_said():
     verdict = judge(claim(order=["A"], first_of=["B", "twin"]), OF_EIGHT)
     assert verdict.text().splitlines() == [
-        "**Undecided** here: it is so. Wilcoxon's signed-rank test over 8 data sets, Holm over 2.",
+        "**Undecided**: it is so. Wilcoxon's signed-rank test over 8 data sets, Holm over 2.",
         "",
-        "| example-based F1: this | against | better (data sets) | equal | worse | "
+        "| example-based F1: method | against | better (data sets) | equal | worse | "
         "better by (95 %) | p |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
         "| A | B | 8 | 0 | 0 | +0.030 (+0.016 to +0.044) | 0.016 |",
@@ -152,18 +152,18 @@ def test_mean_rank_in_several_measures():
 def test_without_results():
     verdict = judge(claim(order=["A", "D"]), OF_EIGHT)
     assert verdict.word == "undecided"
-    assert verdict.text().endswith("There are no results of all its methods yet.")
+    assert verdict.text().endswith("Some of its methods have no results yet.")
 
 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
         ({"order": ["A"]}, "order needs two lines, or first_of, or along"),
-        ({"order": ["A"], "along": "sigma"}, "along and values belong together"),
+        ({"order": ["A"], "along": "sigma"}, "give both along and values"),
         ({"order": ["A", "B"], "by": "ranks"}, "by: ranks needs three lines"),
         (
             {"order": ["A", "B"], "by": "folds", "more_measures": ["jaccard"]},
-            "more_measures needs another test",
+            "more_measures cannot be used",
         ),
     ],
 )

@@ -102,5 +102,7 @@ def test_experiment_shows_the_size_that_is_finished(tmp_path, write_config, monk
     assert "| BR |" in shown.table("Average ranks").data
     assert "XDCC cumulated is best in F1" in shown.claims("Scores").data
     assert shown.figure("Time against").data.startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match="There is no section Tabelle; there are: Scores, Average"):
+    with pytest.raises(
+        ValueError, match="the report has no section Tabelle; choose from Scores, Average"
+    ):
         shown.table("Tabelle")

@@ -117,17 +117,17 @@ def test_a_mistake_ends_with_one_message(run_script, tmp_path):
     done = run_script("speed.__main__", "report", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("experiments.speed: ")
-    assert "results.json is not what a run writes (JSONDecodeError" in done.stderr
+    assert "results.json is not the output of a run (JSONDecodeError" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        (["--suite", "dense,fast"], ValueError, "unknown suite fast; known are quality, like"),
+        (["--suite", "dense,fast"], ValueError, "unknown suite fast; choose from quality, like"),
         (["--data", "emotion"], ValueError, "unknown data set 'emotion'; expected one of digits"),
         (["--data", "synthetic-0x5x5"], ValueError, "unknown data set 'synthetic-0x5x5'"),
-        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; known are one"),
+        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; choose from one"),
         (
             ["--suite", "csr", "--candidates", "catboost"],
             ValueError,
@@ -149,11 +149,11 @@ def test_bad_choice(args, error, message, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--repeats", "0"], "'0' is no positive number"),
-        (["--repeats", "one"], "'one' is no positive number"),
-        (["--threads", "1,x"], "'x' is no positive number"),
-        (["--rounds", "-1"], "'-1' is no positive number"),
-        (["--time-limit", "0"], "'0' is no positive number"),
+        (["--repeats", "0"], "'0' is not a positive number"),
+        (["--repeats", "one"], "'one' is not a positive number"),
+        (["--threads", "1,x"], "'x' is not a positive number"),
+        (["--rounds", "-1"], "'-1' is not a positive number"),
+        (["--time-limit", "0"], "'0' is not a positive number"),
     ],
 )
 def test_bad_number(args, message, tmp_path, capsys):
@@ -820,7 +820,7 @@ def test_time_to_quality_as_a_user_runs_it(tmp_path):
 def test_what_other_pages_say_of_the_time_to_quality():
     text = (SPEED / "QUALITY.md").read_text()
     over_stock = r"To quality \({}\): geometric mean over stock.*?\| ([\d.]+)×"
-    names = {"sketched": "one direction", "auto": "auto"}
+    names = {"sketched": "one sketch dimension", "auto": "auto"}
     mean = {
         name: f"{float(re.search(over_stock.format(told), text)[1]):.0f}"
         for name, told in names.items()
@@ -871,7 +871,7 @@ def test_what_the_report_says_of_time_to_quality():
     )
     table = tables.ratio_table(summary, "quality", "one_output_per_tree")
     assert "| yeast | 16.0× (6.00×) | < 0.500× |" in table
-    judged = verdict("To quality (one direction): every data set", records)
+    judged = verdict("To quality (one sketch dimension): every data set", records)
     assert (judged.measured, judged.found) == (16, 1)
 
 
@@ -1014,14 +1014,14 @@ def test_results_of_other_builds_are_not_mixed(tmp_path):
 )
 def test_broken_results(text, message, tmp_path):
     (tmp_path / "results.json").write_text(text)
-    with pytest.raises(ValueError, match=f"is not what a run writes .*{message}.*move it away"):
+    with pytest.raises(ValueError, match=f"is not the output of a run .*{message}.*move it away"):
         speed.main(["report", str(tmp_path)])
 
 
 def test_no_results(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"holds no results\.json"):
+    with pytest.raises(FileNotFoundError, match=r"has no results\.json"):
         speed.main(["report", str(tmp_path)])
-    with pytest.raises(ValueError, match="holds no measurements"):
+    with pytest.raises(ValueError, match="has no measurements"):
         report.write_reports(Results.open(tmp_path, HEADER), tmp_path)
 
 
@@ -1151,7 +1151,7 @@ def test_chains_are_counted():
     assert verdict(full, records(9, limited=2)).state == "reached"
     assert verdict(auto, records(9, limited=2)).state == "reached"
     assert verdict(auto, records(8)).state == "NOT reached"
-    assert verdict("Full chain, one direction", records(9)).state == "reached"
+    assert verdict("Full chain, one sketch dimension", records(9)).state == "reached"
     judged = verdict(full, records(8))
     assert (judged.state, judged.measured) == ("NOT reached", 8)
     assert judged.worst[0].label == "enron"
@@ -1193,7 +1193,7 @@ def test_the_whole_report(tmp_path):
     results = Results(tmp_path / "results.json", HEADER, records)
     (file,) = report.write_reports(results, tmp_path / "out")
     text = file.read_text()
-    assert "## Where a number is not reached\n\n**Time to quality** stands in" in text
+    assert "## Requirements that are not met\n\n**Time to quality** is in" in text
     assert "| machine | cores | 1 |" in text
     assert "| yeast | 0.500 (+0%) | 32.0 (once), 64.0× | 32.0 (once), 64.0× |" in text
     assert "| yeast | 0.125000 | 0.125000 | 0.125000 |" in text

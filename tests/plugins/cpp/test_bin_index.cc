@@ -9,13 +9,11 @@
 #include <vector>   // for vector
 
 #include "src/common/hist_util.h"     // for BinTypeSize
-#include "src/data/adapter.h"         // for ArrayAdapter
 #include "src/data/gradient_index.h"  // for GHistIndexMatrix
-#include "testing.h"                  // for Random, XDCC_TEST
+#include "testing.h"                  // for MakeMatrix, Random, XDCC_TEST
 #include "tree/data/bin_index.h"      // for BinIndex, MakeFeatureBlocks
 #include "xgboost/context.h"          // for Context
 #include "xgboost/data.h"             // for DMatrix, BatchParam
-#include "xgboost/linalg.h"           // for ArrayInterfaceStr, MakeTensorView
 
 namespace xgboost::multilabel {
 namespace {
@@ -25,7 +23,7 @@ constexpr std::size_t kRows = 300, kFeatures = 9;
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 /** @brief Features 0 to 2 have every value, the others many zeros and, on request, missing ones. */
-std::shared_ptr<DMatrix> MakeMatrix(bool has_missing) {
+std::shared_ptr<DMatrix> MakeFeatures(bool has_missing) {
   Random rng{4};
   std::vector<float> values(kRows * kFeatures);
   for (std::size_t i = 0; i < kRows; ++i) {
@@ -37,12 +35,7 @@ std::shared_ptr<DMatrix> MakeMatrix(bool has_missing) {
       }
     }
   }
-  Context ctx;
-  auto const view =
-      linalg::MakeTensorView(&ctx, common::Span<float const>{values}, kRows, kFeatures);
-  auto const interface = linalg::ArrayInterfaceStr(view);
-  data::ArrayAdapter adapter{StringView{interface}};
-  return std::shared_ptr<DMatrix>{DMatrix::Create(&adapter, kMissing, 1)};
+  return testing::MakeMatrix(values, kFeatures);
 }
 
 std::vector<double> CountBins(GHistIndexMatrix const& page) {
@@ -60,7 +53,7 @@ std::vector<double> CountBins(GHistIndexMatrix const& page) {
 template <typename Fn>
 void ForPage(bool has_missing, Fn&& fn, bst_bin_t max_bin = 32) {
   Context ctx;
-  auto const matrix = MakeMatrix(has_missing);
+  auto const matrix = MakeFeatures(has_missing);
   std::size_t n_pages{0};
   for (auto const& page : matrix->GetBatches<GHistIndexMatrix>(&ctx, BatchParam{max_bin, 0.8})) {
     fn(&ctx, page);

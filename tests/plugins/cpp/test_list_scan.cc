@@ -105,9 +105,9 @@ struct Node {
   }
 };
 
-/** @brief The scores of the rows passed and of the others. */
+/** @brief The scores of the children. */
 struct Score {
-  double passed, rest, hess, size;
+  double left, right, hess, size;
   std::int32_t bits;
 };
 
@@ -138,45 +138,45 @@ Score SlowScore(Node const& node, SplitMethod method, ScanRule rule, int order,
                     method == SplitMethod::kSumAbsG;
   Score score{sums ? 0.0 : -kInf, sums ? 0.0 : -kInf, 0.0, 1.0, 0};
   for (std::size_t j = 0; j < node.width; ++j) {
-    auto const rest_hess = chunk.totals[node.width + j] - hess[j];
-    bool const passed_counts = !counts || hess[j] > floors[j];
-    bool const rest_counts = !counts || rest_hess > floors[j];
+    auto const right_hess = chunk.totals[node.width + j] - hess[j];
+    bool const left_counts = !counts || hess[j] > floors[j];
+    bool const right_counts = !counts || right_hess > floors[j];
     if (counts) {
-      score.bits |= passed_counts != (chunk.all_must != 0) ? ReachBits::kPassed : 0;
-      score.bits |= rest_counts != (chunk.all_must != 0) ? ReachBits::kRest : 0;
+      score.bits |= left_counts != (chunk.all_must != 0) ? ReachBits::kLeft : 0;
+      score.bits |= right_counts != (chunk.all_must != 0) ? ReachBits::kRight : 0;
     }
     if (j >= node.n_labels) {
       continue;
     }
     double const unit = chunk.grad_scale[j], hess_unit = chunk.hess_scale[j], alpha = chunk.alpha;
     double const g = grad[j] * unit, r = (chunk.totals[j] - grad[j]) * unit;
-    double const a = hess[j] * hess_unit + kLambda, b = rest_hess * hess_unit + kLambda;
+    double const a = hess[j] * hess_unit + kLambda, b = right_hess * hess_unit + kLambda;
     auto clip = [&](double w) {
       return steps ? std::clamp<double>(w, -chunk.max_step, chunk.max_step) : w;
     };
     auto bound = [&](double w) {
       return bounds ? std::clamp<double>(w, chunk.lower[j], chunk.upper[j]) : w;
     };
-    double w = passed_counts ? clip(-Shrunk(g, alpha) / a) : 0.0;
-    double u = rest_counts ? clip(-Shrunk(r, alpha) / b) : 0.0;
+    double w = left_counts ? clip(-Shrunk(g, alpha) / a) : 0.0;
+    double u = right_counts ? clip(-Shrunk(r, alpha) / b) : 0.0;
     if (order != 0 && (bound(w) - bound(u)) * order > 0.0) {
       w = u = clip(-Shrunk(g + r, 2.0 * alpha) / (a + b));
     }
-    double const p = passed_counts ? LabelScore(method, g, a, bound(w), alpha) : 0.0;
-    double const q = rest_counts ? LabelScore(method, r, b, bound(u), alpha) : 0.0;
+    double const p = left_counts ? LabelScore(method, g, a, bound(w), alpha) : 0.0;
+    double const q = right_counts ? LabelScore(method, r, b, bound(u), alpha) : 0.0;
     score.hess += hess[j] * hess_unit;
     score.size += std::abs(p) + std::abs(q);
     if (!sums) {
-      score.passed = std::max(score.passed, p);
-      score.rest = std::max(score.rest, q);
+      score.left = std::max(score.left, p);
+      score.right = std::max(score.right, q);
       continue;
     }
-    score.passed += p + q;
+    score.left += p + q;
     if (method == SplitMethod::kSumGain && (rule == ScanRule::kPlain || rule == ScanRule::kMean)) {
-      score.passed -= (g + r) * (g + r) / (a + b);
+      score.left -= (g + r) * (g + r) / (a + b);
     }
   }
-  score.rest = sums ? 0.0 : score.rest;
+  score.right = sums ? 0.0 : score.right;
   return score;
 }
 
@@ -208,11 +208,11 @@ std::uint32_t ForEachCandidate(Node const& node, SplitMethod method, ScanRule ru
 }
 
 struct Output {
-  std::vector<float> passed, rest, doubt, hess;
+  std::vector<float> score, right, doubt, hess;
   std::vector<std::int32_t> bits;
 
-  Output() : passed(kEntries), rest(kEntries), doubt(kEntries), hess(kEntries), bits(kEntries) {}
-  ScanOutput View() { return {passed.data(), rest.data(), doubt.data(), bits.data(), hess.data()}; }
+  Output() : score(kEntries), right(kEntries), doubt(kEntries), hess(kEntries), bits(kEntries) {}
+  ScanOutput View() { return {score.data(), right.data(), doubt.data(), bits.data(), hess.data()}; }
 };
 
 constexpr SplitMethod kMethods[] = {SplitMethod::kMaxGain, SplitMethod::kMaxWeight,
@@ -246,8 +246,8 @@ XDCC_TEST(list_scan, ScoresAreThoseOfSlowCode) {
           auto const n_slow = ForEachCandidate(
               node, method, rule, range, node.chunk.does, [&](auto i, Score const& slow) {
                 auto const tolerance = 2e-5 * slow.size;
-                ExpectNear(out.passed[i], slow.passed, tolerance);
-                ExpectNear(out.rest[i], slow.rest, tolerance);
+                ExpectNear(out.score[i], slow.left, tolerance);
+                ExpectNear(out.right[i], slow.right, tolerance);
                 if (TellsBits(rule)) {
                   CHECK_EQ(out.bits[i] & ReachBits::kBoth, slow.bits);
                   CHECK_EQ(out.bits[i] & ReachBits::kInDoubt, 0);
@@ -280,8 +280,8 @@ XDCC_TEST(list_scan, LabelsInDoubtAreBounded) {
           }
           ForEachCandidate(node, method, rule, range, floors.data(),
                            [&](auto i, Score const& slow) {
-                             auto const highest = out.passed[i] + out.rest[i];
-                             auto const score = slow.passed + slow.rest;
+                             auto const highest = out.score[i] + out.right[i];
+                             auto const score = slow.left + slow.right;
                              auto const tolerance = 2e-5 * slow.size;
                              CHECK_LE(score, highest + tolerance);
                              CHECK_GE(score, highest - out.doubt[i] - tolerance);

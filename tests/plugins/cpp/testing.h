@@ -7,15 +7,20 @@
 #include <cmath>    // for abs
 #include <cstddef>  // for size_t
 #include <cstdint>  // for int32_t
+#include <limits>   // for numeric_limits
+#include <memory>   // for shared_ptr
 #include <random>   // for mt19937, uniform_int_distribution, uniform_real_distribution
 #include <string>   // for string
 #include <utility>  // for move
 #include <vector>   // for vector
 
-#include "xgboost/base.h"     // for Args, GradientPair
-#include "xgboost/context.h"  // for Context
-#include "xgboost/linalg.h"   // for Matrix
-#include "xgboost/logging.h"  // for CHECK
+#include "src/data/adapter.h"     // for ArrayAdapter
+#include "xgboost/base.h"         // for Args, GradientPair
+#include "xgboost/context.h"      // for Context
+#include "xgboost/data.h"         // for DMatrix
+#include "xgboost/linalg.h"       // for ArrayInterfaceStr, MakeTensorView, Matrix
+#include "xgboost/logging.h"      // for CHECK
+#include "xgboost/string_view.h"  // for StringView
 
 namespace xgboost::multilabel::testing {
 struct Test {
@@ -72,6 +77,18 @@ inline Context WithThreads(std::int32_t n_threads) {
   Context ctx;
   ctx.UpdateAllowUnknown(Args{{"nthread", std::to_string(n_threads)}});
   return ctx;
+}
+
+/** @brief A matrix of numbers, NaN where they are missing. */
+inline std::shared_ptr<DMatrix> MakeMatrix(std::vector<float> const& values,
+                                           std::size_t n_features) {
+  Context ctx;
+  auto const view = linalg::MakeTensorView(&ctx, common::Span<float const>{values},
+                                           values.size() / n_features, n_features);
+  auto const interface = linalg::ArrayInterfaceStr(view);
+  data::ArrayAdapter adapter{StringView{interface}};
+  auto const missing = std::numeric_limits<float>::quiet_NaN();
+  return std::shared_ptr<DMatrix>{DMatrix::Create(&adapter, missing, 1)};
 }
 
 using Pairs = linalg::Matrix<GradientPair>;

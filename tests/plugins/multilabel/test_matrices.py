@@ -1,7 +1,7 @@
-"""Matrices of other kinds train the boosters that a matrix in memory trains, to the last byte.
+"""Matrices of other kinds train the same boosters as a matrix in memory, bit for bit.
 
 Joined features are those of a new matrix of [X | P]; matrices in external memory are read page by
-page. There features have few values, so that all matrices have the same cuts.
+page. Their features have few values, so that all matrices have the same cuts.
 """
 
 import ctypes
@@ -290,8 +290,8 @@ def test_external_memory_cannot_be_joined(in_batches):
     ("spoil", "message"),
     [
         (lambda P: P[1:], "have 399 rows, the features 400"),
-        (lambda P: P.astype(float), "array of 32-bit floats, row by row without gaps"),
-        (lambda P: np.asfortranarray(P), "array of 32-bit floats, row by row without gaps"),
+        (lambda P: P.astype(float), "contiguous array of 32-bit floats in row-major order"),
+        (lambda P: np.asfortranarray(P), "contiguous array of 32-bit floats in row-major order"),
         (lambda P: P[:, :0], "There are no columns to join"),
         (lambda P: np.where(np.isnan(P), np.float32(np.inf), P), "contains `inf`"),
     ],
@@ -429,6 +429,6 @@ def test_too_little_memory(in_batches):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(300, 1)), rng.integers(0, 2, size=(300, 1200))
     pages = xgb.ExtMemQuantileDMatrix(in_batches(X, Y), max_bin=256)
-    message = r"max_histogram_mib=1 is too little: a block of features with 256 bins and 1200"
+    message = r"max_histogram_mib=1 is too small: a block of features with 256 bins and 1200"
     with pytest.raises(xgb.core.XGBoostError, match=message):
         trees_of(pages, 1, max_bin=256, max_histogram_mib=1)

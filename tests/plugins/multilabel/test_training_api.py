@@ -1,7 +1,7 @@
-"""What people do with `xgb.train` and a booster works with the multi-label objectives.
+"""What users do with `xgb.train` and a booster works with the multi-label objectives.
 
-Bad input to the plugin is a clear error in the caller's terms, never a crash. And the patched build
-is still XGBoost: its version, its other layers, its stock results.
+Bad input to the plugin is a clear error in the caller's terms, never a crash. The patched build is
+still XGBoost: its version, its other layers, its stock results.
 """
 
 import json
@@ -260,7 +260,7 @@ def test_base_score_is_a_probability_estimated_per_label(data, matrix):
     given = [0.1, 0.2, 0.3, 0.4]
     booster = xgb.train(PARAMS | {"eta": 0, "base_score": given}, matrix, 1)
     np.testing.assert_allclose(booster.predict(matrix)[0], given, rtol=1e-5)
-    with pytest.raises(xgb.core.XGBoostError, match=r"is a probability, in \[0, 1\]. Got: 1.5"):
+    with pytest.raises(xgb.core.XGBoostError, match=r"must be a probability in \[0, 1\]. Got: 1.5"):
         xgb.train(PARAMS | {"base_score": 1.5}, matrix, 1)
 
 
@@ -305,7 +305,7 @@ def test_max_leaves_and_depth(matrix):
 
 
 def test_no_parameter_is_reported_as_unused(matrix, capfd):
-    # A verbosity stays in force for the boosters that follow, those of other tests too.
+    # A verbosity stays in force for later boosters, also in other tests.
     params = PARAMS | {
         "verbosity": 1,
         "min_child_weight": 1,
@@ -333,12 +333,12 @@ def train(params=(), X=X, Y=Y, **data):
         ({"objective": "multilabel:maxgain"}, "Unknown objective function: `multilabel:maxgain`"),
         (
             {"split_method": "avgGain"},
-            r"Unknown split_method: `avgGain`. It is one of `maxGain` \(1\)",
+            r"Unknown split_method: `avgGain`. Use one of `maxGain` \(1\)",
         ),
         ({"split_method": 7}, "Unknown split_method: `7`"),
         (
             {"objective": "multilabel:maxGain", "split_method": "sumGain"},
-            "`multilabel:maxGain` names another split method than split_method=`sumGain`",
+            "`multilabel:maxGain` conflicts with split_method=`sumGain`",
         ),
         ({"min_child_weight": -1}, "min_child_weight"),
         ({"min_child_weight_scope": "some"}, "valid values are: {'all', 'any', 'mean'}"),

@@ -1,5 +1,5 @@
 /**
- * @brief Arrays for vector instructions, and a pool that hands used ones out again.
+ * @brief Arrays for vector instructions, and a pool of arrays to use again.
  */
 #ifndef XDCC_MULTILABEL_ALIGNED_ARRAY_H_
 #define XDCC_MULTILABEL_ALIGNED_ARRAY_H_
@@ -19,7 +19,7 @@
 #endif
 
 namespace xgboost::multilabel {
-/** @brief Ask for large pages, where there are such: their addresses are found faster. */
+/** @brief Ask for large pages if the system has them: their addresses are found faster. */
 inline void AskForLargePages(void* memory, std::size_t n_bytes) {
 #if defined(__linux__)
   constexpr std::size_t kLargePage = std::size_t{1} << 21;
@@ -39,7 +39,7 @@ class AlignedArray {
   struct alignas(64) Line {
     T values[kPerLine];
   };
-  /** @brief Leaves new lines as they are: zeros would be written only to be written over. */
+  /** @brief Does not initialise new lines, which are overwritten anyway. */
   template <typename U>
   struct Unset : std::allocator<U> {
     template <typename V>
@@ -82,7 +82,7 @@ class AlignedArray {
   [[nodiscard]] T const* Data() const { return lines_.empty() ? nullptr : lines_.front().values; }
 };
 
-/** @brief Memory that was used before: new pages cost more than the sums that they hold. */
+/** @brief Memory to use again: page faults of new memory cost more than filling it. */
 template <typename T>
 class MemoryPool {
   std::vector<AlignedArray<T>> spare_;

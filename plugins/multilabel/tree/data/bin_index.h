@@ -1,8 +1,8 @@
 /**
  * @brief The bins of a page, cut into blocks of neighbouring features.
  *
- * A block keeps its own rows, one behind the other, so that filling its histogram reads memory in
- * order. It leaves out what need not be added up: where a feature has no missing values and at
+ * A block keeps its own rows, one after the other, so that filling its histogram reads memory in
+ * order. It leaves out what need not be added up: if a feature has no missing values and at
  * least half of all rows fall into one bin (the zeros of a sparse feature, say), that *default bin*
  * is not stored. Its sums are the node's sums less those of the other bins, exactly,
  * since sums are exact (see `gradient_matrix.h`).
@@ -209,7 +209,7 @@ class BinIndex {
     std::size_t const n = block.end - block.begin;
     auto const n_padded = (n + kTogether - 1) / kTogether * kTogether;
     // Dense pages store the bin within its feature. By feature of the block: which one is left out,
-    // and all bits where none is.
+    // and all bits if none is left out.
     std::vector<BinT> left_out(n_padded, 0), stays(n_padded, 0);
     for (std::size_t k = 0; k < n; ++k) {
       auto const bin = default_bin_[block.begin + k];

@@ -1,5 +1,5 @@
 /**
- * @brief Lays out a page for searches on directions; see `sketch_index.h`.
+ * @brief Lays out a page for `sketch_search.h`; see `sketch_index.h`.
  */
 #include "sketch_index.h"
 
@@ -30,7 +30,7 @@ SketchIndex::SketchIndex(Context const* ctx, GHistIndexMatrix const& page)
 
 void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
   auto const& ptrs = page.cut.Ptrs();
-  // Rows by bin, then all rows. Workers take the same ways.
+  // Rows by bin, then all rows. Workers classify features alike.
   std::vector<std::int64_t> counts(page.hit_count.cbegin(), page.hit_count.cend());
   counts.push_back(static_cast<std::int64_t>(n_rows_));
   collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(counts.data(), counts.size())));
@@ -58,7 +58,7 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
       n_stored -= *largest;
       --n_bins;
     }
-    // What a dense feature costs is that its bins are scored with those of seven others.
+    // The cost of a dense feature is that its bins are scored together with those of seven others.
     if (n_bins == 1 && n_stored <= n_rows / 2) {
       lists_->features.push_back(as_sparse);
     } else if (n_stored <= n_rows / 10) {
@@ -240,15 +240,15 @@ void SketchIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) {
   std::vector<std::vector<Entry>> entries(n_runs);
   std::vector<std::vector<std::size_t>> next(n_runs, std::vector<std::size_t>(n_slots, 0));
   lists_->row_ptr.assign(n_rows_ + 1, 0);
-  // Nearly all bins are those that are not stored: eight are passed over at a time.
+  // Nearly all bins are those that are not stored: eight are skipped at a time.
   constexpr std::size_t kTogether = sizeof(std::uint64_t);
   bool const is_narrow = is_dense && sizeof(BinT) == 1;
   auto const n_words = is_narrow ? page.Features() / kTogether : 0;
   std::vector<std::uint64_t> others(n_words), stored(n_words);
-  std::vector<bst_feature_t> rest;
+  std::vector<bst_feature_t> last;
   for (auto f : in_slots) {
     if (f >= n_words * kTogether) {
-      rest.push_back(f);
+      last.push_back(f);
       continue;
     }
     reinterpret_cast<std::uint8_t*>(others.data())[f] =
@@ -276,7 +276,7 @@ void SketchIndex::ReadRows(Context const* ctx, GHistIndexMatrix const& page) {
           store(i, ptrs[f] + bins[f]);
         }
       }
-      for_each(i, rest, [&](auto, auto bin) { store(i, bin); });
+      for_each(i, last, [&](auto, auto bin) { store(i, bin); });
       lists_->row_ptr[i + 1] = found->size() - n_before;
     }
   });

@@ -1,7 +1,7 @@
 /**
- * @brief The bins of a page, laid out for searches on one to four numbers per row.
+ * @brief The bins of a page, laid out for a search on one to four numbers per row.
  *
- * A feature takes one of two ways, or none if it never splits:
+ * A feature is stored in one of two ways, or not at all if it cannot split:
  *
  * - *Dense*: eight features share a *block*, and a row's eight bins of a block lie side by side.
  *   Eight blocks make a chunk, in which a row's bins fill a cache line or two: a node's rows are

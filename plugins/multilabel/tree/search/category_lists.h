@@ -2,9 +2,9 @@
  * @brief Lists the splits on categorical features of a row set's node, to be scored like others.
  *
  * A category's rows are added up as integers, and its sums are the "row" of an entry. The entries
- * stand in the order in which `category_scan.h` parts categories, so that the loops of
- * `list_scan.h` score the splits. The keys of that order are known up to rounding here: where this
- * leaves the order open, all splits of the feature are left to exact sums.
+ * are in the order in which `category_scan.h` splits categories, so that the loops of `list_scan.h`
+ * score the splits. The keys of that order are known up to rounding here: if this leaves the order
+ * open, all splits of the feature are left to exact sums.
  */
 #ifndef XDCC_MULTILABEL_CATEGORY_LISTS_H_
 #define XDCC_MULTILABEL_CATEGORY_LISTS_H_
@@ -154,7 +154,7 @@ inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, Categor
     bool const in_part = q < part.codes.size() && part.codes[q] == code;
     auto const n_rows = all.n_rows[p] - (in_part ? part.n_rows[q] : 0);
     q += in_part;
-    if (n_rows > 0 && code != CategorySlots::kRest) {
+    if (n_rows > 0 && code != CategorySlots::kDefault) {
       slots->codes.push_back(code);
       slots->n_rows.push_back(n_rows);
     }
@@ -167,11 +167,11 @@ inline void NumberOthers(CategorySlots const& all, std::uint32_t origin, Categor
  * @param parent   Null for a root.
  * @param right    Null for a root.
  * @param takes    By node and list: whether its feature's categories are to be added up.
- * @param has_rest By the same: whether rows that are not stored have a category.
+ * @param has_default By the same: whether rows that are not stored have a category.
  */
-template <typename Takes, typename HasRest>
+template <typename Takes, typename HasDefault>
 void NumberCategories(std::size_t b, LabelNode const* parent, LabelNode* left, LabelNode* right,
-                      Takes&& takes, HasRest&& has_rest) {
+                      Takes&& takes, HasDefault&& has_default) {
   constexpr auto kNone = FeatureSums::kNone;
   std::array<LabelNode*, 2> const nodes{left, right};
   for (auto* node : nodes) {
@@ -210,8 +210,8 @@ void NumberCategories(std::size_t b, LabelNode const* parent, LabelNode* left, L
         continue;
       }
       auto& slots = nodes[k]->categories[b];
-      if (is_in(k) && has_rest(k, nodes[k]->lists[b][at[k]])) {
-        slots.codes.push_back(CategorySlots::kRest);
+      if (is_in(k) && has_default(k, nodes[k]->lists[b][at[k]])) {
+        slots.codes.push_back(CategorySlots::kDefault);
         slots.n_rows.push_back(static_cast<std::uint32_t>(nodes[k]->n_rows));  // roundings add up
       }
       slots.first.push_back(static_cast<std::uint32_t>(slots.codes.size()));
@@ -231,20 +231,20 @@ inline void SumCategories(std::size_t b, std::uint32_t i, LabelChunk const& chun
 /** @brief What the categories of a parent's list have left when a child's are taken away. */
 inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all,
                                std::uint32_t origin, CategorySlots const& part,
-                               std::uint32_t part_list, CategorySlots* rest,
-                               std::uint32_t rest_list) {
+                               std::uint32_t part_list, CategorySlots* other,
+                               std::uint32_t other_list) {
   auto const size = 2 * chunk.width;
   auto p = all.first[origin], q = part.first[part_list];
   auto const q_end = part.first[part_list + 1];
-  for (auto s = rest->first[rest_list]; s < rest->first[rest_list + 1]; ++s) {
-    auto const code = rest->codes[s];
-    if (code == CategorySlots::kRest) {
+  for (auto s = other->first[other_list]; s < other->first[other_list + 1]; ++s) {
+    auto const code = other->codes[s];
+    if (code == CategorySlots::kDefault) {
       return;
     }
     while (all.codes[p] != code) {
       ++p;
     }
-    auto* out = rest->Of(chunk, s);
+    auto* out = other->Of(chunk, s);
     auto const* of_all = all.Of(chunk, p);
     while (q < q_end && part.codes[q] < code) {
       ++q;
@@ -261,18 +261,18 @@ inline void SubtractCategories(LabelChunk const& chunk, CategorySlots const& all
 }
 
 /** @brief Sums of the rows that are not stored: the node's less all others. */
-inline void SumRest(std::size_t b, LabelChunk const& chunk, LabelNode* node) {
+inline void SumDefault(std::size_t b, LabelChunk const& chunk, LabelNode* node) {
   auto& slots = node->categories[b];
   auto const size = 2 * chunk.width;
   for (std::size_t i = 0; i + 1 < slots.first.size(); ++i) {
     auto const end = slots.first[i + 1];
-    if (end == slots.first[i] || slots.codes[end - 1] != CategorySlots::kRest) {
+    if (end == slots.first[i] || slots.codes[end - 1] != CategorySlots::kDefault) {
       continue;
     }
-    auto* rest = slots.Of(chunk, end - 1);
-    std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, rest);
+    auto* sums = slots.Of(chunk, end - 1);
+    std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, sums);
     for (auto s = slots.first[i]; s < end - 1; ++s) {
-      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(slots.Of(chunk, s), size, rest);
+      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(slots.Of(chunk, s), size, sums);
     }
   }
 }
@@ -303,7 +303,7 @@ inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, LabelNod
   });
 }
 
-/** @brief Whether each of a list's categories is parted from all others; else they are sorted. */
+/** @brief Whether each of a list's categories is split from all others; else they are sorted. */
 inline bool IsOneHot(LabelSearchParam const& param, CategoryList const& list) {
   return common::UseOneHot(list.n_categories, param.max_cat_to_onehot);
 }
@@ -353,7 +353,7 @@ inline void SetKeys(LabelSearchParam const& param, LabelNode const& node, NodeSt
   }
 }
 
-/** @brief Whether two slots have the same sums: then it is all one which comes first. */
+/** @brief Whether two slots have the same sums: then their order does not matter. */
 inline bool SameSums(LabelNode const& node, CategoryList const& list, std::size_t l,
                      std::size_t r) {
   auto const& slots = node.categories[list.block];

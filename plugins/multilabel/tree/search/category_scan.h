@@ -3,11 +3,11 @@
  *
  * A split names the categories that go right; the others go left. As XGBoost's own updaters do:
  *
- * - With fewer than `max_cat_to_onehot` categories, each one is parted from all others, with
+ * - With fewer than `max_cat_to_onehot` categories, each one is split from all others, with
  *   missing values on the left, then on the right.
  * - Otherwise the categories are sorted, and the first ones of that order go right: one, two and so
  *   on with missing values on the left; then all but one, all but two and so on with missing values
- *   on the right. Either way less than `max_cat_threshold` categories are parted from the others.
+ *   on the right. Either way less than `max_cat_threshold` categories are split from the others.
  *
  * They are sorted by the leaf value that a category would have for itself: with one label by its
  * weight w_1 (see `split_score.h`), with several by sum_j v_j w_j, its projection on the weights v

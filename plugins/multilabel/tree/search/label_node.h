@@ -110,11 +110,11 @@ struct FeatureSums {
 };
 /** @brief Sums over the categories of a block's features: a slot for each that has rows. */
 struct CategorySlots {
-  /** @brief Code of the slot behind a feature's others: rows that are not stored. */
-  static constexpr std::uint32_t kRest = std::numeric_limits<std::uint32_t>::max();
+  /** @brief Code of a feature's last slot: the default category, whose rows are not stored. */
+  static constexpr std::uint32_t kDefault = std::numeric_limits<std::uint32_t>::max();
 
   std::size_t kept_bytes{0};
-  std::vector<std::uint32_t> first;   // by list: its first slot, and behind the last their number
+  std::vector<std::uint32_t> first;   // by list: its first slot; at the end the number of slots
   std::vector<std::uint32_t> codes;   // by slot: the category's bin
   std::vector<std::uint32_t> n_rows;  // by slot
   AlignedArray<std::int32_t> values;  // chunk by chunk: [n_slots, 2 * width]
@@ -369,7 +369,7 @@ inline void SetConstants(LabelSearchParam const& param, std::size_t n_labels,
   auto const of_root = static_cast<float>(std::sqrt(72.0 * rounding.scores));
   auto const of_packed = rows.IsPacked() && is_gain ? of_root : 0.0f;
   if (rule != ScanRule::kPlain && rule != ScanRule::kMean) {
-    // Children's scores as they are; a gradient that alpha all but takes away keeps alpha's error.
+    // Children's scores as they are; a gradient that alpha nearly cancels keeps alpha's error.
     auto relative = 2e-6f + std::ldexp(n, -24) + std::ldexp(n * n, -29) + of_hess;
     auto weight = 0.0;
     if (param.reg.lambda > 0.0) {
@@ -448,9 +448,9 @@ inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const&
       auto const size = 2 * chunk.width;
       auto const* all = from.Of(chunk) + from.position[pair.origin] * size;
       auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
-      auto* rest = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
+      auto* of_other = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
       for (std::size_t k = 0; k < size; ++k) {
-        rest[k] = all[k] - part[k];
+        of_other[k] = all[k] - part[k];
       }
       return;
     }

@@ -147,8 +147,8 @@ void LabelSearch::CheckMemory() const {
   auto const needed = static_cast<std::size_t>(std::ceil(bytes * n_threads / kMiB));
   auto const max_bytes = budget_.MaxBytes();
   CHECK_LE(needed << 20, max_bytes)
-      << "max_histogram_mib=" << (max_bytes >> 20) << " is too little: a block of features with "
-      << n_bins << " bins and " << gradients_.NumLabels() << " labels takes " << bytes / kMiB
+      << "max_histogram_mib=" << (max_bytes >> 20) << " is too small: a block of features with "
+      << n_bins << " bins and " << gradients_.NumLabels() << " labels needs " << bytes / kMiB
       << " MiB for each of " << n_threads << " threads. Raise it to " << needed
       << ", or lower max_bin or nthread.";
 }

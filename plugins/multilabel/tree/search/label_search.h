@@ -205,7 +205,7 @@ class LabelSearch : public SplitSearch {
   void SendParts(BlockTask const* tasks, std::vector<Parts>* parts);
   /** @brief Decide; first add up what the candidates need. */
   void DecideOnPages(Level const& level, std::vector<RunningBest> const& best);
-  /** @brief Check that all workers have so many sums; they do if they compute alike. */
+  /** @brief Check that all workers have the same number of sums: they do if they compute alike. */
   void CheckAgreement(std::size_t n_sums) const;
   /** @brief Add up numbers of all workers. */
   template <typename T>  // double or int32_t

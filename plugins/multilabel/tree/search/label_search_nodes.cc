@@ -205,16 +205,16 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
     return;
   }
   auto& parent = nodes_[request->parent];
-  auto rest = parent.totals;
-  XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(totals.Data(),
-                                              2 * parent.row_set->rows.PaddedLabels(), rest.Data());
+  auto large_totals = parent.totals;
+  XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(
+      totals.Data(), 2 * parent.row_set->rows.PaddedLabels(), large_totals.Data());
   for (std::size_t k = 0; k < 2; ++k) {
     if (!job.HasLists() && !job.stays[k]) {
       continue;  // has a row set of its own
     }
     auto& node = nodes_[request[k].nid];
     node.row_set = parent.row_set;
-    set_node(&node, *request[k].stats, std::move(k == job.small ? totals : rest));
+    set_node(&node, *request[k].stats, std::move(k == job.small ? totals : large_totals));
     if (job.HasLists()) {
       // The lists of the root are kept: the first partition puts the children elsewhere.
       node.entries = parent.entries == root_lists_.entries ? root_children_ : parent.entries;
@@ -415,7 +415,7 @@ void LabelSearch::FillCategories(Level const& level, BlockTask const& task) {
     auto const* allowed = request[k].Allowed();
     return common::IsCat(types_, list.feature) && (!allowed || allowed[list.feature]);
   };
-  auto has_rest = [&](std::size_t k, RowList const& list) {
+  auto has_default = [&](std::size_t k, RowList const& list) {
     return index_->DefaultBin(list.feature) != BinIndex::kNoBin &&
            list.end - list.begin < nodes_[request[k].nid].n_rows;
   };
@@ -423,7 +423,7 @@ void LabelSearch::FillCategories(Level const& level, BlockTask const& task) {
   auto* sibling = job.n_nodes == 2 ? &nodes_[request[1].nid] : nullptr;
   auto const* parent = job.n_nodes == 2 ? &nodes_[request->parent] : nullptr;
   for (auto b = task.block_begin; b < task.block_end; ++b) {
-    NumberCategories(b, parent, &node, sibling, takes, has_rest);
+    NumberCategories(b, parent, &node, sibling, takes, has_default);
     for (auto* of : {&node, sibling}) {
       if (of) {
         auto& slots = of->categories[b];
@@ -437,7 +437,7 @@ void LabelSearch::FillCategories(Level const& level, BlockTask const& task) {
     for (auto b = task.block_begin; b < task.block_end; ++b) {
       if (sibling) {
         SumCategorySiblings(b, chunk, *parent, &node, sibling);
-        SumRest(b, chunk, sibling);
+        SumDefault(b, chunk, sibling);
       } else {
         for (std::uint32_t i = 0; i < node.lists[b].size(); ++i) {
           if (node.categories[b].Has(i)) {
@@ -445,7 +445,7 @@ void LabelSearch::FillCategories(Level const& level, BlockTask const& task) {
           }
         }
       }
-      SumRest(b, chunk, &node);
+      SumDefault(b, chunk, &node);
     }
   }
 }

@@ -67,7 +67,7 @@ ListSumFn ListSumOfWidth(std::size_t width) {
   }
 }
 
-// Of each kind of method in a file of its own.
+// Each kind of method is in its own file.
 template <SplitMethod kMethod>
 ListScanFn ListScanOf(ScanRule rule, std::size_t width);
 

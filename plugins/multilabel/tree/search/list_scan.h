@@ -2,11 +2,13 @@
  * @brief Scores all splits along a sorted list of rows, approximately and fast.
  *
  * A list holds the rows of a node in the order of one feature's bins. The scan adds up the rows'
- * gradients (integers, see `local_rows.h`) and, wherever the bin changes, scores the split between
- * the rows passed and the rest, in single precision. Sums of integers are exact, so the error of a
+ * gradients (integers, see `local_rows.h`) and, wherever the bin changes, scores the split there in
+ * single precision. Sums of integers are exact, so the error of a
  * score comes from the integers' own rounding and from a few float operations. The best candidates
- * are scored again in double precision (`split_candidate.h`), so the score here has to be good, not
- * exact.
+ * are scored again in double precision (`split_candidate.h`), so the score here need not be exact.
+ *
+ * *Left* is the side of the rows that were scanned, *right* that of the node's other rows. A range
+ * that is scanned downwards is a mirrored feature: its left side holds the higher bins.
  *
  * For sumGain, with a = H_L + lambda, b = H_R + lambda, S = a + b and m = G / S,
  *
@@ -17,14 +19,14 @@
  *
  * Where labels may not count (`split_score.h`), a label's Hessian is compared with two bounds: up
  * to the lower one the label does not count, above the upper one it does. Between them the scan
- * cannot know: the score is the highest that is possible, and the scan says how far down the true
- * one may be. In the same way it says whether labels enough count for a child to be allowed.
+ * cannot know: the score is the highest possible one, and the scan reports how much lower the true
+ * score may be. In the same way it reports whether enough labels count for a child to be allowed.
  *
- * With monotone constraints (`monotone.h`) a score may be far below what its terms are: the scan
- * adds up how far the terms are off, and gives the highest score that is possible.
+ * With monotone constraints (`monotone.h`) a score may be much smaller than its terms: the scan
+ * adds up the errors of the terms, and gives the highest possible score.
  *
- * Labels stand in chunks of `Width` labels, each with loops of its own, in which the sums stay in
- * registers.
+ * Labels are divided into chunks. The loops are compiled for each width of a chunk, so that sums
+ * stay in registers.
  */
 #ifndef XDCC_MULTILABEL_LIST_SCAN_H_
 #define XDCC_MULTILABEL_LIST_SCAN_H_
@@ -40,40 +42,40 @@ using ListEntry = std::uint32_t;
 constexpr std::uint32_t kBinShift = 16;
 constexpr std::uint32_t kRowMask = (1u << kBinShift) - 1;
 
-/** @brief Consecutive entries, visited upwards (`step` 1) or downwards (-1). */
+/** @brief Consecutive entries, scanned upwards (`step` 1) or downwards (-1). */
 struct ListRange {
   ListEntry const* first;
   std::ptrdiff_t step;
   std::uint32_t n;
-  /** @brief Whether rows are left for the other child when all entries are passed. */
+  /** @brief Whether there are rows on the right of the last entry. */
   bool with_last;
-  /** @brief Whether each entry is a split of its own: the "rows" are sums over a feature's rows. */
+  /** @brief Whether each entry alone is the left side of a split: its "row" is a sum of rows. */
   bool separate;
-  /** @brief A monotone constraint: 1 where the rows passed must not weigh more than the others. */
+  /** @brief A monotone constraint: 1 if the left side must not weigh more than the right. */
   int order{0};
 };
 
 /**
- * @brief What the scan looks out for; each rule has loops of its own.
+ * @brief What the scan takes into account; each rule has its own loops.
  *
- * Only the last three know labels that may not count.
+ * Only with the last three may labels not count.
  */
 enum class ScanRule {
   kPlain,    // nothing
   kMean,     // the labels' mean Hessian
   kShrunk,   // weights that `reg_alpha` shrinks
   kCounted,  // labels that may not count, the mean, and weights that `reg_alpha` shrinks
-  kClipped,  // weights that `max_delta_step` clips or `reg_lambda` does not bound, too
-  kBounded,  // weights that monotone constraints bound, too
+  kClipped,  // also weights that `max_delta_step` clips or `reg_lambda` does not bound
+  kBounded,  // also weights that monotone constraints bound
 };
 
-/** @brief What the scan of a split finds of its children, apart from scores: a bit each. */
+/** @brief What the scan finds out about the children of a split, apart from scores: a bit each. */
 struct ReachBits {
-  /** @brief A label surely counts among the rows passed; if all must: one is not sure to. */
-  static constexpr std::int32_t kPassed = 1;
-  /** @brief The same for the other rows. */
-  static constexpr std::int32_t kRest = 2;
-  static constexpr std::int32_t kBoth = kPassed | kRest;
+  /** @brief A label surely counts on the left; if all must: one may not. */
+  static constexpr std::int32_t kLeft = 1;
+  /** @brief The same on the right. */
+  static constexpr std::int32_t kRight = 2;
+  static constexpr std::int32_t kBoth = kLeft | kRight;
   /** @brief A label may or may not count. */
   static constexpr std::int32_t kInDoubt = 4;
   /** @brief A single label's weights are out of order, or may be. */
@@ -91,11 +93,11 @@ struct RowValues {
   /** @brief Gradients, then Hessians. [n_rows, 2 * width]; packed, both in one. [n_rows, width] */
   std::int32_t const* data;
   bool is_packed;
-  /** @brief Whether the rows are so many that they do not lie in a near cache. */
+  /** @brief Whether there are too many rows for a near cache. */
   bool is_far;
 };
 
-/** @brief So many rows ahead of its sum a loop fetches a row: they lie anywhere in memory. */
+/** @brief How many rows ahead a loop fetches a row: they lie anywhere in memory. */
 constexpr std::size_t kRowsAhead = 16;
 
 /** @brief A chunk of the labels of a node. Every array has one element per label of the chunk. */
@@ -132,14 +134,14 @@ struct ChunkView {
 
 /** @brief Where scores go, one per candidate, in the order of the range. */
 struct ScanOutput {
-  /** @brief The sum over the chunk's labels; with a maximum, that of the rows passed. */
-  float* passed;
-  /** @brief With a maximum: that of the other rows. */
-  float* rest;
+  /** @brief The sum over the chunk's labels; with a maximum, that on the left. */
+  float* score;
+  /** @brief With a maximum: that on the right. */
+  float* right;
   /** @brief Where labels may not count: how far the score may be too high, and the split's bits. */
   float* doubt;
   std::int32_t* bits;
-  /** @brief With a mean (else null): the labels' Hessians of the rows passed. */
+  /** @brief With a mean (else null): the labels' Hessians on the left. */
   float* hess;
 };
 

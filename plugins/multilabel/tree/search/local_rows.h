@@ -1,15 +1,15 @@
 /**
- * @brief The rows of a node, numbered from 0, with their gradients as integers: a *cluster*.
+ * @brief A *local row set*: the rows of a node, numbered from 0, with their gradients as integers.
  *
- * Descendants of the node work on the row set's rows. For
- * each label that carries a gradient there, gradients and Hessians are rounded to integers
- * (`row_units.h`): sums are exact, whatever their order. Other labels are left out.
+ * Descendants of the node work on the same row set. For each label that carries a gradient there,
+ * gradients and Hessians are rounded to integers (`row_units.h`): sums are exact, whatever their
+ * order. Other labels are left out.
  *
  * Several workers have the same units, by the sums over all of their rows, and so may add up their
  * integers. Rounding adds at most 1 for a row: with fewer than 2^30 rows no sum reaches 2^31.
  *
- * Labels stand in chunks of at most 32 (for histograms 16, the last one 24), padded to the width of
- * vectors. A chunk holds all rows before the next chunk begins.
+ * Labels are divided into chunks of at most 32 (for histograms 16, the last one 24), padded to the
+ * width of vectors. A chunk holds all rows before the next chunk begins.
  */
 #ifndef XDCC_MULTILABEL_LOCAL_ROWS_H_
 #define XDCC_MULTILABEL_LOCAL_ROWS_H_

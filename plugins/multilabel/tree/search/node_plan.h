@@ -67,7 +67,7 @@ std::vector<BlockTask> MakeTasks(Jobs const& jobs, std::size_t n_blocks, NumTask
 /** @brief Two cache lines, which some processors fetch together. */
 inline constexpr std::size_t kCacheLines = 128;
 
-/** @brief What is kept of a limited memory. Threads may use it at the same time. */
+/** @brief A limit on the memory that is kept. Thread-safe. */
 class MemoryBudget {
   std::size_t max_bytes_{0};
   alignas(kCacheLines) std::atomic<std::size_t> kept_bytes_{0};
@@ -78,7 +78,7 @@ class MemoryBudget {
     max_bytes_ = max_bytes;
     kept_bytes_ = 0;
   }
-  /** @brief Keep so many bytes if there is room. Returns how many are kept: all or none. */
+  /** @brief Keep memory of this size if there is room. Returns what is kept: `bytes`, or 0. */
   [[nodiscard]] std::size_t Keep(std::size_t bytes) {
     if (kept_bytes_.fetch_add(bytes) + bytes > max_bytes_) {
       kept_bytes_ -= bytes;

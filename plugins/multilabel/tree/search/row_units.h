@@ -5,7 +5,7 @@
  * integer sums are exact, whatever their order. Integers have 32 bits each, or, *packed*, a row's
  * gradient and Hessian of a label have 16 bits each, so that half as much memory is read. Then a
  * single entry may be rounded more coarsely than it could be. It is rounded up or down by a
- * sequence that is as good as random: what looks alike in many rows is not rounded alike.
+ * pseudo-random sequence, so that equal entries of many rows are not all rounded alike.
  */
 #ifndef XDCC_MULTILABEL_ROW_UNITS_H_
 #define XDCC_MULTILABEL_ROW_UNITS_H_
@@ -97,7 +97,7 @@ struct RowUnits {
    * @brief Whether a row set has enough rows or labels to be packed into coarser units.
    *
    * Others lie in caches anyway, and after many rounds, when nearly all gradients are small, coarse
-   * units leave too many splits in the running.
+   * units leave too many splits as candidates.
    */
   [[nodiscard]] static bool HasMany(std::size_t n_rows, std::size_t n_labels) {
     return n_rows >= kFewRows || n_rows * n_labels >= kManyPairs;

@@ -61,7 +61,7 @@ std::shared_ptr<GHistIndexMatrix const> SketchSearch::Index(Context const* ctx,
                                                             DMatrix* p_fmat) {
   auto pages = p_fmat->GetBatches<GHistIndexMatrix>(ctx, rules.Batch());
   auto page = pages.begin().Page();
-  // To make it, workers talk with each other.
+  // To make it, workers communicate.
   if (!OnAllWorkers(ctx, whole_index_ && indexed_page_.lock() == page)) {
     whole_index_ = std::make_shared<SketchIndex const>(ctx, *page);
     indexed_page_ = page;

@@ -1,12 +1,12 @@
 /**
- * @brief Splits that an approximate score leaves in the running, and the choice between them.
+ * @brief The splits that may be the best by their approximate scores, and the choice between them.
  *
  * Scores of `list_scan.h` are in single precision, and where a label may or may not count, or a
  * child may or may not be allowed, they are the highest possible. What may be the best split is
  * scored again in double precision, from sums that are exact, and the best of those is taken by the
  * order of preference that `split_evaluator.h` describes. Whether a split is scored again depends
- * on the scores of its node alone, so neither the cutting of the work into tasks nor the number of
- * threads changes the model.
+ * on the scores of its node alone, so neither the division into tasks nor the number of threads
+ * changes the model.
  */
 #ifndef XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
 #define XDCC_MULTILABEL_SPLIT_CANDIDATE_H_
@@ -34,7 +34,7 @@
 #include "xgboost/span.h"                      // for Span
 
 namespace xgboost::multilabel {
-/** @brief How the bins of a feature are passed, in the order of preference. */
+/** @brief How the bins of a feature are scanned, in the order of preference. */
 enum class Direction : std::uint8_t {
   kUp,           // upwards, the other rows on the right
   kDown,         // downwards to the default bin, which is on the left
@@ -47,9 +47,9 @@ struct Candidate {
   bst_feature_t feature;
   std::size_t block;
   Direction direction;
-  /** @brief Number of entries (of a list) or of bins passed. */
+  /** @brief Number of entries (of a list) or of bins scanned. */
   std::uint32_t n;
-  /** @brief The last bin passed, and the next one if there is one; counted from the block's. */
+  /** @brief The last bin scanned, and the next one if there is one; counted from the block's. */
   std::uint32_t bin, next_bin;
   /** @brief The list's first entry in this direction; null where the node has histograms. */
   ListEntry const* first;
@@ -68,7 +68,7 @@ struct ScoreError {
   /** @brief In itself. */
   float absolute{0.0f};
   /** @brief Gain minus score. */
-  double rest{0.0};
+  double offset{0.0};
   /** @brief Relative to the square root of the score. */
   float of_root{0.0f};
 
@@ -77,7 +77,7 @@ struct ScoreError {
     return std::max(best - this->Of(best), std::numeric_limits<float>::lowest());
   }
   /** @brief Whether a split with this score may gain anything. */
-  [[nodiscard]] bool MayGain(float score) const { return score + this->Of(score) + rest > 0.0; }
+  [[nodiscard]] bool MayGain(float score) const { return score + this->Of(score) + offset > 0.0; }
 
  private:
   [[nodiscard]] float Of(float score) const {
@@ -105,10 +105,10 @@ struct CandidateContext {
   GradientMatrix const& gradients;
   SplitEvaluator::Kernels const& kernels;
   common::Span<FeatureType const> types;
-  /** @brief Monotone constraints by feature; those behind the last are 0. */
+  /** @brief Monotone constraints by feature; those after the last are 0. */
   common::Span<int const> orders;
 
-  /** @brief 1 where the rows passed must not weigh more than the others, -1 where not less. */
+  /** @brief 1 where the rows scanned must not weigh more than the others, -1 where not less. */
   [[nodiscard]] int OrderOf(bst_feature_t feature, Direction direction) const {
     auto const order = feature < orders.size() ? orders[feature] : 0;
     return direction == Direction::kUp ? order : -order;
@@ -126,9 +126,9 @@ struct ThreadScanners {
  *
  * @param previous If given, a candidate of the same range that passes less: without its rows.
  */
-inline void RowsPassed(CandidateContext const& ctx, LocalRows const& local_rows,
-                       common::Span<std::uint32_t const> rows, Candidate const* previous,
-                       Candidate const& c, std::vector<bst_idx_t>* out) {
+inline void ScannedRows(CandidateContext const& ctx, LocalRows const& local_rows,
+                        common::Span<std::uint32_t const> rows, Candidate const* previous,
+                        Candidate const& c, std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
   bool const up = c.direction == Direction::kUp;
@@ -277,7 +277,7 @@ inline void KeepLikely(ScoreError const& error, RunningBest* running) {
   candidates.erase(std::unique(candidates.begin(), candidates.end(), same), candidates.end());
 }
 
-/** @brief The candidate whose scan the i-th one goes on with, null if it begins one. */
+/** @brief The candidate whose scan the i-th one continues, null if it begins one. */
 inline Candidate const* PreviousOf(std::vector<Candidate> const& candidates, std::size_t i) {
   if (i == 0) {
     return nullptr;
@@ -313,7 +313,7 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
   CandidateContext const of_page{index,       ctx.cuts,  ctx.blocks, ctx.gradients,
                                  ctx.kernels, ctx.types, ctx.orders};
   auto const width = ctx.gradients.Width();
-  std::vector<bst_idx_t> passed;
+  std::vector<bst_idx_t> scanned;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     auto const& c = candidates[i];
     if (c.direction == Direction::kCategories) {
@@ -323,9 +323,9 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
       sums += NumCategories(ctx, c) * width;
       continue;
     }
-    passed.clear();
-    RowsPassed(of_page, local_rows, rows, PreviousOf(candidates, i), c, &passed);
-    XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), passed.data(), passed.size(), sums);
+    scanned.clear();
+    ScannedRows(of_page, local_rows, rows, PreviousOf(candidates, i), c, &scanned);
+    XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned.data(), scanned.size(), sums);
     sums += width;
   }
 }
@@ -342,8 +342,8 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
 inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
                    common::Span<std::uint32_t const> rows, std::vector<Candidate> const& candidates,
                    double const* sums, ThreadScanners* scanners, NodeStats* stats, Split* split) {
-  std::vector<double> passed(ctx.gradients.Width()), best_passed;
-  std::vector<bst_idx_t> rows_passed;
+  std::vector<double> scanned(ctx.gradients.Width()), best_scanned;
+  std::vector<bst_idx_t> scanned_rows;
   CategoryReader categories;
   SearchResult best_category;
   Candidate const* best{nullptr};
@@ -354,40 +354,40 @@ inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
       auto const& found = categories.Read(ctx, local_rows, rows, c, sums);
       scanners->categories.Scan(found, *stats, &best_category);
       if (sums) {
-        sums += NumCategories(ctx, c) * passed.size();
+        sums += NumCategories(ctx, c) * scanned.size();
       }
       continue;
     }
     auto const* previous = PreviousOf(candidates, i);
     if (!previous) {
-      std::fill(passed.begin(), passed.end(), 0.0);
+      std::fill(scanned.begin(), scanned.end(), 0.0);
     }
     if (sums) {
-      std::transform(passed.cbegin(), passed.cend(), sums, passed.begin(), std::plus<>{});
-      sums += passed.size();
+      std::transform(scanned.cbegin(), scanned.cend(), sums, scanned.begin(), std::plus<>{});
+      sums += scanned.size();
     } else {
-      rows_passed.clear();
+      scanned_rows.clear();
       if (c.first) {
         std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
         for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
-          rows_passed.push_back(
+          scanned_rows.push_back(
               local_rows.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
         }
       } else {
-        RowsPassed(ctx, local_rows, rows, previous, c, &rows_passed);
+        ScannedRows(ctx, local_rows, rows, previous, c, &scanned_rows);
       }
-      XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), rows_passed.data(), rows_passed.size(),
-                                      passed.data());
+      XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned_rows.data(),
+                                      scanned_rows.size(), scanned.data());
     }
     auto const gain =
-        (scanners->numbers.*ctx.kernels.gain)(passed, *stats, ctx.OrderOf(c.feature, c.direction));
+        (scanners->numbers.*ctx.kernels.gain)(scanned, *stats, ctx.OrderOf(c.feature, c.direction));
     // At equal gains the first candidate wins, but on the way down to a default bin the last.
     bool const later = best && c.direction == Direction::kDown &&
                        best->direction == Direction::kDown && best->feature == c.feature;
     if (gain > best_gain || (later && gain == best_gain)) {
       best = &c;
       best_gain = gain;
-      best_passed = passed;
+      best_scanned = scanned;
     }
   }
   if (best) {
@@ -403,7 +403,7 @@ inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
   }
   auto const first_bin = ctx.blocks[best->block].first_bin;
   auto const& values = ctx.cuts.Values();
-  stats->left_sums = std::move(best_passed);
+  stats->left_sums = std::move(best_scanned);
   if (best->direction == Direction::kUp) {
     split->split_value = values[first_bin + best->bin];
     return;

@@ -4,7 +4,7 @@
  * The split value is the upper bound of the last bin on the left, as in XGBoost's own updaters, and
  * so is the order of preference among equal gains: the feature with the lower index, missing values
  * on the right, then the lower value (the higher one with missing values on the left). A feature
- * with a default bin has no missing values; its bins are passed upwards to the default bin and
+ * with a default bin has no missing values; its bins are scanned upwards to the default bin and
  * downwards to it, so that the default bin's own sums are never needed.
  */
 #ifndef XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
@@ -69,44 +69,77 @@ struct CategorySums {
   bst_bin_t default_category{BinIndex::kNoBin};
 };
 
-/** @brief Working memory of one thread. */
+/** @brief What splits gain. Working memory of one thread. */
 class SplitEvaluator {
   Regularisation reg_;
   std::size_t n_labels_;
-  std::vector<double> scanned_;  // sums of the bins passed so far
-  std::vector<double> rest_;     // sums of the node's other rows
+  std::vector<double> right_;  // sums of the rows on the right
 
-  /** @brief The gain of a split with these sums on one side, 0 if it is not allowed. */
-  template <SplitMethod kMethod, LabelRule kRule>
-  float GainImpl(std::vector<double> const& passed, NodeStats const& node, int) {
-    this->Restart();
-    auto const gain = this->Pass<kMethod, kRule>(passed.data(), node);
-    return this->Allowed(node) ? gain : 0.0f;
+  /** @brief Whether both children have enough Hessian; sets `right_`. */
+  [[nodiscard]] bool IsAllowed(std::vector<double> const& left, NodeStats const& node) {
+    std::transform(node.sums.cbegin(), node.sums.cend(), left.cbegin(), right_.begin(),
+                   std::minus<>{});
+    return EnoughHessian(reg_, left.data(), n_labels_) &&
+           EnoughHessian(reg_, right_.data(), n_labels_);
   }
 
-  /** @brief The same where weights have bounds. */
-  template <SplitMethod kMethod>
-  float BoundedGain(std::vector<double> const& passed, NodeStats const& node, int order) {
-    using Traits = MethodTraits<kMethod>;
-    constexpr double kInf = std::numeric_limits<double>::infinity();
-    scanned_ = passed;
-    if (!this->Allowed(node)) {
+  /** @brief The gain of a split with these sums on the left, 0 if it is not allowed. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  float GainImpl(std::vector<double> const& left, NodeStats const& node, int) {
+    if (!this->IsAllowed(left, node)) {
       return 0.0f;
     }
-    double sum = 0.0, largest = -kInf, largest_rest = -kInf;
+    return static_cast<float>(this->ScoreChildren<kMethod, kRule>(left.data()) - node.score);
+  }
+  /** @brief The same where weights have bounds. */
+  template <SplitMethod kMethod>
+  float BoundedGain(std::vector<double> const& left, NodeStats const& node, int order) {
+    using Traits = MethodTraits<kMethod>;
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    if (!this->IsAllowed(left, node)) {
+      return 0.0f;
+    }
+    double sum = 0.0, largest = -kInf, largest_right = -kInf;
     for (std::size_t j = 0; j < n_labels_; ++j) {
       auto const [w, u, in_order] =
-          OrderWeights(reg_, node.bounds, order, j, scanned_.data(), rest_.data());
+          OrderWeights(reg_, node.bounds, order, j, left.data(), right_.data());
       if (n_labels_ == 1 && !in_order) {
         return 0.0f;
       }
-      auto const p = Traits::LabelScore(reg_, scanned_[j], scanned_[n_labels_ + j], w);
-      auto const q = Traits::LabelScore(reg_, rest_[j], rest_[n_labels_ + j], u);
+      auto const p = Traits::LabelScore(reg_, left[j], left[n_labels_ + j], w);
+      auto const q = Traits::LabelScore(reg_, right_[j], right_[n_labels_ + j], u);
       sum += p + q;
       largest = std::max(largest, p);
-      largest_rest = std::max(largest_rest, q);
+      largest_right = std::max(largest_right, q);
     }
-    return static_cast<float>((Traits::kSum ? sum : largest + largest_rest) - node.score);
+    return static_cast<float>((Traits::kSum ? sum : largest + largest_right) - node.score);
+  }
+
+  /** @brief Score of both children. */
+  template <SplitMethod kMethod, LabelRule kRule>
+  [[nodiscard]] double ScoreChildren(double const* left) const {
+    auto const n = n_labels_;
+    double const* right = right_.data();
+    if constexpr (kRule == LabelRule::kClipped) {
+      return ScoreNode<kMethod, kRule>(reg_, left, n) + ScoreNode<kMethod, kRule>(reg_, right, n);
+    }
+    double const lambda = reg_.lambda, floor = reg_.LabelFloor();
+    LabelSum sum;
+    LabelMax largest, largest_right;
+    ForEachLabel<kRule>(n, [&](auto kind, std::size_t j) {
+      using T = decltype(kind);
+      auto const l =
+          LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(left + j), Load<T>(left + n + j));
+      auto const r =
+          LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(right + j), Load<T>(right + n + j));
+      if constexpr (MethodTraits<kMethod>::kSum) {
+        sum.Add(XDCC_SUM_OF_FRACTIONS(l.numerator, l.denominator, r.numerator, r.denominator));
+      } else {
+        largest.Add(l.numerator / l.denominator);
+        largest_right.Add(r.numerator / r.denominator);
+      }
+    });
+    return MethodTraits<kMethod>::kSum ? sum.Value() : largest.Value() + largest_right.Value();
   }
 
   /** @brief Score of a node. */
@@ -128,65 +161,18 @@ class SplitEvaluator {
     return Traits::kSum ? sum : largest;
   }
 
-  void Restart() { std::fill(scanned_.begin(), scanned_.end(), 0.0); }
-
-  /** @brief Pass a bin, and return what the node gains if it is split there. */
-  template <SplitMethod kMethod, LabelRule kRule>
-  [[nodiscard]] float Pass(double const* bin, NodeStats const& node) {
-    auto const n = n_labels_;
-    double* scanned = scanned_.data();
-    double const* total = node.sums.data();
-    if constexpr (kRule == LabelRule::kClipped) {
-      for (std::size_t k = 0; k < 2 * n; ++k) {
-        scanned[k] += bin[k];
-        rest_[k] = total[k] - scanned[k];
-      }
-      return static_cast<float>(ScoreNode<kMethod, kRule>(reg_, scanned, n) +
-                                ScoreNode<kMethod, kRule>(reg_, rest_.data(), n) - node.score);
-    }
-    using Traits = MethodTraits<kMethod>;
-    double const lambda = reg_.lambda, floor = reg_.LabelFloor();
-    LabelSum sum;
-    LabelMax largest, largest_rest;
-    ForEachLabel<kRule>(n, [&](auto kind, std::size_t j) {
-      using T = decltype(kind);
-      auto const grad = Load<T>(scanned + j) + Load<T>(bin + j);
-      auto const hess = Load<T>(scanned + n + j) + Load<T>(bin + n + j);
-      std::memcpy(scanned + j, &grad, sizeof(grad));
-      std::memcpy(scanned + n + j, &hess, sizeof(hess));
-      auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);
-      auto const r = LabelFraction<kMethod, kRule>(lambda, floor, Load<T>(total + j) - grad,
-                                                   Load<T>(total + n + j) - hess);
-      if constexpr (Traits::kSum) {
-        sum.Add(XDCC_SUM_OF_FRACTIONS(f.numerator, f.denominator, r.numerator, r.denominator));
-      } else {
-        largest.Add(f.numerator / f.denominator);
-        largest_rest.Add(r.numerator / r.denominator);
-      }
-    });
-    auto const score = Traits::kSum ? sum.Value() : largest.Value() + largest_rest.Value();
-    return static_cast<float>(score - node.score);
-  }
-
-  /** @brief Whether both children have enough Hessian; sets `rest_`. */
-  [[nodiscard]] bool Allowed(NodeStats const& node) {
-    std::transform(node.sums.cbegin(), node.sums.cend(), scanned_.cbegin(), rest_.begin(),
-                   std::minus<>{});
-    return EnoughHessian(reg_, scanned_.data(), n_labels_) &&
-           EnoughHessian(reg_, rest_.data(), n_labels_);
-  }
-
  public:
   SplitEvaluator(Regularisation const& reg, std::size_t n_labels)
-      : reg_{reg}, n_labels_{n_labels}, scanned_(2 * n_labels), rest_(2 * n_labels) {}
+      : reg_{reg}, n_labels_{n_labels}, right_(2 * n_labels) {}
 
   /**
    * @brief The gain of one split.
    *
-   * @param order With a monotone constraint 1 if no label may weigh more in the child with the rows
-   *              passed than in the other, -1 if none may weigh less; else 0.
+   * @param left  Sums of one side, gradients then Hessians: of the rows that were scanned.
+   * @param order With a monotone constraint 1 if no label may weigh more on that side than on the
+   *              other, -1 if none may weigh less; else 0.
    */
-  using GainFn = float (SplitEvaluator::*)(std::vector<double> const& passed, NodeStats const& node,
+  using GainFn = float (SplitEvaluator::*)(std::vector<double> const& left, NodeStats const& node,
                                            int order);
   using ScoreFn = double (*)(Regularisation const& reg, NodeStats const& node);
 

@@ -48,8 +48,8 @@ struct ScanBuffer {
   std::vector<SplitRange> singles;     // the lists of these splits
   std::vector<SplitRange> ranges;
   CategoryBuffer categories;
-  std::vector<float> passed, rest;  // scores of the singles, then of the ranges
-  std::vector<float> doubt, hess;   // see `ScanOutput`
+  std::vector<float> scores, right_scores;  // scores of the singles, then of the ranges
+  std::vector<float> doubt, hess;           // see `ScanOutput`
   std::vector<std::int32_t> bits;
   std::size_t n_scores{0};
 };
@@ -62,7 +62,7 @@ inline Candidate CategoryCandidate(bst_feature_t feature, std::size_t block, Lis
           first,   score};
 }
 
-/** @brief Give the scores of each range a place, behind those of the singles. */
+/** @brief Give the scores of each range a place, after those of the singles. */
 inline void PlaceScores(ScanBuffer* buffer) {
   buffer->n_scores = buffer->singles.size();
   for (auto& range : buffer->ranges) {
@@ -278,7 +278,7 @@ inline void ScoreAllowed(LabelSearchParam const& param, LabelNode const& node, s
   auto const& reach = node.reach;
   std::int32_t const flip = param.reg.AllMustCount() ? ReachBits::kBoth : 0;
   bool const has_mean = param.reg.MeanFloor() > 0.0, has_bits = param.HasBits();
-  // A label that may not count changes its weight in the other child, too.
+  // A label that may not count also changes its weight in the other child.
   bool const needs_counts = param.is_monotone && param.reg.LabelFloor() > 0.0;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (auto k = begin; k < begin + n; ++k) {
@@ -297,7 +297,7 @@ inline void ScoreAllowed(LabelSearchParam const& param, LabelNode const& node, s
       may = may && least >= reach.least_hess;
       does = does && least >= reach.enough_hess;
     }
-    auto& score = buffer->passed[k];
+    auto& score = buffer->scores[k];
     auto const doubt = has_bits ? buffer->doubt[k] : 0.0f;
     if (may && does) {
       running->score = std::max(running->score, score - doubt);
@@ -323,12 +323,12 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
     return;
   }
   auto const n_all = n_scores * rows.Chunks().size();
-  buffer->passed.resize(std::max(buffer->passed.size(), n_all));
-  buffer->rest.resize(buffer->passed.size());
+  buffer->scores.resize(std::max(buffer->scores.size(), n_all));
+  buffer->right_scores.resize(buffer->scores.size());
   if (has_reach) {
-    buffer->doubt.resize(buffer->passed.size());
-    buffer->hess.resize(buffer->passed.size());
-    buffer->bits.resize(buffer->passed.size());
+    buffer->doubt.resize(buffer->scores.size());
+    buffer->hess.resize(buffer->scores.size());
+    buffer->bits.resize(buffer->scores.size());
   }
   std::vector<std::uint32_t> n_candidates(ranges.size());
   for (std::size_t c = 0; c < rows.Chunks().size(); ++c) {
@@ -358,7 +358,8 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
     auto const first = c * n_scores;
     auto output = [&](std::size_t offset) {
       auto const i = first + offset;
-      ScanOutput out{buffer->passed.data() + i, buffer->rest.data() + i, nullptr, nullptr, nullptr};
+      ScanOutput out{buffer->scores.data() + i, buffer->right_scores.data() + i, nullptr, nullptr,
+                     nullptr};
       if (has_reach) {
         out.doubt = buffer->doubt.data() + i;
         out.bits = buffer->bits.data() + i;
@@ -386,10 +387,11 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
     }
     for (std::size_t k = 0; c > 0 && k < n_scores; ++k) {
       if (is_sum) {
-        buffer->passed[k] += buffer->passed[first + k];
+        buffer->scores[k] += buffer->scores[first + k];
       } else {
-        buffer->passed[k] = std::max(buffer->passed[k], buffer->passed[first + k]);
-        buffer->rest[k] = std::max(buffer->rest[k], buffer->rest[first + k]);
+        buffer->scores[k] = std::max(buffer->scores[k], buffer->scores[first + k]);
+        buffer->right_scores[k] =
+            std::max(buffer->right_scores[k], buffer->right_scores[first + k]);
       }
       if (has_reach) {
         buffer->doubt[k] += buffer->doubt[first + k];
@@ -403,9 +405,9 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   float const floor =
       rows.Labels().size() < n_labels ? 0.0f : -std::numeric_limits<float>::infinity();
   auto combine = [&](std::size_t begin, std::size_t n) {
-    auto* scores = buffer->passed.data() + begin;
+    auto* scores = buffer->scores.data() + begin;
     if (!is_sum) {
-      auto const* other = buffer->rest.data() + begin;
+      auto const* other = buffer->right_scores.data() + begin;
       for (std::size_t k = 0; k < n; ++k) {
         scores[k] = std::max(scores[k], floor) + std::max(other[k], floor);
       }
@@ -426,11 +428,11 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   if (auto const best = combine(0, n_singles);
       best >= node.error.Threshold(running->score) && n_singles > 0) {
     for (std::size_t k = 0; k < n_singles; ++k) {
-      if (buffer->passed[k] >= node.error.Threshold(running->score)) {
+      if (buffer->scores[k] >= node.error.Threshold(running->score)) {
         auto const& range = buffer->singles[k];
         running->candidates.push_back({range.feature, range.block, range.direction, range.list.n,
                                        *range.list.first >> kBinShift, Candidate::kNoBin,
-                                       range.list.first, buffer->passed[k]});
+                                       range.list.first, buffer->scores[k]});
       }
     }
   }
@@ -442,7 +444,7 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
       running->candidates.push_back(
           CategoryCandidate(list.feature, list.block, list.first, list.n, best));
     } else if (best >= threshold) {
-      Collect(ranges[r], node.histograms.empty(), buffer->passed.data() + ranges[r].offset,
+      Collect(ranges[r], node.histograms.empty(), buffer->scores.data() + ranges[r].offset,
               threshold, &running->candidates);
     }
   }

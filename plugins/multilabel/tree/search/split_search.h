@@ -1,8 +1,9 @@
 /**
- * @brief How the splits of a tree are found: the seam between growing a tree and searching.
+ * @brief The interface between growing a tree and searching its splits.
  *
- * `grower.h` asks; a search answers, and keeps which rows are in which node. There is one for any
- * number of labels (`label_search.h`) and one for few numbers per row (`sketch_search.h`).
+ * `grower.h` asks a search for the best splits; the search keeps track of which rows are in which
+ * node. There is one for any number of labels (`label_search.h`) and one for few numbers per row
+ * (`sketch_search.h`).
  */
 #ifndef XDCC_MULTILABEL_SPLIT_SEARCH_H_
 #define XDCC_MULTILABEL_SPLIT_SEARCH_H_
@@ -24,12 +25,12 @@
 #include "xgboost/tree_model.h"          // for RegTree
 
 namespace xgboost::multilabel {
-/** @brief By which rules trees grow. */
+/** @brief The parameters of a tree. */
 struct TreeRules {
   tree::TrainParam const& param;
   MultiLabelTrainParam const& ml_param;
   Regularisation reg;
-  /** @brief Whether the search follows monotone constraints: not on combinations of labels. */
+  /** @brief Whether the search follows monotone constraints: not on a sketch. */
   bool is_monotone;
   SplitEvaluator::Kernels kernels;
 
@@ -42,7 +43,7 @@ struct TreeRules {
         kernels{SplitEvaluator::Choose(ml_param.Method(),
                                        is_monotone ? LabelRule::kBounded : reg.Rule())} {}
 
-  /** @brief The bins that pages of the matrix have. */
+  /** @brief How pages of the matrix are binned. */
   [[nodiscard]] BatchParam Batch() const { return {param.max_bin, param.sparse_threshold}; }
   /** @brief The monotone constraint of a feature. */
   [[nodiscard]] int OrderOf(bst_feature_t feature) const {
@@ -110,9 +111,9 @@ class SplitSearch {
    */
   virtual void Evaluate(std::vector<NodeRequest> const& requests) = 0;
   /**
-   * @brief Send the rows of nodes to their children.
+   * @brief Partition the rows of nodes among their children.
    *
-   * @param tree With these splits.
+   * @param tree The tree, with these splits.
    */
   virtual void Partition(RegTree const& tree, std::vector<AppliedSplit> const& applied) = 0;
   /**

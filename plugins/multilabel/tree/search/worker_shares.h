@@ -1,9 +1,9 @@
 /**
- * @brief How workers share out the features: one searches the splits on a block for all.
+ * @brief How workers divide the features: one of them searches the splits on a block for all.
  *
- * A worker's histograms are of its own rows. Those of a block go to the worker that the block
- * belongs to: it adds them up, keeps and subtracts the sums, and scores the splits. Then all tell
- * each other what may be the best split of a node, and decide alike.
+ * A worker's histograms are of its own rows. Those of a block go to the worker that owns the
+ * block: it adds them up, keeps and subtracts the sums, and scores the splits. Then the workers
+ * exchange what may be the best split of a node, and decide alike.
  */
 #ifndef XDCC_MULTILABEL_WORKER_SHARES_H_
 #define XDCC_MULTILABEL_WORKER_SHARES_H_
@@ -30,7 +30,7 @@ namespace xgboost::multilabel {
 /** @brief Which worker a block of features belongs to: each gets about as many bins. */
 class WorkerShares {
  public:
-  /** @brief Nothing is shared out by default. */
+  /** @brief Nothing is divided by default. */
   WorkerShares() = default;
   explicit WorkerShares(std::vector<FeatureBlock> const& blocks)
       : rank_{static_cast<std::size_t>(collective::GetRank())} {
@@ -91,7 +91,7 @@ inline std::vector<std::int32_t> SumOfOthers(Context const* ctx,
   return received;
 }
 
-/** @brief Tell all workers what may be the best split of each node. */
+/** @brief Exchange what may be the best split of each node. */
 inline void ShareCandidates(Context const* ctx, std::vector<RunningBest>* best) {
   static_assert(std::is_trivially_copyable_v<Candidate>);
   constexpr auto kScore = sizeof(RunningBest::score);

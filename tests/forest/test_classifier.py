@@ -1,0 +1,232 @@
+"""The estimator: what it learns, by which parameters, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.exceptions import NotFittedError
+
+import xdcc
+from xdcc.forest import SketchedExtraTreesClassifier
+
+
+def labelled_rows(seed=0, n_rows=150, n_labels=4):
+    """Labels that follow the features, and each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 6)).astype(np.float32)
+    Y = (X[:, :n_labels] + 0.3 * rng.normal(size=(n_rows, n_labels)) > 0.4).astype(np.int8)
+    Y[:, -1] = Y[:, 0] & Y[:, 1]
+    return X, Y
+
+
+def small(**params):
+    return SketchedExtraTreesClassifier(
+        **{"n_estimators": 40, "random_state": 0, "n_jobs": 1} | params
+    )
+
+
+def log_loss(Y, proba):
+    proba = np.clip(proba, 0.01, 0.99)
+    return -np.mean(np.where(Y == 1, np.log(proba), np.log(1 - proba)))
+
+
+@pytest.mark.parametrize("sketch_size", ["auto", None, 1, 4])
+def test_learns(sketch_size):
+    model = small(sketch_size=sketch_size).fit(*labelled_rows())
+    X, Y = labelled_rows(1)
+    assert (model.predict(X) == Y).mean() > 0.85
+    proba = model.predict_proba(X)
+    assert ((proba >= 0) & (proba <= 1)).all()
+
+
+def test_all_labels_are_as_good_as_scikit_learns_extra_trees():
+    X, Y = labelled_rows(n_rows=300)
+    rows, truth = labelled_rows(1, n_rows=300)
+    exact = small(n_estimators=200, max_features="sqrt", sketch_size=None).fit(X, Y)
+    other = ExtraTreesClassifier(200, max_features="sqrt", random_state=0).fit(X, Y)
+    expected = np.column_stack([proba[:, 1] for proba in other.predict_proba(rows)])
+    assert np.abs(exact.predict_proba(rows) - expected).mean() < 0.04
+    loss = log_loss(truth, exact.predict_proba(rows))
+    assert loss == pytest.approx(log_loss(truth, expected), rel=0.05)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix, sparse.csc_array])
+def test_sparse_and_dense_rows_give_the_same_forest(convert):
+    X, Y = labelled_rows()
+    X = X * (np.random.default_rng(1).random(X.shape) < 0.15)
+    expected = small().fit(X, Y).predict_proba(X)
+    np.testing.assert_array_equal(small().fit(convert(X), Y).predict_proba(convert(X)), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_do_not_matter(n_jobs):
+    X, Y = labelled_rows()
+    expected = small(oob_proba=True).fit(X, Y)
+    model = small(oob_proba=True, n_jobs=n_jobs).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(model.oob_proba_, expected.oob_proba_)
+
+
+def test_leaves_fit_whole_trees():
+    """Trees of one row a leaf know the training rows by heart."""
+    X, Y = labelled_rows()
+    model = small(min_samples_leaf=1).fit(X, Y)
+    np.testing.assert_allclose(model.predict_proba(X), Y, atol=1e-12)
+
+
+def test_rows_of_a_leaf():
+    X, Y = labelled_rows()
+    forest = small(min_samples_leaf=7, sketch_size=1).fit(X, Y).forest_
+    assert forest.leaf_weight.min() >= 7
+    assert forest.leaf_weight.sum() == 40 * len(X)
+
+
+def test_out_of_bag_probabilities_are_those_of_other_trees():
+    X, Y = labelled_rows()
+    model = small(oob_proba=True).fit(X, Y)
+    assert model.oob_proba_.shape == Y.shape
+    # In-sample predictions are nearly perfect, those out of sample are not.
+    assert log_loss(Y, model.predict_proba(X)) < 0.8 * log_loss(Y, model.oob_proba_)
+    rows, truth = labelled_rows(1)
+    loss = log_loss(truth, model.predict_proba(rows))
+    assert log_loss(Y, model.oob_proba_) == pytest.approx(loss, rel=0.3)
+    assert not hasattr(model.set_params(oob_proba=False).fit(X, Y), "oob_proba_")
+
+
+def test_weights():
+    X, Y = labelled_rows()
+    noise = np.random.default_rng(1).permutation(Y)
+    weight = np.repeat([1.0, 0.0], len(Y))
+    twice = np.concatenate((X, X)), np.concatenate((Y, noise))
+    expected = small().fit(X, Y, np.ones(len(Y))).predict_proba(X)
+    weighted = small(oob_proba=True).fit(*twice, weight)
+    np.testing.assert_array_equal(small().fit(*twice, weight).predict_proba(X), expected)
+    assert weighted.oob_proba_.shape == twice[1].shape
+    little = small().fit(*twice, np.repeat([1.0, 1e-3], len(Y)))
+    equal = small().fit(*twice)
+    rows, truth = labelled_rows(1)
+    assert log_loss(truth, little.predict_proba(rows)) < log_loss(truth, equal.predict_proba(rows))
+
+
+def test_unknown_labels():
+    X, Y = labelled_rows()
+    unknown = Y.astype(np.float32)
+    unknown[np.random.default_rng(1).random(Y.shape) < 0.3] = np.nan
+    model = small().fit(X, unknown)
+    rows, truth = labelled_rows(1)
+    assert (model.predict(rows) == truth).mean() > 0.8
+    # A leaf that knows nothing of a label says nothing about it.
+    alone = small(min_samples_leaf=1).fit(X, unknown).predict_proba(X)
+    known = ~np.isnan(unknown)
+    np.testing.assert_allclose(alone[known], unknown[known], atol=1e-12)
+
+
+def test_missing_values():
+    X, Y = labelled_rows()
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    model = small().fit(X, Y)
+    assert (model.predict(X) == Y).mean() > 0.95
+    assert np.isfinite(model.predict_proba(np.full((1, 6), np.nan))).all()
+
+
+def test_categories():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", "blue", "grey"], 200)
+    X = pd.DataFrame({"colour": pd.Categorical(colour), "x": rng.normal(size=200)})
+    Y = np.column_stack((np.isin(colour, ["red", "grey"]), colour == "blue")).astype(int)
+    model = small().fit(X, Y)
+    assert (model.predict(X) == Y).all()
+    new = pd.DataFrame({"colour": pd.Categorical(["violet"]), "x": [0.0]})
+    assert np.isfinite(model.predict_proba(new)).all()
+    codes = np.column_stack((pd.factorize(colour)[0] * 10, X["x"])).astype(np.float32)
+    given = small(categorical_features=[0]).fit(codes, Y)
+    assert (given.predict(codes) == Y).all()
+
+
+@pytest.mark.parametrize("missing", [0, 0.2])
+def test_importances(missing):
+    X, Y = labelled_rows(n_rows=400, n_labels=3)
+    labels = Y.astype(np.float32)
+    labels[np.random.default_rng(1).random(Y.shape) < missing] = np.nan
+    model = small(min_samples_leaf=5).fit(X, labels)
+    by_label = model.label_importances_
+    assert by_label.shape == (3, 6)
+    np.testing.assert_allclose(by_label.sum(axis=1), 1)
+    assert by_label[:2].argmax(axis=1).tolist() == [0, 1]
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert set(np.argsort(model.feature_importances_)[-2:].tolist()) == {0, 1}
+
+
+def test_importances_are_those_of_scikit_learn():
+    X, Y = labelled_rows(n_rows=300)
+    model = small(n_estimators=300, max_features=None, sketch_size=None).fit(X, Y)
+    other = ExtraTreesClassifier(300, max_features=None, random_state=0).fit(X, Y)
+    np.testing.assert_allclose(model.feature_importances_, other.feature_importances_, atol=0.02)
+
+
+def test_importances_in_parts(monkeypatch):
+    X, Y = labelled_rows()
+    model = small().fit(X, Y)
+    expected = model.label_importances_
+    monkeypatch.setattr("xdcc.forest.importance._ENTRIES_AT_ONCE", 1)
+    np.testing.assert_allclose(model.label_importances_, expected)
+
+
+def test_nothing_to_learn():
+    X, Y = labelled_rows()
+    model = small().fit(np.zeros((len(Y), 3)), Y)
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 3)))[0], Y.mean(axis=0))
+    assert not model.feature_importances_.any()
+    assert not small().fit(X, np.zeros((len(Y), 2))).predict(X).any()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators=0"),
+        ({"max_features": 0}, "max_features=0"),
+        ({"max_features": 1.5}, "max_features=1.5"),
+        ({"sketch_size": 0}, "sketch_size=0"),
+        ({"min_samples_leaf": 0.1}, "min_samples_leaf=0.1"),
+        ({"max_samples": 0.0}, "max_samples=0.0"),
+        ({"max_bin": 256}, "max_bin=256"),
+        ({"categorical_features": [9]}, "categorical_features="),
+        ({"oob_proba": True, "max_samples": 1.0}, "oob_proba=True with max_samples=1.0"),
+    ],
+)
+def test_bad_parameters(params, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        small(**params).fit(*labelled_rows())
+
+
+def test_no_memory_for_so_many_trees():
+    model = small(n_estimators=10**12)
+    with pytest.raises(MemoryError, match=r"^1000000000000 trees of 150 rows may take \d+"):
+        model.fit(*labelled_rows())
+    assert not hasattr(model, "forest_")
+
+
+def test_importances_before_fit():
+    for name in ("feature_importances_", "label_importances_"):
+        with pytest.raises(NotFittedError):
+            getattr(small(), name)
+
+
+def test_what_auto_stands_for():
+    X, Y = labelled_rows(n_rows=600)
+    thin = X * (np.random.default_rng(1).random(X.shape) < 0.1)
+    many = np.tile(Y, 3)
+    for rows, labels, params in [
+        (X, Y, {"max_features": 4, "min_samples_leaf": 1, "sketch_size": None}),
+        (X[:150], Y[:150], {"max_features": 4, "min_samples_leaf": 2, "sketch_size": None}),
+        (X, many, {"max_features": 4, "min_samples_leaf": 1, "sketch_size": 4}),
+        (thin, many, {"max_features": 1 / 3, "min_samples_leaf": 3, "sketch_size": 2}),
+        (thin[:300], Y[:300], {"max_features": 1 / 3, "min_samples_leaf": 1, "sketch_size": None}),
+    ]:
+        expected = small(**params).fit(rows, labels).predict_proba(X)
+        np.testing.assert_array_equal(small().fit(rows, labels).predict_proba(X), expected)
+
+
+def test_it_can_be_had_from_the_package():
+    assert xdcc.SketchedExtraTreesClassifier is SketchedExtraTreesClassifier

@@ -1,0 +1,59 @@
+"""Estimators whose parts do not fit together are refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from xgboost import XGBClassifier
+
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
+from xdcc.rdt import RandomDecisionTreeClassifier
+from xdcc.serving.object_checks import check_object
+
+
+def _trees(X, Y):
+    return RandomDecisionTreeClassifier(n_estimators=2, random_state=0, n_jobs=1).fit(X, Y)
+
+
+def _frame(codes, categories):
+    return pd.DataFrame({"a": pd.Categorical.from_codes(codes, categories), "b": 0.0})
+
+
+@pytest.fixture
+def tuned(rows):
+    estimator = RandomDecisionTreeClassifier(n_estimators=2, random_state=0, n_jobs=1)
+    model = TunedDecisionClassifierCV(estimator, rules=["label_wise"], cv=2, random_state=0)
+    model.fit(np.nan_to_num(rows.X), rows.Y)
+    check_object(model)
+    return model
+
+
+def test_classifiers_of_different_data_do_not_predict_together(tuned, rows):
+    """X is checked once: kernels would read beyond the columns of X."""
+    first = tuned.estimators_[0]
+    X = np.nan_to_num(rows.X)
+    for other, part in (
+        (_trees(X.repeat(2, axis=1), rows.Y), "n_features_in_"),
+        (_trees(X, rows.Y[:, :3]), "n_labels_"),
+        (ThresholdClassifier(_trees(X.repeat(2, axis=1), rows.Y), cv="prefit"), "n_features_in_"),
+        (XGBClassifier(n_estimators=1).fit(X, rows.Y), "a classifier"),
+    ):
+        if isinstance(other, ThresholdClassifier):
+            other.fit(X.repeat(2, axis=1), rows.Y)
+        for estimators in ([first, other], [other, first]):
+            tuned.estimators_ = estimators
+            with pytest.raises(ValueError, match=f"{part}.* does not fit"):
+                check_object(tuned)
+
+
+def test_classifiers_of_different_categories_do_not_predict_together():
+    codes = np.arange(40) % 3
+    Y = np.stack([codes == 0, np.arange(40) % 2], axis=1).astype(int)
+    booster = MultiLabelXGBClassifier(n_estimators=1, n_jobs=1)
+    model = TunedDecisionClassifierCV(booster, rules=["label_wise"], cv=2, random_state=0)
+    model.fit(_frame(codes, ["x", "y", "z"]), Y)
+    check_object(model)
+    other = MultiLabelXGBClassifier(n_estimators=1, n_jobs=1)
+    model.estimators_ = [model.estimators_[0], other.fit(_frame(codes, ["z", "y", "x"]), Y)]
+    with pytest.raises(ValueError, match="categories_ of a classifier does not fit"):
+        check_object(model)
