@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from experiments.engine.results import Results
 
 KEPT = RESULTS.parent
-"""Folder whose papers and studies keep their reports."""
+"""Folder of the reports that are kept in the repository."""
 
 
 class DataMissingError(RuntimeError):
-    """Data sets of a configuration that cannot be loaded."""
+    """Data sets of a configuration cannot be loaded."""
 
 
 class NoResultsError(RuntimeError):
-    """There is nothing to report: no experiment is finished, or none was named."""
+    """No experiment is finished, or none was named."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def main(args: list[str] | None = None) -> int:
         console.print(f"[red]error:[/red] {escape(message or str(error))}", highlight=False)
         return 1
     except KeyboardInterrupt:
-        console.print("Stopped. The same command continues where it was.")
+        console.print("Stopped. Run the same command to continue.")
         return 130
     return 0
 
@@ -75,39 +75,39 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="configurations, data sets and methods")
     listing.set_defaults(command=_list)
 
-    run = commands.add_parser("run", help="do what is missing of an experiment")
+    run = commands.add_parser("run", help="run the missing tasks of an experiment")
     run.add_argument("config", nargs="+", help="name of a configuration, or a YAML file")
     run.add_argument("-p", "--processes", type=_positive, default=2, metavar="N",
-        help="how many tasks at a time (default: 2)")  # fmt: skip
+        help="number of tasks at a time (default: 2)")  # fmt: skip
     run.add_argument("--retry-failed", action="store_true",
-        help="try tasks again that have failed before")  # fmt: skip
+        help="run failed tasks again")  # fmt: skip
     run.add_argument("--predictions", action="store_true",
         help="keep the predictions of the final models, as .npz files")  # fmt: skip
     run.add_argument("--dry-run", action="store_true",
-        help="only say what would be done")  # fmt: skip
+        help="only show what would be done")  # fmt: skip
     run.set_defaults(command=_run)
 
-    report = commands.add_parser("report", help="make the tables and figures of an experiment")
+    report = commands.add_parser("report", help="write the tables and figures of an experiment")
     report.add_argument("config", nargs="*", help="name of a configuration, or a YAML file")
     report.add_argument("--all", action="store_true",
-        help="each experiment of the package that is finished, in the larger size: a report in "
-        "every paper's and study's folder, and README.md, what comes out of all")  # fmt: skip
+        help="all finished experiments of the package, in the larger size: a report in the folder "
+        "of each paper and study, and the overview README.md")  # fmt: skip
     report.add_argument("--output", type=Path, metavar="DIR",
-        help="where the report goes (default: reports in the results' folder; with --all and the "
-        "results that are kept: the folder experiments)")  # fmt: skip
+        help="output folder (default: reports in the folder of the results; with --all and the "
+        "kept results: the folder experiments)")  # fmt: skip
     report.add_argument("--name",
-        help="of the files (default: the configuration's; of several: REPORT)")  # fmt: skip
+        help="name of the files (default: the configuration's; for several: REPORT)")  # fmt: skip
     report.set_defaults(command=_report)
 
     notebooks = commands.add_parser(
-        "notebooks", help="execute the notebooks whose results are there, and store the outputs"
+        "notebooks", help="execute the notebooks whose results are available, and store the outputs"
     )
     notebooks.set_defaults(command=_notebooks)
 
     pack = commands.add_parser("pack", help="move records into one compressed file per study")
     pack.add_argument("config", nargs="*",
-        help="name of a configuration, or a YAML file, whose records are packed (default: all of "
-        "the package)")  # fmt: skip
+        help="name of a configuration, or a YAML file, whose records are packed (default: all "
+        "configurations of the package)")  # fmt: skip
     pack.set_defaults(command=_pack)
     return parser
 
@@ -146,7 +146,7 @@ def _run(options: argparse.Namespace, console: Console) -> None:
 def _run_one(config: Configuration, options: argparse.Namespace, console: Console) -> None:
     store = _store(options, console)
     for line, modules in plan.missing_methods(config).items():
-        console.print(f"{line} is left out: not installed: {', '.join(modules)}", highlight=False)
+        console.print(f"{line} is left out: {', '.join(modules)} is not installed", highlight=False)
     groups = plan.installed_groups(config)
     runner = Runner(
         store,
@@ -168,9 +168,9 @@ def _run_one(config: Configuration, options: argparse.Namespace, console: Consol
 
 
 def _on_data_that_is_there(config: Configuration, console: Console) -> Configuration:
-    """Load every data set once, so that a missing one is known before anything is trained.
+    """Load every data set once, to find a missing one before anything is trained.
 
-    Where one is missing and the configuration names others for that, they take the place of all.
+    If one is missing and the configuration names other data sets for that case, they replace all.
     """
     faults = []
     for name in config.datasets:
@@ -181,8 +181,8 @@ def _on_data_that_is_there(config: Configuration, console: Console) -> Configura
     other = config.on_other_data()
     if faults and other is not None:
         console.print(
-            f"{config.name}: {', '.join(other.datasets)} in place of its data sets, of which "
-            f"{len(faults)} cannot be loaded: {faults[0]}",
+            f"{config.name}: {', '.join(other.datasets)} instead of its data sets, because "
+            f"{len(faults)} of them cannot be loaded: {faults[0]}",
             highlight=False,
         )
         return other
@@ -192,7 +192,7 @@ def _on_data_that_is_there(config: Configuration, console: Console) -> Configura
 
 
 def _that_has_results(config: Configuration, store: RecordStore) -> Configuration:
-    """Return a configuration on its own data sets, or on those in their place if they are done."""
+    """Return a configuration, on its other data sets if only those are finished."""
     from experiments.engine.results import load_results
 
     other = config.on_other_data()
@@ -205,7 +205,7 @@ def _report(options: argparse.Namespace, console: Console) -> None:
     from experiments.report.document import write_report, write_reports
 
     if options.all == bool(options.config):
-        raise NoResultsError("Name configurations to report on, or give --all.")
+        raise NoResultsError("Name configurations, or give --all.")
     store = _store(options, console)
     output = options.output or options.results / "reports"
     if options.all:
@@ -256,7 +256,9 @@ def _pack(options: argparse.Namespace, console: Console) -> None:
         console.print(f"written: {file} ({number} records)", highlight=False)
     left = len(store.loose_names())
     if left:
-        console.print(f"{left} loose records stay: broken, or not asked for", highlight=False)
+        console.print(
+            f"{left} records stay unpacked: broken, or of no named configuration", highlight=False
+        )
 
 
 def _store(options: argparse.Namespace, console: Console) -> RecordStore:

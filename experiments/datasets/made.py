@@ -1,4 +1,4 @@
-"""Data that need no file: scikit-learn's digits, a few of their rows, and made ones.
+"""Data that need no file: scikit-learn's digits, a few of their rows, and synthetic data.
 
 The synthetic data are those of section 5.1 of the BOOMER paper, with six labels: 10,000 instances,
 or 500.
@@ -32,7 +32,7 @@ REFERENCE = "Dembczyński et al., On label dependence and loss minimization, 201
 TINY_ROWS = 90
 
 
-@cache  # each line of a configuration is built with it
+@cache  # used to check each line of a configuration
 def _load_tiny(split: None) -> MultiLabelDataset:
     """Load the two middle rows of the first images."""
     data = load_dataset("digits", split)[:TINY_ROWS]

@@ -1,12 +1,12 @@
 """The public benchmarks that `xdcc.data` knows (Mulan, MEKA), whole and as papers use them.
 
-The MC paper takes the most frequent labels of rcv1-subset1 only.
+The MC paper uses only the most frequent labels of rcv1-subset1.
 
 Folds of the LaCovaC paper follow the order of the whole published files (`<name>-whole-file`). Our
 files hold the training part first, then the test part; the whole files
 (github.com/tsoumakas/mulan, commit 43f6389) of five data sets have another order, which
-`papers/lacovac-2016/row_order.json` holds as row numbers. There is no whole file of birds; its rows
-are put in the order of the recording stations in the files' header.
+`papers/lacovac-2016/row_order.json` has as row numbers. There is no whole file of birds; its rows
+are in the order of the recording stations in the files' header.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The figures of the papers that need a drawing of their own: names → functions."""
+"""The figures of the papers with their own drawing functions: names → functions."""
 
 from collections.abc import Callable
 
@@ -100,7 +100,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
 
     A panel per data set, a curve per line with a point for each stage, the last one larger, wider
     ones below others so that none is hidden; the section's measures are the axes, the star is the
-    best that is possible, and along a grey line (an isometric) both fall by as much.
+    optimum, and along a grey line (an isometric) both losses fall equally.
     """
     table = results.table
     datasets = section_datasets(results, section)
@@ -118,7 +118,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
                 ax.plot(x[-1], y[-1], form, markersize=width + 4)
         if dataset in BEST:
             ax.plot(*BEST[dataset], "*", color="black", markersize=9, label="best possible")
-        ax.axis(ax.axis())  # the isometrics change no limits
+        ax.axis(ax.axis())  # the isometrics do not change the limits
         for least in np.arange(-1, 1, 0.1):
             isometric = [least, least + 1]
             ax.plot([0, 1], isometric, "0.8", linewidth=0.8, zorder=0, label="both fall alike")
@@ -132,7 +132,7 @@ def loss_plane(results: Results, section: Section) -> Figure:
 
 
 def rdt_sequences(results: Results, section: Section) -> Figure:
-    """Draw Figure 4 of the RDT-DCC paper: how right the i-th decision is, and positives so far.
+    """Draw Figure 4 of the RDT-DCC paper: accuracy of the i-th decision, and positives so far.
 
     A column of each heat map per line, with all label tests active (σ = 1); uses the section's
     first data set.
@@ -162,4 +162,4 @@ FIGURES: dict[str, Callable[[Results, Section], Figure]] = {
     function.__name__: function
     for function in (xdcc_heat_maps, time_against_f1, loss_plane, rdt_sequences)
 }
-"""Name, as a configuration's `draw` gives it → function."""
+"""The functions by the names that a configuration's `draw` uses."""

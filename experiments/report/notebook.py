@@ -1,7 +1,6 @@
 """Shows the parts of a report in a notebook, and executes notebooks in place.
 
-The parts are tables, figures, and what became of the claims. Executed notebooks show the results
-that are there now.
+The parts are tables, figures and tests of claims. Executed notebooks show the current results.
 """
 
 import io
@@ -32,7 +31,7 @@ class Experiment:
     name : str
         Without the size: `xdcc-2020`.
     folder : Path
-        Of the results.
+        Folder of the results.
 
     Attributes
     ----------
@@ -42,7 +41,7 @@ class Experiment:
     Raises
     ------
     FileNotFoundError
-        If neither size is finished; the message says which command makes the results.
+        If no size is finished; the message names the command that makes the results.
     """
 
     def __init__(self, name: str, folder: Path = RESULTS) -> None:
@@ -62,7 +61,7 @@ class Experiment:
         return show(draw_section(self.results, section))
 
     def claims(self, title: str) -> Markdown:
-        """Return what became of the paper's claims in a section."""
+        """Return the tests of the paper's claims in a section."""
         verdicts = [judge(claim, self.results).text() for claim in self._section(title).claims]
         return Markdown("\n\n".join(verdicts))
 
@@ -76,7 +75,7 @@ class Experiment:
 
 @cache
 def _store(folder: Path) -> RecordStore:
-    """Return the one store of a notebook, which reads packed files only where they changed."""
+    """Return the store of a notebook, which reads packed files again only if they changed."""
     return open_store(folder)
 
 
@@ -99,7 +98,7 @@ NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 """Folder of the notebooks that come with the package."""
 
 TIMEOUT = 600
-"""Seconds that a cell may take."""
+"""Time limit of a cell, in seconds."""
 
 
 def experiments_of(file: Path) -> list[str]:

@@ -64,7 +64,7 @@ both.
 
 @dataclass(frozen=True)
 class Aim:
-    """What somebody may want, with the numbers that answer.
+    """An aim of a user, with the scores of the methods.
 
     Attributes
     ----------

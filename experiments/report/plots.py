@@ -1,4 +1,4 @@
-"""How all figures of the report look and are written, and the two that any experiment may have."""
+"""The style and output of all figures, and the two figures that any experiment may have."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from experiments.engine.results import Results
 from experiments.report.comparisons import holm, intervals, over_data_sets
 from experiments.report.tables import section_datasets, section_scores
 
-matplotlib.use("Agg")  # only files are written: no display is needed
+matplotlib.use("Agg")  # only files are written, so no display is needed
 
 
 MARKERS = "os^Dv*PX<>"
@@ -41,7 +41,7 @@ STYLE: list[Any] = [
         "lines.markersize": 4,
     },
 ]
-"""That of the documentation, with smaller letters: reports show figures at their own size."""
+"""The documentation's style with smaller letters, because reports do not scale figures."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def panels(
 
 
 def common_legend(figure: Figure, axes: Axes) -> None:
-    """Put the legend of one of the panels below all of them, if there is a choice of lines."""
+    """Put one legend below all panels, if there are several lines."""
     handles, labels = axes.get_legend_handles_labels()
     by_label = dict(zip(labels, handles, strict=True))
     if len(by_label) > 1:
@@ -74,7 +74,7 @@ def common_legend(figure: Figure, axes: Axes) -> None:
 
 
 def plain_logarithmic(axis: Axis) -> None:
-    """Give a logarithmic axis labels such as 0.2, 0.5, 1; of the decades alone where it is long."""
+    """Label a logarithmic axis with 0.2, 0.5, 1 and so on; only with decades if it is long."""
     low, high = axis.get_view_interval()
     short = high / low < 50
     axis.set_minor_locator(LogLocator(subs=(2, 5)))
@@ -95,8 +95,8 @@ def quality_and_time(
 ) -> Figure:
     """Draw means over data sets (rows), and geometric means of times, with intervals.
 
-    A method is filled if none that takes less time is better by Wilcoxon's test, with Holm's
-    correction for these. `what` takes the time.
+    A method is filled if Wilcoxon's test, with Holm's correction, finds no faster method better.
+    `what` names the timed work.
     """
     up = MEASURES[measure].higher_is_better
     middle, reach = intervals(quality)
@@ -118,7 +118,7 @@ def quality_and_time(
         ylabel=f"{MEASURES[measure].title}, mean over {len(quality)} data sets",
     )
     plain_logarithmic(ax.xaxis)
-    figure.draw_without_rendering()  # places everything
+    figure.draw_without_rendering()  # computes the layout
     points = np.column_stack([np.exp(time[order]), middle[order]])
     places = ax.transData.inverted().transform(_apart(ax.transData.transform(points)))
     for number, line in enumerate(order, start=1):
@@ -134,8 +134,10 @@ def quality_and_time(
 
 
 def _apart(points: np.ndarray, distance: float = 24.0) -> np.ndarray:
-    """Push points that lie closer than so many pixels away from each other."""
-    places = points + np.linspace(0, 1e-3, points.size).reshape(points.shape)  # none coincide
+    """Move points apart that are closer than the given number of pixels."""
+    places = points + np.linspace(0, 1e-3, points.size).reshape(
+        points.shape
+    )  # no two points coincide
     for _ in range(50):
         between = places[:, None] - places[None]
         far = np.hypot(*np.moveaxis(between, -1, 0)) + np.eye(len(places))
@@ -145,17 +147,17 @@ def _apart(points: np.ndarray, distance: float = 24.0) -> np.ndarray:
 
 
 def _beaten(line: str, quality: pd.DataFrame, time: pd.Series) -> bool:
-    """Whether a method that takes less time is better by the test."""
+    """Return whether the test finds a faster method better."""
     cheaper = [other for other in quality if time[other] < time[line]]
     found = [over_data_sets((o, line), quality[o] - quality[line]) for o in cheaper]
     return any(one.side == 1 for one in holm(found))
 
 
 def curves(results: Results, section: Section) -> Figure:
-    """Draw measures against a parameter, or against the stages of a reading.
+    """Draw measures against a parameter, or against the stages of a prediction.
 
     A panel per measure and data set. A line without stages is a horizontal line. Folds and seeds
-    are averaged; bands are intervals of the mean, after each fold's own was taken off. Where names
+    are averaged; bands are intervals of the mean, without the differences between folds. If names
     begin alike ("LM 10", "LM 20", "PM 10"), the beginning gives the colour, the rest the dashes.
     """
     datasets = section_datasets(results, section)
@@ -195,7 +197,7 @@ def curves(results: Results, section: Section) -> Figure:
 def _looks(lines: list[str]) -> dict[str, dict[str, Any]]:
     beginnings = list(dict.fromkeys(line.partition(" ")[0] for line in lines))
     if 2 * len(beginnings) > len(lines):
-        # The first ones are wider, so that those on top of them hide none.
+        # The first lines are wider, so that later lines do not hide them.
         return {
             line: {"color": f"C{k}", "linewidth": 1.2 + (len(lines) - 1 - k) / 2}
             for k, line in enumerate(lines)
@@ -228,10 +230,10 @@ def _values_along(
 
 
 def stage_values(record: dict, reading: str, measure: str) -> list[float]:
-    """Return a measure after each stage of a reading; one value if it has no stages.
+    """Return a measure after each stage of a prediction; one value if it has no stages.
 
-    The training time of a stage is the part of the CPU time that the rounds up to it have of the
-    wall time of all rounds. A measure that stages do not have stands in the method's details.
+    The training time of a stage is the CPU time times the share of wall time until that stage. A
+    measure that stages do not have is in the method's details.
     """
     measured = record["result"]["readings"][reading]
     if measure == "train_time":
@@ -245,9 +247,9 @@ def stage_values(record: dict, reading: str, measure: str) -> list[float]:
 
 
 def save(figure: Figure, file: Path, title: str) -> str:
-    """Write a figure as SVG, its letters as shapes, and close it; return Markdown that shows it.
+    """Write a figure as SVG, with letters as shapes, and close it; return Markdown that shows it.
 
-    The file is one of the report's folder `figures`, without an ending.
+    `file` is a path in the report's folder `figures`, without the ending.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
     with style(), plt.rc_context({"svg.hashsalt": file.name, "svg.fonttype": "path"}):

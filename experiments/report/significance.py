@@ -1,12 +1,13 @@
 """Sections on significance: critical differences, tests over folds, and BBC-CV.
 
-Critical differences: Friedman's test, Nemenyi's, and what both say as a diagram.
+Critical differences: Friedman's and Nemenyi's tests, and their diagram.
 
-Tests over folds: a method beside each other one on every data set, by a paired t-test. Folds share
-training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it stands here
-because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects for that.
+Tests over folds: a paired t-test of a method against each other method on every data set. Folds
+share training rows, so the test finds differences too often (Bengio and Grandvalet, 2004); it is
+here because the papers use it. Claims are judged by `comparisons.over_folds`, which corrects for
+that.
 
-BBC-CV: what is best of all combinations of a method, judged without bias.
+BBC-CV: the best of all combinations of a method, without selection bias.
 """
 
 from pathlib import Path
@@ -128,7 +129,7 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
     by_fold = chosen.pivot_table(index="fold", columns="line", values=measure).dropna()
     if by_fold.shape[1] < 2 or len(by_fold) < 2:
         return None
-    ahead = (by_fold[one] - by_fold[other]).round(12)  # equal but for their last bit
+    ahead = (by_fold[one] - by_fold[other]).round(12)  # equal except for rounding
     if not np.isfinite(ahead).all():
         return None
     if not MEASURES[measure].higher_is_better:
@@ -137,7 +138,7 @@ def _better(table: pd.DataFrame, dataset: str, one: str, other: str, measure: st
 
 
 SEED = 0
-"""Of the bootstrap samples."""
+"""Seed of the bootstrap samples."""
 
 
 def bbc_cv_table(config: Configuration, results: Results, section: Section) -> str:
@@ -146,7 +147,7 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
     The results are those of all combinations on the same folds, with `row_losses` and without
     tuning; a line's `tuned_for` is the loss of its choice. The section's measures are losses:
     subset 0/1 loss or Hamming loss. A cell is `estimate, low to high (published)`: the mean over
-    the bootstrap samples, and where 95 % of them lie.
+    the bootstrap samples, and their 95 % interval.
     """
     published = {}
     if section.published is not None:
@@ -175,7 +176,7 @@ def bbc_cv_table(config: Configuration, results: Results, section: Section) -> s
 
 
 def _wrong_labels(results: Results, places: NDArray[np.intp]) -> tuple[list[str], NDArray[np.int_]]:
-    """Return the combinations, and for each row of the data and each of them the wrong labels."""
+    """Return the combinations, and the number of wrong labels of each row with each of them."""
     table = results.table.iloc[places]
     fixed = set.intersection(*(set(map(str, params.items())) for params in table["params"]))
     columns: dict[str, list[NDArray[np.int_]]] = {}

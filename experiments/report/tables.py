@@ -1,4 +1,4 @@
-"""Tables of the report, as Markdown: ours beside the numbers that the papers print."""
+"""Tables of the report, as Markdown: our numbers with those of the papers."""
 
 from functools import cache
 
@@ -23,8 +23,8 @@ def published_scores(
 ) -> dict[tuple[str, str], float]:
     """Return published values of a measure by its name here: (our data set, our line) → value.
 
-    The configuration says which data sets and methods have other names in the paper; what the paper
-    does not have is not there.
+    The configuration maps our names of data sets and methods to those of the paper. Numbers that
+    the paper does not have are left out.
     """
     values = _values(config, table, table.measures.get(measure, measure))
     found = {}
@@ -56,7 +56,7 @@ def _values(
 
 
 BETTER, WORSE = "▲", "▼"
-"""Marks of differences from the published number that are larger than the tolerance."""
+"""Marks of differences from the published number above the tolerance."""
 
 
 def section_scores(results: Results, section: Section, measure: str) -> pd.DataFrame:
@@ -68,15 +68,15 @@ def section_scores(results: Results, section: Section, measure: str) -> pd.DataF
 
 
 def section_datasets(results: Results, section: Section) -> list[str]:
-    """Return the data sets of a section that there are results of."""
+    """Return the data sets of a section that have results."""
     there = list(results.table["data"].unique())
     return there if section.datasets is None else [d for d in section.datasets if d in there]
 
 
 def average_ranks(scores: pd.DataFrame, measure: str) -> tuple[pd.Series, int]:
-    """Return the average rank of each line, and over how many data sets.
+    """Return the average rank of each line, and the number of data sets.
 
-    Rank 1 is the best, ties share the mean rank; only data sets with a number of every line count.
+    Rank 1 is the best, and ties share the mean rank. Only data sets with all lines count.
     """
     complete = scores.dropna()
     ranked = ranks(complete, higher_is_better=MEASURES[measure].higher_is_better)
@@ -86,7 +86,7 @@ def average_ranks(scores: pd.DataFrame, measure: str) -> tuple[pd.Series, int]:
 def scores_table(config: Configuration, results: Results, section: Section, measure: str) -> str:
     """Return a line per method and a column per data set: `ours (published) mark`.
 
-    The best of ours is bold. The last column is the average rank over the data sets that all
+    Our best number is bold. The last column is the average rank over the data sets that all
     lines have.
     """
     scores = section_scores(results, section, measure)
@@ -152,7 +152,7 @@ def statistics_table(config: Configuration, results: Results, section: Section) 
 
 
 def ranked_over(results: Results, section: Section) -> list[str]:
-    """Return a sentence on the data sets that ranks are over, where some lines lack some."""
+    """Return a sentence that names the data sets of the ranks, if some lines are incomplete."""
     told: dict[str, list[str]] = {}
     for measure in section.measures:
         scores = section_scores(results, section, measure)

@@ -1,12 +1,12 @@
-"""Measures the default number of threads against one thread, on a machine that does other work too.
+"""Compares the default number of threads with one thread, on a busy machine.
 
-A situation is other processes that compute without end, of lower, equal or higher priority, or a
-limit on this process: one core, or half a core by quota. The situations of a job come one after the
-other, each in a process of its own, in which trainings by one thread and by the default number take
-turns. What is compared is wall time, since that is what a user waits for.
+A situation is other busy processes of lower, equal or higher priority, or a limit on this process:
+one core, or half a core by quota. Each situation of a job has a process of its own, in which
+trainings with one thread and with the default number take turns. The comparison is of wall time,
+the time that a user waits.
 
 Priorities are relative: the process that trains has a nice value of 5, the others 10, 5 or 0. The
-quota needs a control group that this process may make, as root may.
+quota needs permission to make a control group, which root has.
 """
 
 import os
@@ -32,17 +32,17 @@ from xdcc import MultiLabelClassifier
 _OWN_NICE = 5
 _NICE = {"lower": 10, "equal": 5, "higher": 0}
 _TURNS = 4
-_SECONDS = 0.25  # of rounds in a turn, at least
-_MOST_ROWS = 1_500  # for MultiLabelClassifier, whose trainings are long
+_SECONDS = 0.25  # minimum duration of a turn
+_MOST_ROWS = 1_500  # for MultiLabelClassifier, whose training is long
 _PERIOD = 100_000  # microseconds
 _GROUPS = (("cgroup/cpu", "cpu.cfs_quota_us"), ("cgroup", "cpu.max"))
 DEFAULT = 0
-"""The number of threads that stands for the library's own choice."""
+"""Number of threads that selects the library's default."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What else the machine does, or what it lets this process have."""
+    """Other processes on the machine, or a limit on this process."""
 
     others: int = 0
     priority: str = "equal"
@@ -68,11 +68,11 @@ def measure_busy(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[st
     Returns
     -------
     dict
-        `ratios`: by situation, wall time by the default number of threads over that by one thread;
+        `ratios`: by situation, wall time with the default number of threads over that with one;
         `worst`: the largest of them; `cpu_seconds`, `wall_seconds` and `peak_bytes` of one thread
         alone.
     """
-    os.environ.pop("OMP_NUM_THREADS", None)  # the library is to choose
+    os.environ.pop("OMP_NUM_THREADS", None)  # the library chooses
     os.nice(_OWN_NICE)
     measured: dict[str, dict[str, float]] = {}
     for situation in SITUATIONS:
@@ -92,7 +92,7 @@ def measure_busy(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[st
 
 
 def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str, float]:
-    """Return mean seconds by one thread and by the default number, and CPU seconds by one."""
+    """Return mean seconds with one thread and the default number, and CPU seconds with one."""
     train = _training(job, X, Y)
     train(1)
     seconds: dict[int, list[float]] = {1: [], DEFAULT: []}
@@ -112,7 +112,7 @@ def _measure(situation: Situation, job: Job, X: Features, Y: Labels) -> dict[str
 
 
 def _training(job: Job, X: Features, Y: Labels) -> Callable[[int], Any]:
-    """Return a function that trains with so many threads."""
+    """Return a function that trains with the given number of threads."""
     if job.candidate == "automatic":
         X, Y = X[:_MOST_ROWS], Y[:_MOST_ROWS]
 
@@ -143,7 +143,7 @@ def _others(situation: Situation) -> Iterator[None]:
         for _ in range(situation.others)
     ]
     try:
-        time.sleep(0.3 if processes else 0)  # until they compute
+        time.sleep(0.3 if processes else 0)  # until they are busy
         yield
     finally:
         for process in processes:
@@ -153,7 +153,7 @@ def _others(situation: Situation) -> Iterator[None]:
 
 @contextmanager
 def _limited(limit: str | None) -> Iterator[bool]:
-    """Limit this process, and those that it starts; yield whether that is possible."""
+    """Limit this process and its children; yield whether that is possible."""
     if limit == "one core":
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(before)})
@@ -176,7 +176,7 @@ def _quota(cores: float) -> Iterator[bool]:
         group = parent / f"xdcc-{os.getpid()}"
         try:
             group.mkdir()
-        except OSError:  # not mounted, or not ours to change
+        except OSError:  # not mounted, or no permission
             continue
         try:
             quota = int(cores * _PERIOD)

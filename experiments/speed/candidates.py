@@ -1,10 +1,11 @@
 """The candidates of the comparison of boosters, and the settings that they are given.
 
 A candidate builds its library's matrix from arrays, can bin it ahead of the training, trains and
-predicts. Where a library cannot be given exactly the common settings, its class says what it gets.
+predicts. If a library does not support exactly the common settings, its class documents the
+difference.
 
-In the comparisons of time to quality each candidate takes its best of a grid of settings, so nobody
-is ahead because of a setting that others were not given. The grid is Cartesian: learning rates .1
+In the comparisons of time to quality each candidate uses its best setting of the same grid, so none
+has the advantage of a setting that others did not try. The grid is Cartesian: learning rates .1
 and .3, at most 64 or 256 bins, all columns or half of them per tree (CatBoost: per split). Features
 with at most 64 values need no choice of bins. What a file stores sparse is given both dense and as
 CSR, whose absent entries are missing values.
@@ -42,27 +43,27 @@ _FEW_BINS = 64
 
 @dataclass(frozen=True)
 class Setting:
-    """What may differ between trainings of one candidate."""
+    """The settings in which trainings of one candidate differ."""
 
     learning_rate: float = 0.3
     max_bin: int = 256
-    columns: float = 1.0  # share that a tree sees
+    columns: float = 1.0  # share of the columns per tree
     csr: bool = False  # features as a CSR matrix
 
 
 LIKE_FOR_LIKE = Setting(learning_rate=0.1)
-"""The setting of the comparison in which nobody chooses."""
+"""The setting of the comparison without a choice of settings."""
 
 
 def storages(setting: Setting, sparse: bool) -> list[Setting]:
-    """Return a setting for each form in which the features can be given."""
+    """Return a setting for each storage of the features."""
     return [setting, replace(setting, csr=True)] if sparse else [setting]
 
 
 def grid(X: NDArray[np.float32], sparse: bool) -> list[Setting]:
     """Return the settings that a candidate chooses from, `LIKE_FOR_LIKE` first.
 
-    They depend on the rows to train on, and on whether the data set's file is sparse.
+    They depend on the training rows, and on whether the data set's file is sparse.
     """
     many_values = any(len(np.unique(x)) > _FEW_BINS for x in X.T)
     return [
@@ -79,7 +80,7 @@ _LEVELS = 32
 
 
 def levels(X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return each value's place among 32 equal steps from a feature's least to its largest."""
+    """Return each value's index among 32 equal steps from a feature's minimum to its maximum."""
     low, high = X.min(axis=0), X.max(axis=0)
     return np.minimum((X - low) / (high - low) * _LEVELS, _LEVELS - 1).astype(np.float32).round()
 
@@ -112,7 +113,7 @@ def build_variant(
 
 
 class _Pages(xgb.DataIter):
-    """Hands rows out page by page; the matrix reads its cache's folder as long as it is there."""
+    """Provides rows page by page; the matrix needs the folder of its cache while it exists."""
 
     def __init__(self, X: NDArray[np.float32], Y: Labels) -> None:
         self._pages = list(zip(np.array_split(X, _PAGES), np.array_split(Y, _PAGES), strict=True))
@@ -122,7 +123,7 @@ class _Pages(xgb.DataIter):
         super().__init__(cache_prefix=f"{folder}/page")
 
     def next(self, input_data: Callable[..., Any]) -> bool:
-        """Hand out the next page; return False after the last."""
+        """Provide the next page; return False after the last."""
         if self._next == len(self._pages):
             return False
         X, Y = self._pages[self._next]
@@ -131,7 +132,7 @@ class _Pages(xgb.DataIter):
         return True
 
     def reset(self) -> None:
-        """Begin again."""
+        """Start again."""
         self._next = 0
 
 
@@ -144,16 +145,16 @@ _COMMON_XGBOOST: dict[str, Any] = {
     "reg_lambda": REG_LAMBDA,
     "min_child_weight": 0,
 }
-"""What all XGBoost boosters share; ours needs no `tree_method` but takes it."""
+"""The parameters of all XGBoost boosters; ours accepts `tree_method` and does not need it."""
 
-_FEWEST_ROUNDS = 16  # of CatBoost, whose trainings cannot go on: each has four times as many
+_FEWEST_ROUNDS = 16  # of CatBoost, which cannot continue a training: each has four times as many
 
 _BYTES_PER_BIN = 16  # of stock XGBoost's histograms: a gradient and a Hessian in double precision
 
 
 @dataclass(frozen=True)
 class Step:
-    """A moment of a training: its seconds so far, and probabilities of the rows asked for."""
+    """A point of a training: its seconds so far, and probabilities of the held-out rows."""
 
     rounds: int
     cpu_seconds: float
@@ -164,7 +165,7 @@ class Step:
 class Candidate(ABC):
     """One way of training a multi-label booster."""
 
-    parameters: dict[str, Any]  # that the library is given
+    parameters: dict[str, Any]  # passed to the library
 
     @abstractmethod
     def build(self, X: Features, Y: Labels) -> Any:
@@ -172,7 +173,7 @@ class Candidate(ABC):
 
     @abstractmethod
     def quantise(self, matrix: Any) -> None:
-        """Bin the matrix, as far as the library keeps the bins and `build` has not done it."""
+        """Bin the matrix, unless `build` has done it or the library does not keep the bins."""
 
     @abstractmethod
     def train(self, matrix: Any) -> Any:
@@ -186,9 +187,9 @@ class Candidate(ABC):
     def steps(
         self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
     ) -> Iterator[Step]:
-        """Train on, with the clock stopped while somebody looks.
+        """Train round by round, without counting the time of evaluations.
 
-        After the rounds with the numbers `evaluated` the rows `held` are predicted. After `limit`
+        After the rounds with the numbers `evaluated`, the rows `held` are predicted. After `limit`
         CPU seconds no further step is needed.
         """
 
@@ -236,16 +237,16 @@ class Grouped(XGBoost):
     """Ours with a tree for each of four groups of labels."""
 
     def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
-        """Return a `DMatrix`; note how many labels are a quarter."""
+        """Return a `DMatrix`; store how many labels are a quarter."""
         self.parameters["labels_per_tree"] = max(2, -(-Y.shape[1] // 4))
         return super().build(X, Y)
 
 
 class Auto(XGBoost):
-    """Ours with `sketch_size="auto"`, as estimators have it: to choose is part of a training."""
+    """Ours with `sketch_size="auto"`, as in estimators; the choice is part of the training."""
 
     def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
-        """Return a `DMatrix`; keep the arrays, which the choice is made on."""
+        """Return a `DMatrix`; keep the arrays for the choice."""
         self._data = FitData(X, Y, None)
         return super().build(X, Y)
 
@@ -257,7 +258,7 @@ class Auto(XGBoost):
     def steps(
         self, matrix: xgb.DMatrix, held: Sequence[Features], evaluated: Iterable[int], limit: float
     ) -> Iterator[Step]:
-        """Choose, and update a booster; see `Candidate.steps`."""
+        """Choose the sketch and update a booster; see `Candidate.steps`."""
         clock = Clock()
         with clock:
             self._choose(matrix)
@@ -274,14 +275,14 @@ class Auto(XGBoost):
 
 
 class Variant(XGBoost):
-    """Ours with something that the plain case lacks."""
+    """Ours with a feature that the plain case does not use."""
 
     def __init__(self, parameters: dict[str, Any], rounds: int, name: str) -> None:
         super().__init__(parameters, rounds)
         self.name = name
 
     def build(self, X: Features, Y: Labels) -> xgb.DMatrix:
-        """Return the variant's matrix; note its constraints, which depend on the features."""
+        """Return the variant's matrix; store its constraints, which depend on the features."""
         if self.name == "interaction_constraints":
             self.parameters["interaction_constraints"] = overlapping_groups(X.shape[1])
         if self.name == "monotone_constraints":
@@ -296,10 +297,9 @@ class Variant(XGBoost):
 class LightGBM(Candidate):
     """LightGBM, one model per label, all on one binned data set.
 
-    It has at most 255 bins. Its smallest sum of Hessians in a leaf stays at its default: with 0 it
-    stops with a failed check, since it reckons the rows of a leaf from their Hessians. Histograms
-    are filled by rows: else it tries, anew for every label, what is faster, and on the data sets
-    here rows are.
+    It has at most 255 bins. Its minimum sum of Hessians in a leaf is the default: with 0 a check
+    fails, because it estimates the rows of a leaf from their Hessians. Histograms are filled by
+    rows, which is faster on these data sets; otherwise it would test that again for every label.
     """
 
     def __init__(self, job: Job, setting: Setting) -> None:
@@ -351,7 +351,7 @@ class LightGBM(Candidate):
     ) -> Iterator[Step]:
         """Update all labels' boosters, which share the data set; see `Candidate.steps`.
 
-        The labels that stand in the data set when a booster is updated are the ones it fits.
+        A booster fits the labels that the data set has when it is updated.
         """
         import lightgbm
 
@@ -381,8 +381,8 @@ class LightGBM(Candidate):
 class CatBoost(Candidate):
     """CatBoost with the loss `MultiLogloss`.
 
-    It refuses labels that are the same in all rows; they are left out, to its advantage. Half
-    of the columns are half of them for each split, not for each tree.
+    It rejects labels that are constant; they are left out, to its advantage. Half of the columns
+    means half for each split, not for each tree.
     """
 
     def __init__(self, job: Job, setting: Setting) -> None:
@@ -413,7 +413,7 @@ class CatBoost(Candidate):
         matrix[0].quantize(border_count=self.parameters["border_count"], task_type="CPU")
 
     def train(self, matrix: Any) -> Any:
-        """Return a classifier, which labels it knows, and what the others are."""
+        """Return a classifier, its labels, and the constants of the other labels."""
         import catboost
 
         pool, varies, means = matrix
@@ -431,10 +431,10 @@ class CatBoost(Candidate):
     def steps(
         self, matrix: Any, held: Sequence[Features], evaluated: Iterable[int], limit: float
     ) -> Iterator[Step]:
-        """Train anew with more and more rounds, and the first ones' times; see `Candidate.steps`.
+        """Repeat the training with more and more rounds; see `Candidate.steps`.
 
-        CatBoost neither stops to be looked at nor goes on, but tells the end of each round. All
-        labels vary.
+        CatBoost can neither pause nor continue a training, but reports the end of each round, so
+        the times are those of the first training with that round. All labels vary.
         """
         import catboost
 
@@ -464,14 +464,14 @@ class _Times:
         self._begin = time.process_time(), time.perf_counter()
 
     def after_iteration(self, info: Any) -> bool:
-        """Note the seconds so far; return whether to go on."""
+        """Store the seconds so far; return whether to continue."""
         cpu, wall = self._begin
         self.seconds.append((time.process_time() - cpu, time.perf_counter() - wall))
         return self.seconds[-1][0] <= self._limit
 
 
 def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
-    """Make the candidate of a job, by default with the setting of comparisons of equal rounds."""
+    """Return the candidate of a job, by default with the setting of comparisons of equal rounds."""
     setting = setting or Setting()
     if job.candidate == "lightgbm":
         return LightGBM(job, setting)
@@ -492,7 +492,7 @@ def make_candidate(job: Job, setting: Setting | None = None) -> Candidate:
 
 
 def xgboost_parameters(setting: Setting) -> dict[str, Any]:
-    """Return what all XGBoost boosters get with a setting."""
+    """Return the parameters of all XGBoost boosters with a setting."""
     return _COMMON_XGBOOST | {
         "max_bin": setting.max_bin,
         "learning_rate": setting.learning_rate,
@@ -501,10 +501,10 @@ def xgboost_parameters(setting: Setting) -> dict[str, Any]:
 
 
 def _bounded_histograms(job: Job, setting: Setting) -> dict[str, int]:
-    """Bound stock's histograms on synthetic data where all nodes' would not fit into memory.
+    """Limit stock's histograms on synthetic data if those of all nodes would not fit into memory.
 
     `multi_output_tree` keeps the histograms of every node that it evaluates, for every label. With
-    the bound it keeps a level's, and builds those of the last level without subtraction.
+    the limit it keeps those of a level, and builds those of the last level without subtraction.
     """
     shape = synthetic_shape(job.data)
     if job.candidate != "multi_output_tree" or shape is None:

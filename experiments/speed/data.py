@@ -1,9 +1,9 @@
-"""The rows that candidates are trained on: written once, read by every child process.
+"""The training rows of the candidates: written once, read by every process.
 
-A child reads plain arrays from a file, so that nothing that parsing needs counts as memory of the
-training, and so that all candidates get the same numbers.
+A process reads plain arrays from a file, so the memory of the training does not include that of
+parsing, and all candidates have the same numbers.
 
-Beside the names of `xdcc.data` there is synthetic data of any size, dense features of
+Besides the names of `xdcc.data` there are synthetic data of any size, dense features of
 `xdcc.data.make_multilabel`, by names like `synthetic-5000x100x20`: rows, features, labels. In
 `independent-20000x50x30` each label depends on four features of its own choice, and on no label.
 
@@ -48,7 +48,7 @@ def check_name(name: str) -> None:
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no such data set.
     """
     if name not in dataset_names() and synthetic_shape(name) is None:
         raise ValueError(
@@ -58,7 +58,7 @@ def check_name(name: str) -> None:
 
 
 def next_to_nothing() -> tuple[NDArray[np.float32], Labels]:
-    """Make arrays to train on before a measurement: what a process does only once is done then."""
+    """Return tiny arrays for a warm-up training, for the work that a process does only once."""
     X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)
     return X, (X > 0).astype(np.float32)
 
@@ -71,7 +71,7 @@ def write_arrays(name: str, storage: Storage, seed: int, file: Path) -> None:
     ValueError
         For an unknown name.
     FileNotFoundError
-        If the data set's files are not there.
+        If the data set's files are missing.
     """
     check_name(name)
     X, Y = load_training_rows(name, seed)
@@ -106,7 +106,7 @@ def load_training_rows(
 ) -> tuple[NDArray[np.float64] | sp.csr_array, NDArray[np.generic]]:
     """Load the features and labels of a data set's training rows, or of all if it is in one file.
 
-    Synthetic data can have other rows than their name says.
+    Synthetic data can have another number of rows than their name says.
     """
     shape = synthetic_shape(name)
     if shape and name.startswith("independent"):
@@ -122,10 +122,9 @@ def load_training_rows(
 def _independent_labels(
     n_samples: int, n_features: int, n_labels: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Make labels that have nothing to do with each other.
+    """Make independent labels.
 
-    Each is drawn with a probability that is logistic in the sum of two features and the product of
-    two others.
+    The probability of each is logistic in the sum of two features and the product of two others.
     """
     random = np.random.default_rng(seed)
     X = random.normal(size=(n_samples, n_features))
@@ -161,9 +160,9 @@ def write_parts(name: str, storage: Storage, seed: int, file: Path) -> None:
     Raises
     ------
     ValueError
-        For an unknown name, or if a data set without a test part is wanted as it was published.
+        For an unknown name, or if the published test part is needed and missing.
     FileNotFoundError
-        If the data set's files are not there.
+        If the data set's files are missing.
     """
     parts, sparse = _parts(name, storage, seed)
     fit_Y = parts["fit"][1]

@@ -1,14 +1,14 @@
-"""Measures how near the updater comes to what the machine could do: the roofline, and one pass.
+"""Compares the updater with the limits of the machine: the roofline, and one pass.
 
-The suite `roofline` says which share of the machine's peak is reached. The training, the peak and
-the count of the work (`CONVENTION`) come from one process, one after the other. The peak is
-measured on one thread:
+The suite `roofline` shows the reached share of the machine's peak. The training, the peak and the
+count of the work (`CONVENTION`) come from one process, one after the other. The peak is measured on
+one thread:
 
 - additions per second of float rows to the bins of a histogram in double precision, with the
   histogram and the rows in the first-level cache (24 KiB) and in the second (320 KiB);
 - bytes per second of reading memory in order (256 MiB).
 
-The suite `pass` says how far a round of boosting is from one pass over all rows and labels. A round
+The suite `pass` compares a round of boosting with one pass over all rows and labels. A round
 cannot do without adding the last tree's leaf values to all margins, deriving the gradients and
 projecting them; a kernel does this and nothing else, in the same process.
 
@@ -45,7 +45,7 @@ def find_compiler() -> str:
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If there is no compiler.
     """
     names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
     for name in names:
@@ -76,7 +76,7 @@ def compile_kernel(source: Path, folder: Path) -> ctypes.CDLL:
 
 
 def address(array: NDArray[Any]) -> ctypes.c_void_p:
-    """Return where an array lies."""
+    """Return the address of an array."""
     return ctypes.c_void_p(array.ctypes.data)
 
 
@@ -102,7 +102,7 @@ _BIN_BYTES = 4
 
 @dataclass(frozen=True)
 class HistogramWork:
-    """What the histograms of a model need."""
+    """The work of the histograms of a model."""
 
     additions: int
     read_bytes: int
@@ -118,7 +118,7 @@ def histogram_work(
     max_depth: int,
     max_bin: int,
 ) -> HistogramWork:
-    """Count what the histograms of a model need, by the convention.
+    """Count the work of the histograms of a model, by the convention.
 
     It was trained on X, in which NaN is missing, without sampling, with these largest numbers.
     """
@@ -138,7 +138,7 @@ def histogram_work(
 
 
 def count_entries(X: NDArray[np.float32], max_bin: int) -> NDArray[np.int64]:
-    """Return the number of each row's entries: what has to be added up of it."""
+    """Return the number of each row's entries that are added up."""
     matrix = xgb.QuantileDMatrix(X, max_bin=max_bin)
     begins, cuts = matrix.get_quantile_cut()
     counts = np.zeros(len(X), dtype=np.int64)
@@ -167,7 +167,7 @@ def _built_nodes(
     built = []
 
     def visit(node: int, depth: int) -> tuple[int, int]:
-        """Return a node's rows and entries; note which nodes below it are built."""
+        """Return a node's rows and entries; store which nodes below it are built."""
         if left[node] < 0:
             return int(rows_of_leaf[node]), int(entries_of_leaf[node])
         children = visit(left[node], depth + 1), visit(right[node], depth + 1)
@@ -199,7 +199,7 @@ def measure_roofline(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
 
 @dataclass(frozen=True)
 class MachinePeak:
-    """What one thread of the machine can do at most, per CPU second."""
+    """The peak of one thread of the machine, per CPU second."""
 
     additions_l1: float  # to a histogram in the first-level cache
     additions_l2: float  # and in the second-level cache
@@ -259,7 +259,7 @@ def _adding_rate(kernel: Kernel, n_bins: int, n_rows: int) -> float:
 
 
 def _aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy that begins with a cache line."""
+    """Return a copy that starts at a cache line."""
     space = np.empty(array.nbytes + _ALIGNMENT, dtype=np.uint8)
     begin = -space.ctypes.data % _ALIGNMENT
     copy = space[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)

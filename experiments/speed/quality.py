@@ -1,13 +1,13 @@
 """Measures the time to quality, and the quality at the end.
 
-What is enough is 1 % above the least held-out log-loss of stock XGBoost with a booster per label,
-the reference, over its settings; its own trainings go on until they get worse. The others train
-until they have it. A setting that has used more time than the fastest so far is given up.
+The target is 1 % above the lowest held-out log-loss of stock XGBoost with a booster per label, the
+reference, over its settings; the reference trains until it gets worse. The others train until they
+reach the target. A setting that has used more time than the fastest so far is stopped.
 
 A `Curve` is the held-out log-loss of one candidate and setting against the seconds of its training.
-These are of boosting alone, added up from round to round: building the matrix and its bins is
-`setup_seconds`, evaluating is not counted. A `Goal` says what a training has to reach and how long
-it may take, as far as others' results say it.
+These are the seconds of boosting alone: building the matrix and its bins is `setup_seconds`, and
+evaluation is not counted. A `Goal` is the target and the time limit of a training, which depend on
+others' results.
 """
 
 import time
@@ -29,7 +29,7 @@ _PATIENCE_SHARE = 0.3
 
 
 class Point(NamedTuple):
-    """A moment of a training: seconds so far, log-loss of the held-out and of the test rows."""
+    """A point of a training: seconds so far, log-loss of the held-out and of the test rows."""
 
     rounds: int
     cpu_seconds: float
@@ -51,17 +51,17 @@ class Curve:
         return min(self.points, key=lambda point: point.held_out)
 
     def first_within(self, target: float) -> Point | None:
-        """Return the first point whose held-out log-loss is at most the target, if there is one."""
+        """Return the first point whose held-out log-loss is at most the target, or None."""
         return next((point for point in self.points if point.held_out <= target), None)
 
 
 def train_curve(
     job: Job, setting: Setting, parts: Parts, target: float | None, limit: float
 ) -> Curve:
-    """Train until the held-out log-loss is the target, in any case so many CPU seconds at most.
+    """Train until the held-out log-loss reaches the target, at most `limit` CPU seconds.
 
-    Without a target it goes on until the least held-out log-loss is ten rounds old, and as many as
-    30 % of the rounds that it took.
+    Without a target, training stops when the lowest held-out log-loss is ten rounds old, and at
+    least 30 % of its rounds.
     """
     candidate = make_candidate(job, setting)
     form = sp.csr_matrix if setting.csr else np.asarray
@@ -91,7 +91,7 @@ def train_curve(
 
 
 def evaluated_rounds() -> Iterator[int]:
-    """Yield the numbers of rounds after which a training is evaluated: later ones a 20th apart."""
+    """Yield the numbers of rounds for evaluation: consecutive at first, later 5 % apart."""
     rounds = 0
     while True:
         rounds = max(rounds + 1, rounds + rounds // 20)
@@ -99,7 +99,7 @@ def evaluated_rounds() -> Iterator[int]:
 
 
 def as_json(curve: Curve) -> dict[str, Any]:
-    """Return a curve as it stands in the results."""
+    """Return a curve as JSON for the results."""
     points = [[p.rounds, *(round(value, 6) for value in p[1:])] for p in curve.points]
     return {
         "setting": vars(curve.setting),
@@ -119,18 +119,18 @@ _OF_OURS = {"catboost": 200.0}
 
 @dataclass(frozen=True)
 class Goal:
-    """When a training ends."""
+    """The end of a training."""
 
     time_limit: float  # CPU seconds
-    target: float | None = None  # held-out log-loss that is enough
+    target: float | None = None  # held-out log-loss
 
 
 def find_goal(job: Job, repeat: int, results: Results, time_limit: float) -> Goal | None:
-    """Return the goal of a training, None if what it depends on has not been measured.
+    """Return the goal of a training, None if the measurements that it depends on are missing.
 
-    The suites of time to quality compare with the reference: others have its time for each setting,
-    and CatBoost two hundred times ours. The reference itself has the whole time, and sets the
-    target in its first repeat.
+    In the suites of time to quality, the limit for each setting is the reference's time, and for
+    CatBoost two hundred times ours. The reference has the whole time, and sets the target in its
+    first repeat.
     """
     if target := SUITES[job.suite].target:
         return Goal(time_limit, target)
@@ -157,17 +157,17 @@ _NEARLY = 1.01
 
 
 def measure_time_to_quality(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
-    """Train with each setting until the target is reached, and return how long the fastest took.
+    """Train with each setting until the target is reached, and return the time of the fastest.
 
-    Each has the goal's CPU seconds of boosting. Without a target of held-out log-loss one is made,
-    of trainings as long as they get better.
+    Each has the goal's CPU seconds of boosting. Without a target, it is computed from trainings
+    that continue while they improve.
 
     Returns
     -------
     dict
         `target`, `curves`; of the fastest `setting`, `rounds`, `cpu_seconds`, `wall_seconds`,
-        `setup_seconds`, and its `test` log-loss at that moment. If none got there, `outcome` is
-        "longer than", and the first two are all.
+        `setup_seconds`, and its `test` log-loss at that point. If none reached it, `outcome` is
+        "longer than", and only the first two are returned.
     """
     warm_up(job)
     target, limit = goal.target, goal.time_limit
@@ -185,16 +185,16 @@ def measure_time_to_quality(job: Job, parts: Parts, goal: Goal) -> dict[str, Any
 
 
 def measure_end(job: Job, parts: Parts, goal: Goal) -> dict[str, Any]:
-    """Let held-out rows say how many rounds to train, and return how good so many are.
+    """Choose the number of rounds on held-out rows, and return the quality of that model.
 
-    The model that counts is trained anew, on these rows too: whoever has found the number of rounds
-    needs them for nothing else. After the goal's CPU seconds the best number so far is taken.
+    The final model is trained again on all rows, including the held-out rows. After the goal's CPU
+    seconds, the best number of rounds so far is used.
 
     Returns
     -------
     dict
-        `test`, its log-loss of the test rows; `rounds`; `cpu_seconds` and `wall_seconds` of so many
-        without the held-out rows, `setup_seconds`, and `curves` with the one that they are of.
+        `test`, its log-loss of the test rows; `rounds`; their `cpu_seconds` and `wall_seconds`
+        without the held-out rows, `setup_seconds`, and `curves` with the curve of these.
     """
     warm_up(job)
     curve = train_curve(job, LIKE_FOR_LIKE, parts, None, goal.time_limit)

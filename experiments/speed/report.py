@@ -1,8 +1,8 @@
 """Writes the reports, `QUALITY.md` with its figure, `RESULTS.md` and `DROP_IN.md`.
 
-The text of each is a template, in which `{requirements}`, `{machine}`, `{figure}` and, by their
-names, functions of `tables` with a suite and further arguments stand for what they give. The figure
-shows held-out log-loss against the seconds of training.
+Each is a template with the places `{requirements}`, `{machine}` and `{figure}`, and with calls of
+functions of `tables` with a suite and further arguments. The figure shows held-out log-loss against
+the seconds of training.
 """
 
 import re
@@ -42,7 +42,7 @@ def write_reports(results: Results, folder: Path) -> list[Path]:
         If there are no measurements.
     """
     if not results.records:
-        raise ValueError(f"{results.file} holds no measurements")
+        raise ValueError(f"{results.file} has no measurements")
     summary = Summary(results.records)
     folder.mkdir(parents=True, exist_ok=True)
     given = {"machine": _header(results)}
@@ -61,12 +61,12 @@ def write_reports(results: Results, folder: Path) -> list[Path]:
 
 
 def suites_of(template: str) -> list[str]:
-    """Return the suites that a template has a section for."""
+    """Return the suites that have a section in a template."""
     return re.findall(r"\{title (\w+)\}", template)
 
 
 def _fill(template: str, given: dict[str, str], summary: Summary) -> str:
-    """Put in what the places stand for; leave out sections, and paragraphs, that have nothing."""
+    """Fill the places of a template; leave out sections without measurements."""
 
     def fill(place: re.Match[str]) -> str:
         name, *arguments = place[1].split()
@@ -100,7 +100,7 @@ def _text(value: Any) -> str:
 
 _COLUMNS = 3
 _COLOURS = {
-    name: f"C{k}" if k < 7 else "black"  # the style has seven
+    name: f"C{k}" if k < 7 else "black"  # the style has seven colours
     for k, name in enumerate(
         dict.fromkeys(name for suite in ("quality", "end") for name in SUITES[suite].candidates)
     )
@@ -108,7 +108,7 @@ _COLOURS = {
 
 
 def draw(summary: Summary, file: Path) -> bool:
-    """Draw the curves of all candidates into a PNG, a panel per data set, if there are any."""
+    """Draw the curves of all candidates as a PNG with a panel per data set; return whether any."""
     cells = [cell for suite in ("quality", "end") for cell in summary.cells(suite)]
     panels = list(dict.fromkeys(cell.data for cell in cells))
     if not panels:
@@ -133,7 +133,7 @@ def _draw(summary: Summary, cells: Sequence[Cell], panels: Sequence[str]) -> Fig
         for line in ax.get_lines()
         if line.get_label() in _COLOURS
     }
-    # One for all panels, which leaves the curves alone.
+    # One legend for all panels, outside them.
     figure.legend(lines.values(), lines, loc="outside lower center", ncols=len(lines))
     figure.suptitle(
         "Solid: each candidate's best setting, until it is as good as stock per label (1 %, dotted)"
@@ -167,7 +167,7 @@ def _panel(ax: Axes, data: str, cells: Sequence[Cell], summary: Summary) -> None
 
 
 def _shown(result: dict[str, Any]) -> Curve:
-    """Return the curve of the fastest setting, or of the one that came nearest."""
+    """Return the curve of the fastest setting, or of the one that came closest to the target."""
     curves = [from_json(curve) for curve in result["curves"]]
     if "setting" not in result:
         return min(curves, key=lambda curve: curve.best().held_out)

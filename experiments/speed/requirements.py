@@ -15,7 +15,7 @@ from experiments.speed.suites import SUITES, members
 class Comparison:
     """One measurement divided by another, or alone."""
 
-    label: str  # tells it from the others of its requirement
+    label: str  # unique within its requirement
     over: Cell
     under: Cell | None
     measure: str

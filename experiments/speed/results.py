@@ -1,9 +1,9 @@
-"""The file that measurements are kept in, what made them, and how they are read.
+"""The file of the measurements, their origin, and summaries of them.
 
-`Results` writes the file after each measurement, so that a run that was interrupted goes on where
-it was: what is in the file is not measured again. All of a file comes from one machine, the same
-builds and the same settings, which `describe_machine` and `installed_versions` say. `Summary` reads
-measurements: the best of the repeats, their spread, ratios and their means.
+`Results` writes the file after each measurement, so you can continue an interrupted run: it does
+not repeat the measurements in the file. A file has measurements of one machine, the same builds and
+the same settings (`describe_machine`, `installed_versions`). `Summary` gives the best of the
+repeats, their spread, ratios and their means.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _FORMAT = 1
 
 
 class Results:
-    """What has been measured.
+    """The measurements.
 
     Attributes
     ----------
@@ -54,13 +54,15 @@ class Results:
         Raises
         ------
         FileNotFoundError
-            If there are none.
+            If there is no such file.
         ValueError
-            If the file is not what a run writes.
+            If the file is not the output of a run.
         """
         file = folder / "results.json"
         if not file.exists():
-            raise FileNotFoundError(f"{folder} holds no results.json: it is no folder of a run")
+            raise FileNotFoundError(
+                f"{folder} has no results.json: it is not the output folder of a run"
+            )
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
             if content["format"] != _FORMAT:
@@ -69,18 +71,18 @@ class Results:
             return cls(file, header, content["measurements"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{file} is not what a run writes ({type(error).__name__}: {error}); move it away "
-                "or name another folder"
+                f"{file} is not the output of a run ({type(error).__name__}: {error}); move it "
+                "away or name another folder"
             ) from error
 
     @classmethod
     def open(cls, folder: Path, header: dict[str, Any]) -> Self:
-        """Read the results in a folder in order to add to them, or begin with none.
+        """Read the results in a folder to add to them, or start without any.
 
         Raises
         ------
         ValueError
-            If the file is not what a run writes, or its measurements come from another machine,
+            If the file is not the output of a run, or its measurements come from another machine,
             other builds or other settings.
         """
         if not (folder / "results.json").exists():
@@ -103,14 +105,14 @@ class Results:
         return None if place is None else self.records[place]
 
     def measured(self, job: Job) -> dict[str, Any] | None:
-        """Return what the first repeat measured, None if it did not come to its end."""
+        """Return the result of the first repeat, None if it did not finish."""
         record = self.find(job, 0)
         return record["result"] if record and record["outcome"] == "measured" else None
 
     def add(
         self, job: Job, repeat: int, outcome: str, time_limit: float, result: dict[str, Any]
     ) -> None:
-        """Keep a measurement, in the place of an earlier one of the same job and repeat."""
+        """Store a measurement, instead of an earlier one of the same job and repeat."""
         record = {
             "job": asdict(job),
             "repeat": repeat,
@@ -140,11 +142,11 @@ def describe_machine() -> dict[str, Any]:
     Raises
     ------
     OSError
-        If this is no Linux, where these stand in /proc.
+        If this is not Linux, which has them in /proc.
     """
     cpu_info = Path("/proc/cpuinfo")
     if not cpu_info.exists():
-        raise OSError("the benchmark needs Linux: it reads /proc")
+        raise OSError("the benchmark needs Linux, because it reads /proc")
     fields = dict(line.split(":", 1) for line in cpu_info.read_text().splitlines() if ":" in line)
     fields = {name.strip(): value.strip() for name, value in fields.items()}
     flags = fields.get("flags", "").split()
@@ -161,7 +163,7 @@ def describe_machine() -> dict[str, Any]:
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, the installed packages and the plugin.
 
-    `library` is a digest of the compiled XGBoost, which tells one build from another.
+    `library` is a digest of the compiled XGBoost, which identifies the build.
     """
     installed = {name: number for name, number in versions(_PACKAGES).items() if number}
     return installed | {"plugin": plugin_version() or "none", "library": library_digest()}
@@ -188,7 +190,7 @@ type Bound = Literal["", "at least", "at most"]
 
 
 class Cell(NamedTuple):
-    """What the repeats of a measurement have in common."""
+    """What the repeats of a measurement share."""
 
     suite: str
     phase: str
@@ -199,24 +201,24 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Best:
-    """The least of the repeats."""
+    """The minimum of the repeats."""
 
     value: float
-    spread: float  # the largest divided by the least, less 1
+    spread: float  # the maximum divided by the minimum, minus 1
     repeats: int
-    at_least: bool = False  # ended at the time limit, which is the value
+    at_least: bool = False  # the value is the time limit
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A quotient of two measurements, or a bound of it where one was ended at the time limit."""
+    """A ratio of two measurements, or a bound of it if one reached the time limit."""
 
     value: float
     bound: Bound = ""
 
 
 class Summary:
-    """Looks measurements up: the records of `Results`."""
+    """Summarises the records of `Results`."""
 
     def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
         self._records: dict[Cell, list[Mapping[str, Any]]] = defaultdict(list)
@@ -229,18 +231,17 @@ class Summary:
         return [cell for cell in self._records if cell.suite == suite]
 
     def records(self, cell: Cell) -> list[Mapping[str, Any]]:
-        """Return all that is known of a cell."""
+        """Return the records of a cell."""
         return self._records.get(cell, [])
 
     def results(self, cell: Cell) -> list[Mapping[str, Any]]:
-        """Return what the repeats measured that came to their end."""
+        """Return the results of the repeats that finished."""
         return [r["result"] for r in self.records(cell) if r["outcome"] == "measured"]
 
     def best(self, cell: Cell, measure: str = "cpu_seconds") -> Best | None:
-        """Return the least of the repeats, None if there is no measurement.
+        """Return the minimum of the repeats, None if there is no measurement.
 
-        If none came to its end but one was ended at the time limit, its CPU seconds are at least
-        that.
+        If none finished but one reached the time limit, its CPU seconds are at least that limit.
         """
         values = [result[measure] for result in self.results(cell)]
         if values:

@@ -1,7 +1,7 @@
 """Measures plain trainings, without the plugin's objectives, against the official wheel.
 
 The official wheel of the same version is fetched once from the package index, into a folder of the
-user's cache. Both libraries train in turns, each time in a fresh process with one thread, and CPU
+user's cache. Both libraries train in turns, each time in a new process with one thread, and CPU
 time is compared.
 """
 
@@ -77,7 +77,7 @@ def measure_stock(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
     Returns
     -------
     dict
-        `ratio`: least CPU time of ours over the official wheel's; `official_cpu_seconds`;
+        `ratio`: minimum CPU time of ours over the official wheel's; `official_cpu_seconds`;
         `differs`: 0 if both models are equal, else 1; and `cpu_seconds`, `wall_seconds`,
         `peak_bytes` of ours.
     """
@@ -115,7 +115,7 @@ def _train(path: str, arguments: list[str]) -> dict[str, Any]:
 
 
 def official_wheel() -> Path:
-    """Return the folder with the official wheel of the installed version, fetched if need be."""
+    """Return the folder with the official wheel of the installed version; fetch it if missing."""
     version = metadata.version("xgboost").partition("+")[0]
     folder = Path(platformdirs.user_cache_dir("xdcc"), "official", version)
     if not (folder / "xgboost").is_dir():

@@ -20,7 +20,7 @@ class Cost:
 
     cpu_seconds: float  # of all threads of the process, in user and system mode
     wall_seconds: float
-    peak_bytes: int  # the largest resident memory up to the call's end, less that before the call
+    peak_bytes: int  # peak resident memory until the call's end, minus that before the call
 
 
 class Clock:
@@ -57,10 +57,10 @@ def measure_cost[T](call: Callable[[], T], time_limit: float) -> tuple[T, Cost]:
 
 @contextmanager
 def _limited(time_limit: float) -> Iterator[None]:
-    """End this process when it has used so much CPU time.
+    """End this process after the given CPU seconds.
 
-    A thread looks at the clock now and then. Not the system's own timer of CPU time: while one
-    runs, the clock that is measured with advances in steps of milliseconds only.
+    A thread checks the clock ten times a second. The system's timer of CPU time is not used: while
+    it runs, the measured clock advances only in steps of milliseconds.
     """
     end = time.process_time() + time_limit
     done = threading.Event()
@@ -80,8 +80,8 @@ def _limited(time_limit: float) -> Iterator[None]:
 
 
 def _peak_bytes() -> int:
-    # Not ru_maxrss, which a process inherits from the one that started it.
+    # Not ru_maxrss, which a process inherits from its parent.
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    raise OSError("/proc/self/status has no line VmHWM: the peak memory cannot be read")
+    raise OSError("the peak memory cannot be read: /proc/self/status has no line VmHWM")

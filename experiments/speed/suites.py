@@ -1,7 +1,7 @@
-"""The suites of `suites.yaml`, and the jobs that they are made of.
+"""The suites of `suites.yaml` and their jobs.
 
-A `Job` is one thing to measure, as it travels to a child process and into the results; `plan` lists
-those of some suites.
+A `Job` is one measurement, as it is passed to a process and stored in the results; `plan` lists the
+jobs of some suites.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,16 +21,16 @@ type Phase = Literal["end to end", "rounds", "chain", "to quality", "to the end"
 class Job:
     """One candidate on one data set.
 
-    The phase says what the clock covers: from arrays to the trained model; the boosting rounds on
-    data that are binned already; the training of a whole chain; rounds until held-out rows are
-    predicted well enough, or best.
+    The phase is the measured part: from arrays to the trained model; the boosting rounds on binned
+    data; the training of a whole chain; rounds until the held-out rows reach a target, or their
+    best log-loss.
 
     The storage of the features is a C-contiguous float32 array; a float32 CSR matrix, whose absent
-    entries are missing values; CSR where the data set's file is sparse and dense where not; for
+    entries are missing values; CSR if the data set's file is sparse, else dense; for
     the last two see `experiments.speed.data`.
 
-    In a chain the rounds are those of each of its boosters. A training that is watched on held-out
-    rows has as many as it needs.
+    In a chain, the rounds are those of each booster. A training that is evaluated on held-out rows
+    has as many rounds as it needs.
     """
 
     suite: str
@@ -46,10 +46,10 @@ class Job:
 _FILE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 GROUPS: dict[str, Sequence[str]] = _FILE["groups"] | {"split methods": SPLIT_METHODS}
-"""Data sets, and candidates, that have a name together."""
+"""Named groups of data sets and candidates."""
 
 PARAMETERS: dict[str, dict[str, Any]] = _FILE["parameters"]
-"""What candidates of ours are given besides."""
+"""Further parameters of our candidates."""
 
 
 def members(names: Iterable[str]) -> list[str]:
@@ -68,8 +68,8 @@ class Suite:
     storage: Storage = "dense"
     threads: list[int] | None = None  # None leaves them to the command line
     rounds: int | None = None  # None is the data set's own number
-    target: float | None = None  # held-out log-loss, if it does not depend on the reference
-    seeds: int = 1  # how many, each with held-out rows of its own
+    target: float | None = None  # held-out log-loss, unless the reference sets it
+    seeds: int = 1  # number of seeds, each with its own held-out rows
 
 
 def _suite(entry: dict[str, Any]) -> Suite:
@@ -97,14 +97,14 @@ def plan(
 ) -> list[list[Job]]:
     """Return the jobs to measure, in groups, each on one data set, whose jobs take turns.
 
-    Names of data replace a suite's own; of its candidates, those that are named remain. `threads`
-    are for the suites that do not set them, `rounds` in place of any others.
+    `data` replaces a suite's own; `candidates` selects from a suite's own. `threads` apply to
+    suites that do not set them, `rounds` to all.
 
     Raises
     ------
     ValueError
-        For an unknown suite, data set or candidate; if a suite has none of the candidates; if
-        the suite `scaling` shall use data that are not synthetic.
+        For an unknown suite, data set or candidate; if a suite has none of the candidates; or
+        for the suite `scaling` on data that are not synthetic.
     """
     _check_known("suite", suites, SUITES)
     _check_known("candidate", candidates or (), CANDIDATES)
@@ -142,4 +142,4 @@ def _own_rounds(name: str) -> int:
 
 def _check_known(what: str, names: Iterable[str], known: Iterable[str]) -> None:
     if unknown := [name for name in names if name not in known]:
-        raise ValueError(f"unknown {what} {', '.join(unknown)}; known are {', '.join(known)}")
+        raise ValueError(f"unknown {what} {', '.join(unknown)}; choose from {', '.join(known)}")

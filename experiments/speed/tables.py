@@ -1,4 +1,4 @@
-"""The Markdown tables of the reports; the templates name those that are given a suite."""
+"""The Markdown tables of the reports; the templates call those that take a suite."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -27,7 +27,7 @@ _PAIRS_OF_CHAINS = (
     ("xdcc_sketched", "classifier_chain"),
     ("xdcc_auto", "binary_relevance"),
 )
-"""Chains of ours, and what they are compared with."""
+"""Our chains, and the baselines that they are compared with."""
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -44,7 +44,7 @@ def number(value: float) -> str:
 
 
 def ratio_text(ratio: Ratio | None) -> str:
-    """Return a ratio with its bound, if it has one."""
+    """Return a ratio, with its bound if it has one."""
     if ratio is None:
         return ""
     sign = {"": "", "at least": "> ", "at most": "< "}[ratio.bound]
@@ -52,7 +52,7 @@ def ratio_text(ratio: Ratio | None) -> str:
 
 
 def requirement_table(verdicts: Iterable[Verdict]) -> str:
-    """Return required and measured number, and whether the one reaches the other."""
+    """Return the table of requirements, measurements and verdicts."""
     rows = []
     for verdict in verdicts:
         requirement = verdict.requirement
@@ -84,11 +84,11 @@ def title(summary: Summary, suite: str) -> str:
 def cost_tables(summary: Summary, suite: str, reference: str) -> str:
     """Return a table of times for each phase and number of threads of a suite.
 
-    With one thread CPU seconds; with more of them wall seconds, since threads burn CPU time while
-    they wait.
+    The table has CPU seconds with one thread, and wall seconds with several, because waiting
+    threads use CPU time.
 
-    An entry is the least of the repeats, how many times the reference's that is, and by how much
-    the slowest repeat took longer.
+    An entry is the minimum of the repeats, how much longer the slowest repeat took, and the ratio
+    to the reference.
     """
     return "\n\n".join(
         f"{heading}, {'CPU' if cells[0].threads == 1 else 'wall'} seconds:\n\n"

@@ -46,7 +46,7 @@ def measure_boosting(job: Job, X: Features, Y: Labels, time_limit: float) -> dic
 
 
 def measure_memory(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[str, Any]:
-    """Train; add `beyond_gib`, the memory beyond what nobody can do without.
+    """Train; add `beyond_gib`, the memory beyond the necessary minimum.
 
     That is the peak less one copy of X, Y, margins and gradients in single precision.
     """
@@ -94,10 +94,10 @@ def measure_chain(job: Job, X: Features, Y: Labels, time_limit: float) -> dict[s
 
 
 def chain_length(candidate: str, Y: Labels) -> int:
-    """Return the number of rounds of a chain.
+    """Return the number of steps of a chain.
 
     For `xdcc_short` the rounded-up label cardinality plus two, at most the number of labels; 1 for
-    `binary_relevance`, which is no chain; else the number of labels.
+    `binary_relevance`, which is not a chain; else the number of labels.
     """
     n_samples, n_labels = Y.shape
     if candidate == "binary_relevance":

@@ -57,7 +57,7 @@ def test_pack(tmp_path, write_config, capsys):
     number = len(gzip.decompress(packed.read_bytes()).splitlines())
     assert f"written: {packed} ({number} records)" in printed
     left = len(list((results / "records").glob("*/*.json")))
-    assert f"{left} loose records stay" in printed, "those of the other configuration"
+    assert f"{left} records stay unpacked" in printed, "those of the other configuration"
     assert call("--results", results, "pack", other) == 0
     printed = capsys.readouterr().err
     assert f"other/{PACK}" in printed
@@ -108,7 +108,7 @@ def test_other_data_where_files_are_missing(write_config, tmp_path, monkeypatch,
     file = write_config(datasets=["flags"], without_files=["digits-tiny"])
     assert call("--results", tmp_path / "r", "run", file, "-p", "1") == 0
     printed = capsys.readouterr().err
-    assert "small: digits-tiny in place of its data sets, of which 1 cannot" in printed
+    assert "small: digits-tiny instead of its data sets, because 1 of them cannot" in printed
     assert call("--results", tmp_path / "r", "report", file) == 0
     report = (tmp_path / "r" / "reports" / "small.md").read_text()
     assert "| digits-tiny |" in report
@@ -147,7 +147,7 @@ def test_report_of_all_finished_experiments(tmp_path, write_config, monkeypatch,
     of_two = (results / "reports" / "studies" / "two" / "REPORT.md").read_text()
     assert of_two.startswith("# two-full: a title")
     assert call("--results", results, "report") == 1
-    assert "Name configurations to report on, or give --all." in capsys.readouterr().err
+    assert "Name configurations, or give --all." in capsys.readouterr().err
 
 
 def test_broken_record_is_named_once_and_redone(tmp_path, write_config, capsys):

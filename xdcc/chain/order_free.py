@@ -322,12 +322,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             By the chain rule, in the order that the chain itself takes. For a row it sums to one,
             as probability, over all labelsets.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X or Y is not as described.
+        {raises_for_labels}
         """
         margins, _ = self._begin_reading(self._check_X(X), None)
         truth = check_labels_as_in_fit(self, Y)

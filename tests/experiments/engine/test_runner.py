@@ -250,7 +250,7 @@ def test_interrupt_says_how_to_continue(root, write_config, tmp_path):
     os.killpg(run.pid, signal.SIGINT)  # as the terminal does on Ctrl-C
     message = run.communicate(timeout=60)[1]
     assert run.returncode == 130
-    assert "Stopped. The same command continues where it was." in message
+    assert "Stopped. Run the same command to continue." in message
     assert "Traceback" not in message
     left = contents(tmp_path / "results" / "records").values()
     assert len(left) >= 2

@@ -117,17 +117,17 @@ def test_a_mistake_ends_with_one_message(run_script, tmp_path):
     done = run_script("speed.__main__", "report", tmp_path)
     assert done.returncode == 1
     assert done.stderr.startswith("experiments.speed: ")
-    assert "results.json is not what a run writes (JSONDecodeError" in done.stderr
+    assert "results.json is not the output of a run (JSONDecodeError" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        (["--suite", "dense,fast"], ValueError, "unknown suite fast; known are quality, like"),
+        (["--suite", "dense,fast"], ValueError, "unknown suite fast; choose from quality, like"),
         (["--data", "emotion"], ValueError, "unknown data set 'emotion'; expected one of digits"),
         (["--data", "synthetic-0x5x5"], ValueError, "unknown data set 'synthetic-0x5x5'"),
-        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; known are one"),
+        (["--candidates", "ours,xgb"], ValueError, "unknown candidate xgb; choose from one"),
         (
             ["--suite", "csr", "--candidates", "catboost"],
             ValueError,
@@ -1014,14 +1014,14 @@ def test_results_of_other_builds_are_not_mixed(tmp_path):
 )
 def test_broken_results(text, message, tmp_path):
     (tmp_path / "results.json").write_text(text)
-    with pytest.raises(ValueError, match=f"is not what a run writes .*{message}.*move it away"):
+    with pytest.raises(ValueError, match=f"is not the output of a run .*{message}.*move it away"):
         speed.main(["report", str(tmp_path)])
 
 
 def test_no_results(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"holds no results\.json"):
+    with pytest.raises(FileNotFoundError, match=r"has no results\.json"):
         speed.main(["report", str(tmp_path)])
-    with pytest.raises(ValueError, match="holds no measurements"):
+    with pytest.raises(ValueError, match="has no measurements"):
         report.write_reports(Results.open(tmp_path, HEADER), tmp_path)
 
 
