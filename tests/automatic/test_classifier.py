@@ -259,7 +259,7 @@ def test_costs_of_labels():
     model = _classifier(costs).fit(X, Y)
     assert model.best_score_ < 0
     assert model.rule_.name in model.summary_["rule"]
-    # A label whose absence is dear is predicted more often than it occurs.
+    # A label that is expensive to miss is predicted more often than it occurs.
     assert model.predict(X_NEW)[:, 0].mean() > Y_NEW[:, 0].mean()
     with pytest.raises(ValueError, match="labels"):
         _classifier(LabelCosts(1, [5, 1])).fit(X, Y)

@@ -1,6 +1,6 @@
-"""Reading an order-free chain against its NumPy twin, and against all labelsets.
+"""Inference in an order-free chain against its reference implementation and all labelsets.
 
-The twin takes one row at a time, without pruning and without shared states.
+The reference implementation takes one row at a time, without pruning and without shared states.
 """
 
 from collections.abc import Callable

@@ -178,9 +178,8 @@ def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
         missing = [name for name in wanted if name not in found]
         unexpected = [name for name in found if name not in wanted]
         raise ValueError(
-            f"The columns of {what} have to be the labels {_listed(wanted)}, in any order: "
-            f"missing are {_listed(missing)}, unexpected are {_listed(unexpected)}, and no name "
-            "may occur twice"
+            f"The columns of {what} must be the labels {_listed(wanted)}, each once, in any order "
+            f"(missing: {_listed(missing)}; unexpected: {_listed(unexpected)})"
         )
     position = {name: column for column, name in enumerate(found)}
     return Y.iloc[:, [position[name] for name in wanted]]
