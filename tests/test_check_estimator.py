@@ -25,6 +25,7 @@ from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 
 ESTIMATORS = [
@@ -55,6 +56,8 @@ ESTIMATORS = [
     RandomDecisionTreeClassifier(n_estimators=30, threshold="probability", n_jobs=1),
     BoomerClassifier(n_rules=50, n_jobs=1),
     BoomerClassifier(n_rules=50, loss="logistic_example_wise", head="complete", n_jobs=1),
+    LogisticLabels(n_jobs=1),
+    LogisticLabels(C=1.0, text_like=True, n_jobs=1),
     CTBNClassifier(C=1.0, n_jobs=1),
     CTBNMixtureClassifier(max_components=2, C=1.0, prediction="hamming", n_jobs=1),
 ]
@@ -96,7 +99,7 @@ DRAWN_ROWS = {
     "check_sample_weight_equivalence_on_sparse_data": "repeated rows make other samples",
 }
 
-# The only estimators with a decision_function.
+# Estimators with a decision_function.
 LISTED_CLASSES = {
     "check_classifier_multioutput": "the check indexes classes_, which has a row per label here"
 }

@@ -1,11 +1,11 @@
 """
-Extra trees on sketches of the labels
-=====================================
+Extra trees with sketches
+=========================
 
 :class:`~xdcc.forest.SketchedExtraTreesClassifier` grows extremely randomised trees (Geurts, Ernst
 and Wehenkel, 2006). With ``sketch_size=k``, a tree searches its splits on k random projections of
-the labels instead of all labels. Its leaves still hold values for all labels, and the next tree
-gets other projections.
+the labels instead of all labels. Its leaves still hold values for all labels. Each tree draws its
+own projections.
 """
 
 from time import process_time
@@ -20,13 +20,13 @@ train, test = data[:1500], data[1500:]
 
 
 def log_loss(Y, proba):
-    """Mean over all entries; probabilities are at least 0.001 away from 0 and 1."""
+    """Return the mean log-loss over all entries, with probabilities clipped to [0.001, 0.999]."""
     proba = np.clip(proba, 0.001, 0.999)
     return -np.where(Y == 1, np.log(proba), np.log(1 - proba)).mean()
 
 
 # %%
-# The log-loss of held-out rows against the CPU time of training, for growing numbers of trees.
+# Plot the held-out log-loss against the training time, for an increasing number of trees.
 
 losses = {}
 for sketch_size in (1, 4, None):
@@ -53,14 +53,14 @@ for sketch_size, curve in losses.items():
 ax.set(
     title="80 labels, 1,500 rows",
     xlabel="CPU seconds of training",
-    ylabel="log-loss of held-out rows",
+    ylabel="held-out log-loss",
     xscale="log",
 )
 ax.legend()
 
 # %%
-# Trees that grow on a part of the rows predict the others. With ``oob_proba=True`` the estimator
-# returns these out-of-bag probabilities, which cost no cross-validation.
+# Each tree is trained on a sample of the rows and can predict the others. With ``oob_proba=True``,
+# the estimator stores these out-of-bag probabilities, so no cross-validation is needed.
 
 model = xdcc.SketchedExtraTreesClassifier(oob_proba=True, random_state=0, n_jobs=1)
 model.fit(train.X, train.Y)
@@ -71,10 +71,11 @@ for name, Y, proba in [
     print(f"{name}: log-loss {log_loss(Y, proba):.3f}")
 
 # %%
-# Importances by label: how much the tests of each feature lower the impurity of the label.
+# ``label_importances_`` has one row per label: how much the splits on each feature reduce the
+# impurity of the label.
 
 figure, ax = plt.subplots(figsize=(7.5, 4.8))
 figure.set_label("A map of the importances of 30 features for the first 20 labels")
 image = ax.imshow(model.label_importances_[:20], aspect="auto", cmap="Blues")
 ax.set(title="Importances", xlabel="feature", ylabel="label")
-figure.colorbar(image, label="share of the decrease of impurity")
+figure.colorbar(image, label="fraction of the impurity decrease")

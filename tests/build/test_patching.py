@@ -250,3 +250,13 @@ def test_the_real_series():
     if "cannot download" in done.stderr:
         pytest.skip("the sdist is neither in XDCC_XGBOOST_SDIST nor in the build cache")
     assert done.returncode == 0, done.stderr
+
+
+def test_only_the_patch_that_compiles_the_plugin_includes_it():
+    folder = Path(__file__).resolve().parents[2] / "third_party" / "xgboost" / "patches"
+    names = {
+        patch.name
+        for patch in folder.glob("*.patch")
+        if re.search(r"^\+.*(plugin/multilabel|multilabel::)", patch.read_text(), re.MULTILINE)
+    }
+    assert names == {"compile-plugin.patch"}

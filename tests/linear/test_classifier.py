@@ -1,6 +1,7 @@
 """`LogisticLabels`: the solutions of scikit-learn and of the reference, for every kind of data."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.reference import linear as reference
+from xdcc.base.folds import TrainsOutOfFold, stratified_folds
 from xdcc.data import make_multilabel
+from xdcc.decision import TunedDecisionClassifierCV
 from xdcc.linear import LogisticLabels, classifier
+from xdcc.linear.logistic import Penalty
 
 
 def numbers(n_rows=150, n_features=6, n_labels=4, seed=0, **params):
@@ -30,13 +34,16 @@ def words(n_rows=150, n_words=60, n_labels=4, seed=0):
     """Counts of words, and labels that depend on a few of them."""
     rng = np.random.default_rng(seed)
     X = rng.poisson(0.25, (n_rows, n_words)).astype(np.float32)
-    z = X @ rng.normal(size=(n_words, n_labels)) * (rng.random((n_words, n_labels)) < 0.2) * 3
+    coef = 3 * rng.normal(size=(n_words, n_labels)) * (rng.random((n_words, n_labels)) < 0.2)
+    z = X @ coef
     return X, (z + rng.logistic(size=z.shape) > 0).astype(float)
 
 
 def of_scikit_learn(scaler, C, X, Y, X_new):
+    """Log-odds by a pipeline per label, in double precision."""
+    X, X_new = X.astype(float), X_new.astype(float)
     models = [
-        make_pipeline(scaler, LogisticRegression(C=C, tol=1e-10, max_iter=10_000)).fit(X, y)
+        make_pipeline(scaler, LogisticRegression(C=C, solver="newton-cholesky", tol=1e-8)).fit(X, y)
         for y in Y.T
     ]
     return np.column_stack([model.decision_function(X_new) for model in models])
@@ -48,7 +55,7 @@ def test_agrees_with_scikit_learn(C, make):
     X, Y = numbers()
     X = X * np.float32([1, 10, 100, 0.1, 1, 1]) + np.float32([0, 5, -50, 1, 0, 0])
     model = LogisticLabels(C=C).fit(make(X[:100]), Y[:100])
-    expected = of_scikit_learn(StandardScaler(), C, X[:100].astype(float), Y[:100], X[100:])
+    expected = of_scikit_learn(StandardScaler(), C, X[:100], Y[:100], X[100:])
     assert model.decision_function(make(X[100:])) == pytest.approx(expected, abs=1e-3, rel=1e-3)
     margins = X[100:].astype(float) @ model.coef_.T + model.intercept_
     assert model.decision_function(X[100:]) == pytest.approx(margins, abs=1e-8)
@@ -60,9 +67,7 @@ def test_agrees_with_scikit_learn_on_text(C, make):
     X, Y = words()
     model = LogisticLabels(C=C).fit(make(X[:100]), Y[:100])
     assert model.text_like_
-    expected = of_scikit_learn(
-        TfidfTransformer(), C, sparse.csr_matrix(X[:100]), Y[:100], sparse.csr_matrix(X[100:])
-    )
+    expected = of_scikit_learn(TfidfTransformer(), C, X[:100], Y[:100], X[100:])
     assert model.decision_function(make(X[100:])) == pytest.approx(expected, abs=1e-3)
 
 
@@ -102,6 +107,35 @@ def test_the_strength_is_near_the_best_of_scikit_learn():
     assert loss(model.decision_function(X[200:])) < min(losses) * 1.02
     assert set(model.C_.round(10)) <= set(grid.round(10))
     assert len(set(model.C_)) <= 3
+
+
+@pytest.mark.parametrize("make_data", [numbers, words])
+def test_out_of_fold(make_data):
+    X, Y = make_data()
+    Y[3, 0] = np.nan
+    weight = np.linspace(0.5, 2, len(X)).astype(np.float32)
+    folds = stratified_folds(Y, 3, 0)
+    model = LogisticLabels()
+    found = model.out_of_fold(X, Y, folds, weight)
+    assert isinstance(model, TrainsOutOfFold)
+    assert not hasattr(model, "coef_")
+    assert len(found.estimators) == 3
+    for fold, estimator in enumerate(found.estimators):
+        rows = folds == fold
+        assert estimator.decision_function(X[rows]) == pytest.approx(found.margins[rows], abs=1e-3)
+        assert np.array_equal(estimator.C_, found.unfitted.C)
+    given = LogisticLabels(C=found.unfitted.C).out_of_fold(X, Y, folds, weight)
+    assert given.margins == pytest.approx(found.margins, abs=0.15)
+    assert found.unfitted.fit(X, Y, weight).C_.tolist() == found.unfitted.C.tolist()
+    with pytest.raises(ValueError, match="folds has the shape"):
+        model.out_of_fold(X, Y, folds[1:], weight)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_decision_rules_take_it(ensemble):
+    X, Y = numbers(60)
+    tuned = TunedDecisionClassifierCV(LogisticLabels(), cv=3, ensemble=ensemble)
+    assert tuned.fit(X, Y).predict(X).shape == Y.shape
 
 
 def test_forms_of_X():
@@ -148,7 +182,7 @@ def test_properties(seed, n_rows, n_features, C, unknown, missing):
     weight = rng.integers(1, 3, n_rows)
     model = LogisticLabels(C=C, n_jobs=1).fit(X, Y, sample_weight=weight)
     proba = model.predict_proba(X)
-    assert ((proba > 0) & (proba < 1)).all()
+    assert ((proba >= 0) & (proba <= 1)).all()
     assert proba == pytest.approx(expit(model.decision_function(X)))
     order = rng.permutation(n_rows)
     order = np.repeat(order, weight[order])
@@ -182,7 +216,7 @@ def test_unknown_rows_count_for_nothing():
     weight = (np.arange(len(X)) < 100).astype(float)
     one = LogisticLabels(C=1.0).fit(X, Y, sample_weight=weight)
     other = LogisticLabels(C=1.0).fit(X[:100], Y[:100])
-    assert one.coef_ == pytest.approx(other.coef_, abs=1e-5)
+    assert one.coef_ == pytest.approx(other.coef_, abs=1e-4)
 
 
 def test_a_label_that_is_unknown_everywhere():
@@ -245,11 +279,11 @@ def test_features_that_are_not_rotated(monkeypatch):
     rotated = LogisticLabels(C=1.0).fit(X, Y)
     monkeypatch.setattr("xdcc.linear.design._MOST_AXES", 2)
     plain = LogisticLabels(C=1.0).fit(X, Y)
-    assert plain.coef_ == pytest.approx(rotated.coef_, abs=1e-4)
+    assert plain.coef_ == pytest.approx(rotated.coef_, abs=1e-3)
 
 
 def test_no_convergence_is_a_warning(monkeypatch):
-    monkeypatch.setattr(classifier, "_TOL", -1.0)
+    monkeypatch.setattr(classifier, "Penalty", partial(Penalty, max_iter=1))
     X, Y = numbers()
     with pytest.warns(ConvergenceWarning, match="did not converge for label 'label_0', 'label_1'"):
         LogisticLabels(C=1.0).fit(X, Y)

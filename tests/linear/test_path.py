@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.linear.logistic import Penalty
-from xdcc.linear.path import FoldPath, LabelData, choose_strength, log_losses
+from xdcc.linear.path import FoldPath, choose_strength, log_losses
 
 
 def some_data(n_rows=120, n_features=5, n_labels=3, signal=1.0, seed=0):
@@ -15,7 +16,7 @@ def some_data(n_rows=120, n_features=5, n_labels=3, signal=1.0, seed=0):
     z = signal * X @ rng.normal(size=(n_features, n_labels))
     Y = (z + rng.logistic(size=z.shape) > 0).astype(np.float32)
     Y[rng.random(Y.shape) < 0.1] = np.nan
-    return LabelData(X, Y, rng.random(n_rows) + 0.5)
+    return FitData(X, Y, rng.random(n_rows) + 0.5)
 
 
 def path_of(data, tol=1e-13):
@@ -32,7 +33,7 @@ def test_margins_are_out_of_fold():
             for label in range(3):
                 y = data.Y[:, label]
                 train = (folds != fold) & ~np.isnan(y)
-                oracle = LogisticRegression(C=C, tol=1e-10, max_iter=1000)
+                oracle = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
                 oracle.fit(data.X[train], y[train], data.weight[train])
                 expected = oracle.decision_function(data.X[folds == fold])
                 assert path.margins[folds == fold, label] == pytest.approx(expected, abs=1e-4)
@@ -40,7 +41,7 @@ def test_margins_are_out_of_fold():
 
 
 def test_losses_are_weighted_sums_over_known_labels():
-    data = LabelData(np.zeros((2, 1)), np.array([[1, np.nan], [0, 1]]), np.array([1.0, 3.0]))
+    data = FitData(np.zeros((2, 1)), np.array([[1, np.nan], [0, 1]]), np.array([1.0, 3.0]))
     margins = np.array([[0.0, 9.0], [1.0, 0.0]])
     expected = [np.log(2) + 3 * np.log(1 + np.e), 3 * np.log(2)]
     assert log_losses(data, margins) == pytest.approx(expected)
@@ -59,7 +60,7 @@ def test_some_labels_may_go_on_alone():
 def test_single_precision():
     data = some_data()
     path, _ = path_of(data)
-    single, _ = path_of(data.astype(np.float32), tol=1e-6)
+    single, _ = path_of(data._replace(X=data.X.astype(np.float32)), tol=1e-6)
     assert single.step(1.0) == pytest.approx(path.step(1.0), rel=1e-3)
     assert single.margins.dtype == single.coef.dtype == np.float32
 
@@ -80,14 +81,14 @@ def test_the_walk_finds_the_best_of_the_grid_from_everywhere(first, signal):
 
 def test_labels_choose_neighbours_of_the_common_strength():
     weak, strong = some_data(signal=0.1, n_labels=2), some_data(signal=6.0, n_labels=6)
-    data = LabelData(weak.X, np.hstack((weak.Y, strong.Y)), weak.weight)
+    data = FitData(weak.X, np.hstack((weak.Y, strong.Y)), weak.weight)
     path, folds = path_of(data)
     found = choose_strength(path, 0)
     assert len(set(found.C)) > 1
     assert max(found.C) / min(found.C) < 10.1
     assert found.C[:2].mean() < found.C[2:].mean()
     for label, C in enumerate(found.C):
-        alone, _ = path_of(data.labels([label]))
+        alone = FoldPath(data._replace(Y=data.Y[:, [label]]), folds, Penalty(1.0, 0.0, 1e-13))
         alone.step(C)
         assert found.margins[:, [label]] == pytest.approx(alone.margins, abs=1e-3)
         held_out = data.X[folds == 1] @ found.coef[1][:-2, label] + found.coef[1][-1, label]
@@ -99,7 +100,7 @@ def test_constant_labels_without_a_fold():
     Y = np.zeros_like(data.Y)
     Y[5, 0] = 1
     Y[:, 1] = 1
-    path, folds = path_of(LabelData(data.X, Y, None))
+    path, folds = path_of(FitData(data.X, Y, None))
     path.step(1.0)
     n_train = (folds != folds[5]).sum()
     assert path.margins[folds == folds[5], 0] == pytest.approx(-np.log(n_train + 1), rel=1e-5)

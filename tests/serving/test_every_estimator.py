@@ -35,6 +35,7 @@ from xdcc.ctbn import CTBNClassifier, CTBNMixtureClassifier
 from xdcc.decision import ThresholdClassifier, TunedDecisionClassifierCV
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving import StockChain, load_model, save_model, to_stock
 from xdcc.serving.known_classes import MODELS
@@ -87,6 +88,8 @@ WITH_CATEGORIES = {
     "lacovac labelsets": LaCovaCForestClassifier(
         n_estimators=4, voting="labelset", random_state=0, n_jobs=1
     ),
+    "linear": LogisticLabels(n_jobs=1),
+    "linear at given strengths": LogisticLabels(C=[0.1, 1.0, 10.0], text_like=True, n_jobs=1),
     "binary relevance": BinaryRelevance(n_estimators=3, n_jobs=1),
     "classifier chain": ClassifierChain(n_estimators=3, n_jobs=1, order="random", random_state=1),
     "tuned F1 of a booster": TunedDecisionClassifierCV(_booster(), cv=2, random_state=0),

@@ -1,4 +1,4 @@
-"""Sentences that the documentation of many methods shares, written once.
+"""Text that the documentation of many methods shares, written once.
 
 A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
 class fills in such lines for every subclass and its methods, :func:`documented` for a function or
@@ -74,6 +74,13 @@ _PARTS = {
             If a parameter is outside its domain, or X is not as described or has other features
             than in `fit`.
         """,
+    "label_errors": """
+        NotFittedError
+            Before `fit`.
+        ValueError
+            As in `predict`, and if Y is not as described or has a different number of rows or
+            labels.
+        """,
     "features": """
         X : float32 array or CSR matrix of shape (n_samples, n_features)
             Checked features; NaN where a value is missing.
@@ -144,10 +151,11 @@ ENTRIES: Mapping[str, str] = {
     "returns_self": section("Returns", _PARTS["fitted_self"]),
     "returns_labels": section("Returns", _PARTS["labels"]),
     "raises_in_predict": section("Raises", _PARTS["predict_errors"]),
+    "raises_for_labels": section("Raises", _PARTS["label_errors"]),
     "raises_if_unknown": section("Raises", _PARTS["unknown_errors"]),
     "raises_for_arguments": section("Raises", _PARTS["argument_errors"]),
 }
-"""What a line in braces stands for, by its name."""
+"""The text for a line in braces, by its name."""
 
 _PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
 

@@ -171,12 +171,7 @@ class LabelsetSearch(LearnerClassifier):
         float array of shape (n_samples,)
             Minus infinity for impossible labelsets.
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            If X or Y is not as described.
+        {raises_for_labels}
         """
         features = self._check_X(X)
         labels = check_labels_as_in_fit(self, Y)

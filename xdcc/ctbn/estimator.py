@@ -185,13 +185,7 @@ class BaseCTBN(MultiLabelEstimator):
         -------
         float array of shape (n_samples,)
 
-        Raises
-        ------
-        NotFittedError
-            Before `fit`.
-        ValueError
-            As in `predict`, and if Y is not as described or has a different number of rows or
-            labels.
+        {raises_for_labels}
         """
         checked = self._check_X(X)
         labels = check_labels_as_in_fit(self, Y)

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.linear.logistic import (
     Floats,
@@ -30,7 +31,7 @@ from xdcc.linear.logistic import (
     one_by_one,
     solve,
 )
-from xdcc.linear.path import FoldPath, LabelData
+from xdcc.linear.path import FoldPath
 
 ParentEffect = Literal["feature", "separate"]
 
@@ -39,7 +40,7 @@ GRID = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 _FOLDS = 5
 
 _TOL_OF_CHOICE = 1e-5
-"""Tolerance of the solver while `C` is chosen."""
+"""Tolerance of the solver in the search for `C`."""
 
 
 class Models(Protocol):
@@ -170,27 +171,14 @@ class LogisticLearner:
 
 
 def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
-    """Choose the inverse strength `C` from `GRID`.
+    """Choose `C` from `GRID` by cross-validation on at least two rows; NaN in Y is unknown.
 
-    As in the paper one strength serves all models. It is the one with the smallest held-out log
-    loss of the parentless models, all labels together. The grid is walked from strong to weak
-    penalties and left when the loss rises.
-
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (n, n_features)
-        Features, at least two rows.
-    Y : float array of shape (n, n_labels)
-        0, 1, or NaN for unknown, which does not count.
-    random : RandomState
-        Deals the rows out to five folds.
-
-    Returns
-    -------
-    float
+    As in the paper, all models share it: the `C` with the smallest held-out log loss of the models
+    without parents, summed over labels. The search goes from strong to weak penalties and stops
+    when the loss increases.
     """
     folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
-    path = FoldPath(LabelData(X, Y, None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
+    path = FoldPath(FitData(X, Y.astype(np.float32), None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
     smallest, chosen = np.inf, GRID[0]
     for C in GRID:
         loss = float(path.step(C).sum())

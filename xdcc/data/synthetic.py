@@ -68,7 +68,8 @@ def make_multilabel(
     Raises
     ------
     ValueError
-        For a number or share outside its range.
+        If `n_samples`, `n_features` or `n_labels` is below 1, or if `noise`, `missing` or `unknown`
+        is not between 0 and 1.
 
     Examples
     --------

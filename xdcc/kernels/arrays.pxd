@@ -25,6 +25,8 @@ cdef inline object as_array(vector[element]& values):
     cdef size_t size = values.size()
     if element is float or element is double:
         result = np.empty(size, f"f{sizeof(element)}")
+    elif element is uint8_t or element is uint64_t:
+        result = np.empty(size, f"u{sizeof(element)}")
     else:
         result = np.empty(size, f"i{sizeof(element)}")
     cdef element[::1] view = result

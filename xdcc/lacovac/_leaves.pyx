@@ -311,7 +311,6 @@ def fill(trees, X, Y, rows, n_threads):
 
 cdef struct Prediction:
     # Data of the loop over the rows.
-    Matrix X
     Trees trees
     Traversal* traversals          # [n_threads]
     const int32_t* n_samples       # [n_nodes]
@@ -320,40 +319,41 @@ cdef struct Prediction:
     const int8_t* label_predicted
     int64_t tree                   # the tree, unless all trees predict
     double smoothing
-    int32_t* leaves                # the output [n_rows, n_labels] is one of these three
-    int8_t* labelsets
-    double* proba
+    void* output                   # [n_rows, n_labels] leaves, labelsets or probabilities
 
 
 cdef enum:
     ROWS_AT_A_TIME = 32
 
 
-cdef Prediction prediction_of(trees, HeldMatrix X):
-    """Point to the trees and X, which must stay alive."""
+cdef predict_rows(
+    trees, X, int n_threads, dtype, RowFunction write_row, int64_t tree, double smoothing
+):
+    """Create the output and fill it in a loop over the rows."""
+    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
+    cdef vector[Traversal] traversals
     cdef Prediction prediction
-    prediction.X = X.matrix
+    output = np.zeros((held.matrix.n_rows, trees.n_labels), dtype)
+    cdef uint8_t[:, ::1] bytes_of_output = output.view(np.uint8)
+    traversals.resize(n_threads)
     prediction.trees = trees_of(trees)
+    prediction.traversals = traversals.data()
     prediction.n_samples = elements[int32_t](trees.n_samples)
     prediction.count_start = elements[int64_t](trees.count_start)
     prediction.label_count = elements[int32_t](trees.label_count)
     prediction.label_predicted = elements[int8_t](trees.label_predicted)
-    return prediction
-
-
-cdef void predict_rows(Prediction* prediction, RowFunction predict_row, int n_threads
-                       ) noexcept nogil:
-    cdef vector[Traversal] traversals
-    traversals.resize(n_threads)
-    prediction.traversals = traversals.data()
-    run_rows(&prediction.X, ROWS_AT_A_TIME, n_threads, predict_row, prediction)
+    prediction.tree = tree
+    prediction.smoothing = smoothing
+    prediction.output = &bytes_of_output[0, 0]
+    run_rows(&held.matrix, ROWS_AT_A_TIME, n_threads, write_row, &prediction)
+    return output
 
 
 cdef void write_leaves(void* data, const float* x, int64_t row, int thread) noexcept nogil:
     cdef const Prediction* prediction = <const Prediction*>data
     cdef Traversal* traversal = prediction.traversals + thread
     cdef const Trees* trees = &prediction.trees
-    cdef int32_t* leaf_of = prediction.leaves + row * trees.n_labels
+    cdef int32_t* leaf_of = <int32_t*>prediction.output + row * trees.n_labels
     cdef int64_t i, j
     cdef int32_t leaf
     traverse(traversal, trees, prediction.tree, x)
@@ -368,7 +368,7 @@ cdef void write_labelset(void* data, const float* x, int64_t row, int thread) no
     cdef Traversal* traversal = prediction.traversals + thread
     cdef const Trees* trees = &prediction.trees
     cdef const int8_t* predicted
-    cdef int8_t* labelset = prediction.labelsets + row * trees.n_labels
+    cdef int8_t* labelset = <int8_t*>prediction.output + row * trees.n_labels
     cdef int64_t i, j, begin
     cdef int32_t leaf
     traverse(traversal, trees, prediction.tree, x)
@@ -384,7 +384,7 @@ cdef void write_mean_proba(void* data, const float* x, int64_t row, int thread) 
     cdef const Prediction* prediction = <const Prediction*>data
     cdef Traversal* traversal = prediction.traversals + thread
     cdef const Trees* trees = &prediction.trees
-    cdef double* proba = prediction.proba + row * trees.n_labels
+    cdef double* proba = <double*>prediction.output + row * trees.n_labels
     cdef int64_t tree, i, label
     for tree in range(trees.n_trees):
         traverse(traversal, trees, tree, x)
@@ -408,35 +408,14 @@ cdef inline void add_proba(const Prediction* prediction, int32_t leaf, double* p
 
 def apply(trees, tree, X, n_threads):
     """Return the leaf that predicts each label; see ``_leaves.pyi``."""
-    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Prediction prediction = prediction_of(trees, held)
-    leaves = np.empty((prediction.X.n_rows, prediction.trees.n_labels), np.int32)
-    cdef int32_t[:, ::1] out = leaves
-    prediction.tree = tree
-    prediction.leaves = &out[0, 0]
-    predict_rows(&prediction, write_leaves, n_threads)
-    return leaves
+    return predict_rows(trees, X, n_threads, np.int32, write_leaves, tree, 0)
 
 
 def predict(trees, tree, X, n_threads):
     """Predict a labelset for each row; see ``_leaves.pyi``."""
-    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Prediction prediction = prediction_of(trees, held)
-    labelsets = np.empty((prediction.X.n_rows, prediction.trees.n_labels), np.int8)
-    cdef int8_t[:, ::1] out = labelsets
-    prediction.tree = tree
-    prediction.labelsets = &out[0, 0]
-    predict_rows(&prediction, write_labelset, n_threads)
-    return labelsets
+    return predict_rows(trees, X, n_threads, np.int8, write_labelset, tree, 0)
 
 
 def mean_proba(trees, smoothing, X, n_threads):
     """Average the marginal probabilities over the trees; see ``_leaves.pyi``."""
-    cdef HeldMatrix held = HeldMatrix(X, "C", "csr")
-    cdef Prediction prediction = prediction_of(trees, held)
-    proba = np.zeros((prediction.X.n_rows, prediction.trees.n_labels))
-    cdef double[:, ::1] out = proba
-    prediction.smoothing = smoothing
-    prediction.proba = &out[0, 0]
-    predict_rows(&prediction, write_mean_proba, n_threads)
-    return proba
+    return predict_rows(trees, X, n_threads, np.float64, write_mean_proba, 0, smoothing)

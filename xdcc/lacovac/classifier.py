@@ -80,10 +80,10 @@ class LaCovaCClassifier(BaseLabelTrees):
 
     tree_: LabelTrees
 
-    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
+    def _grow(self, data: FitData) -> None:
         rows = np.arange(len(data.Y), dtype=np.int32)[np.newaxis]
         seeds = np.zeros(1, np.uint64)
-        self.tree_ = self._trees(data, categorical, rows, seeds)
+        self.tree_ = self._trees(data, rows, seeds)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         predicted = _leaves.predict(self.tree_, 0, X, self._n_threads())

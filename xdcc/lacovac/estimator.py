@@ -110,25 +110,24 @@ class BaseLabelTrees(MultiLabelEstimator):
         """
         data = self._begin_fit(X, Y)
         check_all_known(self, data.Y, "label trees")
-        categorical = categorical_mask(
-            self.n_features_in_, data.feature_types, self.categorical_features
-        )
-        self._grow(data, categorical)
+        self._grow(data)
         return self
 
     @abstractmethod
-    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
+    def _grow(self, data: FitData) -> None:
         """Grow trees from checked data."""
 
     def _trees(
         self,
         data: FitData,
-        categorical: NDArray[np.bool_],
         rows: NDArray[np.int32],
         seeds: NDArray[np.uint64],
         max_features: int = 0,
     ) -> LabelTrees:
         """Grow a tree for each row of `rows` (n_trees, n_rows)."""
+        categorical = categorical_mask(
+            self.n_features_in_, data.feature_types, self.categorical_features
+        )
         rules = GrowthRules(
             self.criterion,
             self.clustering,

@@ -103,14 +103,14 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     min_samples_leaf: int = 1
     random_state: int | np.random.RandomState | None = None
 
-    def _grow(self, data: FitData, categorical: NDArray[np.bool_]) -> None:
+    def _grow(self, data: FitData) -> None:
         random = check_random_state(self.random_state)
         n_rows = len(data.Y)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))
         if self.bootstrap:
             rows = random.randint(n_rows, size=(self.n_estimators, n_rows), dtype=np.int32)
-        self.trees_: LabelTrees = self._trees(data, categorical, rows, seeds, self._n_drawn())
+        self.trees_: LabelTrees = self._trees(data, rows, seeds, self._n_drawn())
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         proba = self._proba(X)

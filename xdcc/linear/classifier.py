@@ -18,13 +18,13 @@ from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switc
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, stratified_folds
+from xdcc.base.folds import OutOfFold, check_folds, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
-from xdcc.linear.path import FoldModels, FoldPath, LabelData, choose_strength
+from xdcc.linear.path import FoldModels, FoldPath, choose_strength, label_models_at
 
-_TOL = 1e-9
+_TOL = 1e-11
 _TOL_OF_FOLDS = 1e-6
 """Tolerances of the final models and of those of the folds."""
 
@@ -84,7 +84,7 @@ class LogisticLabels(MultiLabelEstimator):
     of n rows. The intercept is not penalised.
 
     A missing number (NaN in X) is replaced by the mean of the feature. A missing or new category
-    is none of the known ones. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
+    counts as no category. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
     ignored. A label that is the same in all n rows has no coefficients; the probability of its
     other value is 1 / (n + 2).
 
@@ -155,15 +155,15 @@ class LogisticLabels(MultiLabelEstimator):
         """
         data = self._begin_fit(X, Y, sample_weight)
         with solver_threads(self.n_jobs) as run:
-            labels, design = self._learn_columns(data)
+            rows, design = self._learn_columns(data)
             if isinstance(self.C, str):
                 folds = stratified_folds(data.Y, self.cv, self.random_state)
-                found = self._train_folds(labels, folds, run)
+                found = self._train_folds(rows, folds, run)
                 self.C_, start = found.C, found.coef.mean(axis=0)
             else:
                 self.C_ = self._given_C()
-                start = np.zeros((labels.X.shape[1] + 2, self.n_labels_))
-            self._keep(self._train(labels, start, run), design)
+                start = np.zeros((rows.X.shape[1] + 2, self.n_labels_))
+            self._keep(self._train(rows, start, run), design)
         return self
 
     def out_of_fold(
@@ -187,24 +187,25 @@ class LogisticLabels(MultiLabelEstimator):
         Raises
         ------
         ValueError
-            As `fit`.
+            As `fit`, or if there is not a fold for each row.
         """
         return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
 
     def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold:
         """Train the models of all folds on checked data."""
+        check_folds(folds, len(data.Y))
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
-            labels, design = model._learn_columns(data)
-            found = model._train_folds(labels, folds, run)
+            rows, design = model._learn_columns(data)
+            found = model._train_folds(rows, folds, run)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
             estimator._keep(coef.astype(np.float64), design)
         return OutOfFold(found.margins, estimators, clone(self).set_params(C=found.C))
 
-    def _learn_columns(self, data: FitData) -> tuple[LabelData, Design | None]:
+    def _learn_columns(self, data: FitData) -> tuple[FitData, Design | None]:
         """Learn the columns; return the transformed rows, and their rotation if they are dense."""
         n_categories = np.zeros(self.n_features_in_, dtype=np.intp)
         categories = getattr(self, "categories_", {})
@@ -220,11 +221,11 @@ class LogisticLabels(MultiLabelEstimator):
         design = None if sparse.issparse(rows) else Design(rows)
         if design is not None:
             rows = design.transform(rows)
-        return LabelData(rows, data.Y, data.sample_weight), design
+        return data._replace(X=rows), design
 
-    def _train_folds(self, labels: LabelData, folds: NDArray[np.intp], run: Run) -> FoldModels:
+    def _train_folds(self, data: FitData, folds: NDArray[np.intp], run: Run) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
-        path = FoldPath(labels.astype(_SINGLE), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
+        path = FoldPath(_in_single(data), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
         if isinstance(self.C, str):
             return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
@@ -239,12 +240,12 @@ class LogisticLabels(MultiLabelEstimator):
             )
         return np.full(self.n_labels_, given)
 
-    def _train(self, labels: LabelData, start: Floats, run: Run) -> Floats:
+    def _train(self, data: FitData, start: Floats, run: Run) -> Floats:
         """Train the models on all rows, first in single precision."""
-        single, rough = labels.astype(_SINGLE), Penalty(1.0, 0.0, _TOL_OF_FOLDS)
-        begin = single.solve_each(self.C_, rough, start.astype(_SINGLE), run).coef
+        rough = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
+        near = label_models_at(self.C_, _in_single(data), rough, start.astype(_SINGLE), run)
         exact = replace(rough, tol=_TOL)
-        found = labels.solve_each(self.C_, exact, begin.astype(np.float64), run)
+        found = label_models_at(self.C_, data, exact, near.coef.astype(np.float64), run)
         if not found.converged.all():
             late = ", ".join(repr(name) for name in self.label_names_[~found.converged])
             warnings.warn(
@@ -285,3 +286,8 @@ class LogisticLabels(MultiLabelEstimator):
 
     def _proba(self, X: Features) -> Floats:
         return expit(self._margins(X))
+
+
+def _in_single(data: FitData) -> FitData:
+    """Convert the features to single precision."""
+    return data._replace(X=data.X.astype(_SINGLE))

@@ -17,7 +17,6 @@ from xdcc.base.margins import margins_of
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
     Floats,
-    Matrix,
     Penalty,
     Problems,
     Run,
@@ -35,66 +34,49 @@ _PRIOR = 0.5
 """Weight of the mean loss of all labels in the choice for one label."""
 
 
-@dataclass(frozen=True)
-class LabelData:
-    """Features, labels (NaN is unknown) and weights of rows. Training has the precision of X."""
+def label_models(data: FitData, penalty: Penalty, start: Floats, run: Run = one_by_one) -> Solution:
+    """Train a model for each label, in the precision of `data.X`.
 
-    X: Matrix  # (n, n_features)
-    Y: NDArray[np.floating]  # (n, n_labels)
-    weight: NDArray[np.floating] | None  # (n,)
+    Without a penalty of the intercept, the model of a constant label has no optimum. Its intercept
+    is that of Laplace's rule of succession, its coefficients are 0.
+    """
+    targets, weights = data.truth.astype(data.X.dtype), _entry_weights(data)
+    if penalty.l2_intercept > 0:
+        return solve(data.X, Problems(targets, weights), penalty, start, run)
+    constant = ConstantLabels.of(data)
+    weights[:, ~constant.varied] = 0
+    begin = np.where(constant.varied, start, 0).astype(start.dtype)
+    found = solve(data.X, Problems(targets, weights), penalty, begin, run)
+    found.coef[-1, ~constant.varied] = margins_of(constant.proba[~constant.varied])
+    return found
 
-    def rows(self, rows: Any) -> "LabelData":
-        """Select some rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return LabelData(self.X[rows], self.Y[rows], weight)
 
-    def labels(self, labels: Any) -> "LabelData":
-        """Select some labels."""
-        return replace(self, Y=np.take(self.Y, labels, axis=1))
-
-    def astype(self, dtype: Any) -> "LabelData":
-        """Convert the features to another precision."""
-        return replace(self, X=self.X.astype(dtype))
-
-    def entry_weights(self) -> NDArray[np.floating]:
-        """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
-        known = (~np.isnan(self.Y)).astype(self.X.dtype)
-        return known if self.weight is None else known * self.weight[:, None].astype(self.X.dtype)
-
-    def solve(self, penalty: Penalty, start: Floats, run: Run = one_by_one) -> Solution:
-        """Train the models at one strength of the penalty.
-
-        Without a penalty of the intercept, the model of a constant label has no optimum. Its
-        intercept is that of Laplace's rule of succession, its coefficients are 0.
-        """
-        targets = np.nan_to_num(self.Y).astype(self.X.dtype)
-        weights = self.entry_weights()
-        if penalty.l2_intercept > 0:
-            return solve(self.X, Problems(targets, weights), penalty, start, run)
-        constant = ConstantLabels.of(FitData(None, self.Y, self.weight))
-        weights[:, ~constant.varied] = 0
-        begin = np.where(constant.varied, start, 0).astype(start.dtype)
-        found = solve(self.X, Problems(targets, weights), penalty, begin, run)
-        found.coef[-1, ~constant.varied] = margins_of(constant.proba[~constant.varied])
-        return found
-
-    def solve_each(
-        self, C: Floats, penalty: Penalty, start: Floats, run: Run = one_by_one
-    ) -> Solution:
-        """Train the models at strengths `C` (n_labels,)."""
-        parts, order = [], []
-        for one, labels in _groups(C):
-            some = self.labels(labels)
-            part = some.solve(replace(penalty, l2=1 / one), np.take(start, labels, axis=1), run)
-            parts.append(part)
-            order.append(labels)
-        return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
+def label_models_at(
+    C: Floats, data: FitData, penalty: Penalty, start: Floats, run: Run = one_by_one
+) -> Solution:
+    """Train a model for each label at strengths `C` (n_labels,)."""
+    parts, order = [], []
+    for one, labels in _groups(C):
+        own = replace(penalty, l2=1 / one)
+        parts.append(label_models(_take(data, labels), own, np.take(start, labels, axis=1), run))
+        order.append(labels)
+    return reduce(Solution.followed_by, parts).take(np.argsort(np.concatenate(order)))
 
 
 def _groups(C: Floats) -> Iterator[tuple[float, NDArray[np.intp]]]:
     """Group labels by their strengths."""
     for one in np.unique(C):
         yield float(one), np.flatnonzero(one == C)
+
+
+def _take(data: FitData, labels: NDArray[np.intp]) -> FitData:
+    """Select some labels."""
+    return data._replace(Y=np.take(data.Y, labels, axis=1))
+
+
+def _entry_weights(data: FitData) -> Any:
+    """Return the weights of known labels and 0 for unknown ones, (n, n_labels)."""
+    return data.known.astype(data.X.dtype) * data.weight[:, np.newaxis].astype(data.X.dtype)
 
 
 class FoldPath:
@@ -106,7 +88,7 @@ class FoldPath:
 
     def __init__(
         self,
-        data: LabelData,
+        data: FitData,
         folds: NDArray[np.intp],
         penalty: Penalty,
         run: Run = one_by_one,
@@ -128,8 +110,9 @@ class FoldPath:
 
         def solved(task: tuple[int, NDArray[np.intp], Any]) -> None:
             fold, models, move = task
-            found = data.labels(models).rows(folds != fold)
-            coef = found.solve(penalty, np.take(self.coef[fold], models, axis=1) + move).coef
+            others = _take(data, models).take(np.flatnonzero(folds != fold))
+            begin = np.take(self.coef[fold], models, axis=1) + move
+            coef = label_models(others, penalty, begin).coef
             self.coef[fold][:, models] = coef
             rows = np.flatnonzero(folds == fold)
             self.margins[np.ix_(rows, models)] = linear_predictor(data.X[rows], coef)
@@ -146,7 +129,7 @@ class FoldPath:
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
             ],
         )
-        return log_losses(data.labels(labels), np.take(self.margins, labels, axis=1))
+        return log_losses(_take(data, labels), np.take(self.margins, labels, axis=1))
 
     def at(self, C: Floats) -> "FoldModels":
         """Train all labels at strengths `C` (n_labels,)."""
@@ -155,11 +138,11 @@ class FoldPath:
         return FoldModels(C, self.coef, self.margins)
 
 
-def log_losses(data: LabelData, margins: Any) -> Floats:
+def log_losses(data: FitData, margins: Any) -> Floats:
     """Sum the log-loss of each label over its known rows; `margins` are (n, n_labels)."""
     loss = np.logaddexp(0, margins)
-    loss -= np.nan_to_num(data.Y).astype(margins.dtype) * margins
-    loss *= data.entry_weights()
+    loss -= data.truth * margins
+    loss *= _entry_weights(data)
     return np.asarray(loss.sum(axis=0, dtype=np.float64))
 
 

@@ -45,6 +45,8 @@ from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.forest.forest import ExtraTrees, LabelRows
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
 from xdcc.lacovac.tree import LabelTrees
+from xdcc.linear import LogisticLabels
+from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Solution
 from xdcc.rdt import RandomDecisionTreeClassifier
@@ -66,6 +68,7 @@ MODELS = (
     LaCovaCForestClassifier,
     CTBNMixtureClassifier,
     CTBNClassifier,
+    LogisticLabels,
     baselines.BinaryRelevance,
     baselines.ClassifierChain,
     baselines.EnsembleOfChains,
@@ -84,7 +87,7 @@ _PARTS = (
     *(LabelWise, LeastCost, CommonThreshold, ThresholdPerLabel, MostProbableLabelset, F1Maximiser),
     *(LabelCosts, PropagationRule, Forest, LabelTrees, RuleList, LabelGroup, PowersetModel),
     *(ExtraTrees, LabelRows),
-    *(Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
+    *(Columns, Design, Mixture, Component, LogisticModels, EstimatorModels, Solution, Penalty),
 )
 """What estimators consist of."""
 

@@ -31,6 +31,7 @@ from xdcc.decision.deciders import Decider, DecidingEnsemble
 from xdcc.decision.rules import F1Maximiser, LeastCost, MostProbableLabelset, ThresholdPerLabel
 from xdcc.forest import SketchedExtraTreesClassifier
 from xdcc.lacovac import LaCovaCClassifier, LaCovaCForestClassifier
+from xdcc.linear import LogisticLabels
 from xdcc.rdt import RandomDecisionTreeClassifier
 from xdcc.serving.structure_checks import (
     check_boosters,
@@ -234,6 +235,22 @@ def _check_ctbn(model: CTBNMixtureClassifier | CTBNClassifier) -> None:
             require(design.axes.ndim == 2 and len(design.axes) == n_columns, "axes")
             n_columns = design.axes.shape[1]
     check_mixture(model.mixture_, n_columns, model.n_labels_)
+
+
+@_check.register
+def _check_linear(model: LogisticLabels) -> None:
+    columns, n_features = model._columns, model.n_features_in_
+    require(columns.n_categories.shape == (n_features,), "n_categories")
+    numbers = np.zeros(n_features, dtype=np.int64)
+    for position, categories in getattr(model, "categories_", {}).items():
+        numbers[position] = len(categories)
+    require(np.array_equal(columns.n_categories, numbers), "n_categories")
+    require(columns.fill.shape == columns.has_indicator.shape == (n_features,), "fill")
+    n_columns = int(np.maximum(numbers, 1).sum() + columns.has_indicator.sum())
+    require(columns.scale.shape == (n_columns,), "scale")
+    require(model.coef_.shape == (model.n_labels_, n_columns), "coef_")
+    require(model.intercept_.shape == model.C_.shape == (model.n_labels_,), "intercept_")
+    _check_names(model.coef_names_, n_columns, "coef_names_")
 
 
 @_check.register

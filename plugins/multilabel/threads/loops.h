@@ -29,7 +29,7 @@ inline int omp_in_parallel() {  // NOLINT
   return xdcc::TaskNumber() >= 0 || ::omp_in_parallel();
 }
 
-namespace multilabel {
+namespace workers {
 /** @brief Call `fn` with each number in [0, n), and rethrow the first exception. */
 template <typename Func>
 void RunTasks(std::int32_t n, Func&& fn) {
@@ -82,6 +82,21 @@ void LoopByNumber(Index size, std::int32_t n_threads, std::size_t chunk, Func&& 
     }
   });
 }
+
+/**
+ * @brief A loop of XGBoost's.
+ *
+ * @param sched Its schedule, a `common::Sched`.
+ */
+template <typename Index, typename Sched, typename Func>
+void Loop(Index size, std::int32_t n_threads, Sched sched, Func&& fn) {
+  if (sched.sched == Sched::kDynamic || sched.sched == Sched::kGuided) {
+    LoopByDemand(size, n_threads, std::max(sched.chunk, std::size_t{1}), fn);
+  } else {
+    LoopByNumber(size, n_threads, sched.chunk, fn);
+  }
+}
+
 /** @brief Sort, equal elements in the order in which they were. */
 template <typename Iter, typename Comp>
 void StableSort(Iter begin, Iter end, Comp const& comp, std::int32_t n_threads) {
@@ -98,6 +113,6 @@ void StableSort(Iter begin, Iter end, Comp const& comp, std::int32_t n_threads) 
     });
   }
 }
-}  // namespace multilabel
+}  // namespace workers
 }  // namespace xgboost
 #endif  // XDCC_MULTILABEL_THREADS_LOOPS_H_

@@ -9,7 +9,6 @@
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
 #include <memory>     // for make_unique, shared_ptr, unique_ptr
 #include <numeric>    // for iota
-#include <optional>   // for nullopt, optional
 #include <string>     // for string
 #include <utility>    // for as_const, exchange, move
 #include <vector>     // for vector
@@ -27,7 +26,6 @@
 #include "margins.h"               // for AddToMargins, GrownTree
 #include "search/sketch_search.h"  // for SketchSearch
 #include "sketch.h"                // for Sketch, TreeKey
-#include "works_on_margins.h"      // for WorksOnMargins
 #include "xgboost/base.h"          // for GradientPair, bst_node_t
 #include "xgboost/context.h"       // for Context
 #include "xgboost/data.h"          // for DMatrix
@@ -46,7 +44,7 @@ using tree::TrainParam;
 
 constexpr char kUpdaterName[] = "grow_multilabel_hist";
 
-class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
+class MultiLabelHistMaker : public TreeUpdater {
  public:
   MultiLabelHistMaker(Context const* ctx, ObjInfo const* task) : TreeUpdater{ctx}, task_{task} {
     ml_param_.Configure({});
@@ -64,10 +62,10 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   void Update(TrainParam const* param, GradientContainer* in_gpair, DMatrix* p_fmat,
               common::Span<HostDeviceVector<bst_node_t>> out_position,
               std::vector<RegTree*> const& trees) override {
-    auto const margins = std::exchange(margins_, std::nullopt);
     this->CheckSupported(*param, *in_gpair, p_fmat->Info(), trees);
     std::vector<GrownTree> grown(trees.size());
     Round const round{in_gpair->iteration, p_fmat, out_position, trees, &grown};
+    auto* margins = trees.front()->IsMultiTarget() ? in_gpair->margins : nullptr;
     if (auto const* loss = LossOf(*in_gpair)) {
       CHECK(margins);
       DerivedGradients source{ctx_, *param, *loss, *margins, &workspace_.source};
@@ -88,14 +86,15 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
       grown[i].position = out_position[i].ConstHostSpan();
     }
     // After all trees: if one cannot be grown, the margins stay as they were.
-    has_added_ = margins && trees.front()->IsMultiTarget();
-    if (has_added_) {
+    if (margins) {
       AddToMargins(ctx_, grown, *margins);
+      in_gpair->margins = nullptr;
     }
   }
 
-  [[nodiscard]] std::shared_ptr<LogisticLoss const> LossToDerive(
-      TrainParam const& param, ObjFunction const* obj, MetaInfo const& info) const override {
+  [[nodiscard]] std::shared_ptr<void const> LossToDerive(TrainParam const& param,
+                                                         MetaInfo const& info,
+                                                         ObjFunction const* obj) const override {
     auto const* offers = dynamic_cast<OffersLogisticLoss const*>(obj);
     std::size_t const n_labels = offers ? obj->Targets(info) : 0;
     std::size_t const k = ml_param_.sketch_size, n_groups = ml_param_.NumGroups(n_labels);
@@ -105,8 +104,6 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
                           k > 0 && k < n_labels / n_groups;
     return offers && supports ? offers->LossOn(info) : nullptr;
   }
-  void UseMargins(linalg::MatrixView<float> margins) override { margins_ = margins; }
-  [[nodiscard]] bool HasAdded() const override { return has_added_; }
 
   [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {
     return ml_param_.NumGroups(n_targets);
@@ -290,8 +287,6 @@ class MultiLabelHistMaker : public TreeUpdater, public WorksOnMargins {
   MultiLabelTrainParam ml_param_;
   Workspace workspace_;
   std::vector<std::unique_ptr<Workspace>> of_threads_;  // where each grows a tree
-  std::optional<linalg::MatrixView<float>> margins_;    // for the next trees
-  bool has_added_{false};
 };
 }  // namespace
 

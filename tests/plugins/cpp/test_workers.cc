@@ -61,7 +61,7 @@ XDCC_TEST(workers, StaticIterationsBelongToOpenMPsThreads) {
     for (std::size_t n : {1, 4, 10, 101}) {
       for (std::size_t chunk : {0, 1, 4}) {
         Visits visits{n};
-        LoopByNumber(n, n_threads, chunk, [&](auto i) { visits.Add(i); });
+        workers::LoopByNumber(n, n_threads, chunk, [&](auto i) { visits.Add(i); });
         std::vector<int> expected(n);
 #pragma omp parallel num_threads(n_threads)
         {
@@ -94,7 +94,7 @@ XDCC_TEST(workers, SortingIsStable) {
       auto expected = values;
       auto const less = [](auto const& l, auto const& r) { return l.first > r.first; };
       std::stable_sort(expected.begin(), expected.end(), less);
-      StableSort(values.begin(), values.end(), less, n_threads);
+      workers::StableSort(values.begin(), values.end(), less, n_threads);
       CHECK(values == expected);
     }
   }

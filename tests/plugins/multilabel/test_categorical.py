@@ -1,7 +1,7 @@
-"""Categorical splits of `grow_multilabel_hist`, against stock XGBoost and a NumPy twin.
+"""Categorical splits of `grow_multilabel_hist`, against stock XGBoost and a NumPy reference.
 
-Stock's own updater, behind its own objective, gets the gradients that ours gets. The twin lists the
-splits that a node may have; the split that was taken must be the best of them.
+Stock XGBoost's updater, with its own objective, gets the same gradients. The reference lists the
+splits that a node may have; the chosen split must be the best of them.
 """
 
 import json
@@ -137,7 +137,7 @@ def category_sides(column, n_categories, G, H, max_cat_to_onehot, max_cat_thresh
 
 
 def assert_best_splits(tree, X, types, G, H, method, max_depth, limits, **options):
-    """Every node has the best split of all that the twin finds, a leaf has none that gains."""
+    """Every node has the best split that the reference finds; no split of a leaf has a gain."""
     penalties = {k: v for k, v in options.items() if k not in ("scope", "min_child_weight")}
     n_categories = np.nanmax(X, axis=0).astype(int) + 1
     n_splits = 0
@@ -203,7 +203,7 @@ def assert_same_up_to_ties(ours, theirs, X, G, H, **penalties):
 
 
 def make_features(sizes, n_rows=300, missing=0.15, seed=0):
-    """Codes of features with so many categories each, some rare; 0 makes a number."""
+    """Codes of features with these numbers of categories, some rare; 0 makes a number."""
     rng = np.random.default_rng(seed)
     columns = [
         rng.choice(size, size=n_rows, p=rng.dirichlet(np.full(size, 0.7)))

@@ -1,7 +1,7 @@
 """Workers that train together grow the trees of one process that has all rows.
 
-Most tests let two threads be the workers: XGBoost's communicator belongs to a thread. Features
-have few values, so that the workers' merged quantiles are the cuts of a single process.
+In most tests two threads are the workers, since XGBoost's communicator belongs to a thread.
+Features have few values, so that the workers' merged quantiles are the cuts of a single process.
 """
 
 import subprocess
@@ -379,7 +379,7 @@ with collective.CommunicatorContext(**arguments):
 """
 
 
-# The tracker loses a worker, too, and says so when it is forgotten.
+# The tracker also loses a worker, and says so when it is forgotten.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_worker_that_disappears_is_an_error():
     tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1", sortby="task", timeout=60)

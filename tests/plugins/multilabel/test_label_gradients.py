@@ -1,8 +1,7 @@
-"""What counts of a label: its weight, nothing where it is unknown, nothing where it is a feature.
+"""Gradients of labels: label weights, unknown labels, and labels that are known as features.
 
-Weights are of labels and of their positives, as the objective has them. A label that is NaN has no
-gradient and takes no part in the metrics. `mask_known_labels`: a label that stands among the
-features carries no gradient in that row.
+Labels and their positives have weights. A label that is NaN has no gradient and is left out of the
+metrics. `mask_known_labels`: a label that is among the features has no gradient in that row.
 """
 
 import numpy as np

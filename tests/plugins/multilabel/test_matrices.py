@@ -1,7 +1,7 @@
-"""Matrices of other kinds train the boosters that a matrix in memory trains, to the last byte.
+"""Matrices of other kinds train the same boosters as a matrix in memory, bit for bit.
 
 Joined features are those of a new matrix of [X | P]; matrices in external memory are read page by
-page. There features have few values, so that all matrices have the same cuts.
+page. Their features have few values, so that all matrices have the same cuts.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Monotone constraints: stock's trees, those of a naive twin, and predictions that keep the order.
+"""Monotone constraints: trees of stock XGBoost and of a naive reference, and ordered predictions.
 
 Stock XGBoost has the same rules for `multi_output_tree` and, with a single label, for its other
 trees; both are in the same library.
@@ -83,8 +83,8 @@ def test_same_predictions_as_stock(params, max_list_rows):
         assert not np.allclose(ours, free.predict(matrix), atol=1e-3)
 
 
-class Twin:
-    """The rules of a constrained node, written out naively; for many splits at once, too."""
+class Reference:
+    """The rules of a constrained node, written naively, also for many splits at once."""
 
     def __init__(self, method, penalties, floor):
         self.method, self.penalties, self.floor = method, penalties, floor
@@ -120,7 +120,7 @@ class Twin:
         return np.where(allowed, self.score(*left, w) + self.score(*right, u) - own, -np.inf)
 
 
-def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
+def check_tree(tree, reference, X, grad, hess, cuts, max_depth, learning_rate):
     """Compare each split's gain with the best there is, and each leaf's value; count the nodes."""
     X = X.astype(np.float32)
 
@@ -129,7 +129,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
 
     n_labels = grad.shape[1]
     free = (np.full(n_labels, -np.inf), np.full(n_labels, np.inf))
-    pending = [(0, np.arange(len(X)), free, twin.weights(*sums(slice(None)), free), 0)]
+    pending = [(0, np.arange(len(X)), free, reference.weights(*sums(slice(None)), free), 0)]
     n_nodes = 0
     while pending:
         node, rows, bounds, weights, depth = pending.pop()
@@ -141,7 +141,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
                 [np.where(side[:, :, None], of_row[rows], 0).sum(axis=1) for of_row in (grad, hess)]
                 for side in (left, ~left)
             ]
-            return twin.gain(sums(rows), *sides, bounds, ORDERS[feature])
+            return reference.gain(sums(rows), *sides, bounds, ORDERS[feature])
 
         best = max(
             gains(f, goes_left(X[rows, f], thresholds[:, None], default_left)).max()
@@ -158,7 +158,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
         np.testing.assert_allclose(tree.gain[node], best, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(gains(feature, left[None]), best, rtol=1e-5, atol=1e-6)
         order = ORDERS[feature]
-        w, u, _ = twin.child_weights(sums(rows[left]), sums(rows[~left]), bounds, order)
+        w, u, _ = reference.child_weights(sums(rows[left]), sums(rows[~left]), bounds, order)
         lower, upper = bounds
         middle = (w + u) / 2
         of_left = {0: bounds, 1: (lower, middle), -1: (middle, upper)}[order]
@@ -188,7 +188,7 @@ def check_tree(tree, twin, X, grad, hess, cuts, max_depth, learning_rate):
     max_list_rows=st.sampled_from([-1, 0, 9]),
     seed=st.integers(0, 1000),
 )
-def test_splits_and_leaves_are_the_twins(
+def test_splits_and_leaves_are_those_of_the_reference(
     method,
     n_labels,
     unknown,
@@ -202,7 +202,7 @@ def test_splits_and_leaves_are_the_twins(
     X, Y = make_data(40, n_labels, 0.2, unknown, seed)
     weight = np.random.default_rng(seed).uniform(0.5, 2, len(X)) if weighted else None
     floor = {"min_child_weight": min_child_weight, "scope": scope}
-    twin = Twin(method, penalties, floor)
+    reference = Reference(method, penalties, floor)
     matrix = xgb.DMatrix(X, Y, weight=weight, nthread=1)
     params = {
         "split_method": method,
@@ -218,7 +218,7 @@ def test_splits_and_leaves_are_the_twins(
     cuts = [np.append(of_feature, -np.inf) for of_feature in cuts_of_distinct_values(X)]
     for i, tree in enumerate(read_trees(booster)):
         grad, hess = gradients(Y, margin, weight)
-        check_tree(tree, twin, X, grad, hess, cuts, 3, 0.3)
+        check_tree(tree, reference, X, grad, hess, cuts, 3, 0.3)
         margin = booster.predict(matrix, output_margin=True, iteration_range=(0, i + 1))
         margin = margin.reshape(Y.shape)
 

@@ -1,8 +1,8 @@
-"""Trees that are searched on combinations of labels, and trees for groups of labels.
+"""Trees that are searched on a sketch of the labels, and trees for groups of labels.
 
-The twin draws the same random numbers (`tests.reference.sketch`) and must find the same
-splits and leaf values. The general engine, which a limit on weights that nothing exceeds asks for,
-is a second oracle for the fast search on one to four numbers per row.
+The reference draws the same random numbers (`tests.reference.sketch`) and must find the same splits
+and leaf values. The search on labels is a second oracle for the search on one to four numbers per
+row; a limit on weights that no weight exceeds selects it.
 """
 
 import json
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.reference import boosting as reference
-from tests.reference import sketch as twin
+from tests.reference import sketch as sketch_reference
 from tests.reference.tree_comparison import compare_trees, read_trees
 from tests.some_cases import one_in
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -77,7 +77,7 @@ def is_open(grad, k):
     return 0 < k < len(norms) and norms[k - 1] - norms[k] < 1e-6 * norms[k]
 
 
-def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
+def check_against_reference(X, Y, n_rounds=2, weight=None, **params):
     """Compare every tree; return the number of equal nodes."""
     booster = train(
         X,
@@ -96,15 +96,15 @@ def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
     margin, trees, equal_nodes = np.zeros(Y.shape), read_trees(booster), 0
     for i in range(n_rounds):
         grad, hess = reference.gradients(Y, margin, weight)
-        groups = twin.draw_groups(SEED, i, Y.shape[1], per_tree)
+        groups = sketch_reference.draw_groups(SEED, i, Y.shape[1], per_tree)
         if method == "top" and i > 0 and any(is_open(grad[:, labels], k) for labels in groups):
             return equal_nodes
         for g, labels in enumerate(groups):
-            matrix = twin.coefficients(grad, labels, k, method, SEED, i, group=g)
-            expected = twin.grow_sketched_tree(
+            matrix = sketch_reference.coefficients(grad, labels, k, method, SEED, i, group=g)
+            expected = sketch_reference.grow_sketched_tree(
                 X, grad, hess, labels, matrix, cuts, MAX_DEPTH, LEARNING_RATE
             )
-            combined = twin.combine(grad, hess, labels, matrix)
+            combined = sketch_reference.combine(grad, hess, labels, matrix)
             tree = trees[i * len(groups) + g]
             equal_nodes += compare_trees(tree, expected, X, *combined, "sumGain").equal_nodes
         margin = booster.predict(
@@ -118,10 +118,10 @@ def check_against_twin(X, Y, n_rounds=2, weight=None, **params):
     ("kind", "sketch_size", "method"),
     one_in(3, ["dense", "missing", "zeros", "unknown"], [1, 2, 3, 4, 6], METHODS),
 )
-def test_agrees_with_the_twin(kind, sketch_size, method):
+def test_agrees_with_the_reference(kind, sketch_size, method):
     X, Y = make_data(kind, n_rows=60, n_features=5)
     weight = np.random.default_rng(1).uniform(0.5, 2, size=60)
-    n = check_against_twin(X, Y, weight=weight, sketch_size=sketch_size, sketch_method=method)
+    n = check_against_reference(X, Y, weight=weight, sketch_size=sketch_size, sketch_method=method)
     assert n > 2
 
 
@@ -137,7 +137,7 @@ def test_agrees_with_the_twin(kind, sketch_size, method):
 )
 @example(34, 3, 8, 1, 0, "top", False)  # labels whose gradients are equal but for rounding
 @example(16, 4, 4, 1, 0, "top", False)
-def test_agrees_with_the_twin_on_any_data(
+def test_agrees_with_the_reference_on_any_data(
     seed, n_rows, n_labels, sketch_size, labels_per_tree, method, few_values
 ):
     rng = np.random.default_rng(seed)
@@ -146,7 +146,7 @@ def test_agrees_with_the_twin_on_any_data(
     X[rng.random(X.shape) < 0.2] = np.nan
     Y = (rng.random((n_rows, n_labels)) < 0.4).astype(float)
     Y[rng.random(Y.shape) < 0.2] = np.nan
-    check_against_twin(
+    check_against_reference(
         X,
         Y,
         sketch_size=sketch_size,
@@ -159,7 +159,7 @@ def test_gradients_combined_by_hand():
     # At a margin of 0 a gradient is p - y = 1/2 or -1/2, and a Hessian 1/4.
     grad, hess = reference.gradients([[1, 0, np.nan], [0, 0, 1]], np.zeros((2, 3)))
     matrix = np.array([[2.0, 0.0], [1.0, 1.0], [-1.0, 3.0]])
-    combined = twin.combine(grad, hess, [0, 1, 2], matrix)
+    combined = sketch_reference.combine(grad, hess, [0, 1, 2], matrix)
     np.testing.assert_allclose(combined[0], [[-0.5, 0.5], [2.0, -1.0]])
     np.testing.assert_allclose(combined[1], [[5 / 4, 1 / 4], [3 / 2, 5 / 2]])
 
@@ -433,7 +433,7 @@ def test_a_tree_that_cannot_be_grown_leaves_the_margins():
     booster = xgb.train(params, matrix, 2)
     before = booster.predict(matrix, output_margin=True)
     grad = np.zeros(Y.shape)
-    grad[0, twin.draw_groups(0, 2, 7, 3)[-1][0]] = np.inf  # of the last group only
+    grad[0, sketch_reference.draw_groups(0, 2, 7, 3)[-1][0]] = np.inf  # of the last group only
     with pytest.raises(xgb.core.XGBoostError, match="infinite or not a number"):
         booster.boost(matrix, iteration=2, grad=grad, hess=np.ones(Y.shape))
     np.testing.assert_array_equal(booster.predict(matrix, output_margin=True), before)
@@ -448,7 +448,7 @@ def test_a_round_has_a_tree_for_every_label(labels_per_tree):
     trees = read_trees(booster)
     assert len(trees) == 3 * n_groups
     for i in range(3):
-        groups = twin.draw_groups(0, i, 7, labels_per_tree)
+        groups = sketch_reference.draw_groups(0, i, 7, labels_per_tree)
         np.testing.assert_array_equal(np.sort(np.concatenate(groups)), np.arange(7))
         for tree, labels in zip(trees[i * n_groups : (i + 1) * n_groups], groups, strict=True):
             assert len(labels) <= labels_per_tree

@@ -1,7 +1,7 @@
-"""What people do with `xgb.train` and a booster works with the multi-label objectives.
+"""What users do with `xgb.train` and a booster works with the multi-label objectives.
 
-Bad input to the plugin is a clear error in the caller's terms, never a crash. And the patched build
-is still XGBoost: its version, its other layers, its stock results.
+Bad input to the plugin is a clear error in the caller's terms, never a crash. The patched build is
+still XGBoost: its version, its other layers, its stock results.
 """
 
 import json
@@ -305,7 +305,7 @@ def test_max_leaves_and_depth(matrix):
 
 
 def test_no_parameter_is_reported_as_unused(matrix, capfd):
-    # A verbosity stays in force for the boosters that follow, those of other tests too.
+    # A verbosity stays in force for later boosters, also in other tests.
     params = PARAMS | {
         "verbosity": 1,
         "min_child_weight": 1,

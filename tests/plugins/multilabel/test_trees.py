@@ -1,17 +1,17 @@
-"""Trees of the native updater against others: its NumPy twin's, stock XGBoost's, the authors'.
+"""Trees of the native updater against those of NumPy, of stock XGBoost and of the authors' code.
 
-The twin grows trees for every split method and option. Each tree is compared on its own: the twin
-starts from the margin that the booster itself has predicted before it, so that a tie in one tree
+The NumPy reference grows trees for every split method and option. Each tree is compared separately:
+the reference starts from the margin that the booster predicted before it, so that a tie in one tree
 does not end the comparison of the next.
 
-sumGain grows the trees of stock XGBoost's ``multi_output_tree``. Stock's own updater is in the same
-library, behind its own objective, so both are trained here. The models must be equal, unless some
-split ties with another: then the twin proves that it does, and the trees before it must be equal.
+sumGain grows the trees of stock XGBoost's ``multi_output_tree``. Stock XGBoost's updater is in the
+same library, so both are trained here. The models must be equal, unless a split ties with another:
+then the reference proves the tie, and the trees before it must be equal.
 
-The trees of the authors' own code (keelm/XDCC) come out on emotions. Their code starts at the
-margin 0.5, lets a split pass only if every label's Hessian reaches 1 in both children, and puts
-thresholds halfway between the values in the node; ours lie on the upper bound of a bin, as
-everywhere in XGBoost. Training rows go the same way, test rows need not.
+The trees of the authors' code (keelm/XDCC) are reproduced on emotions. Their code starts at the
+margin 0.5, allows a split only if every label's Hessian reaches 1 in both children, and puts
+thresholds halfway between the values in the node; our thresholds are upper bounds of bins, as
+everywhere in XGBoost. Training rows take the same branches, test rows need not.
 
 Lists, histograms, their mixtures and any number of threads grow the same trees, bit for bit.
 
@@ -208,7 +208,7 @@ def test_any_single_label(data, weighted, min_child_weight, policy):
 def test_all_rows_are_lighter_than_the_floor(n_labels):
     """Stock's root has weights then, and so has ours in stock's reading of `min_child_weight`.
 
-    In our own readings a label that is lighter has weight 0 in every node, the root too.
+    In our own scopes a lighter label has weight 0 in every node, including the root.
     """
     X, Y = random_data()
     X, Y = X[:10], Y[:10, :n_labels]
@@ -302,9 +302,9 @@ def check(
     regularisation: dict[str, float],
     *max_list_rows: int,
 ) -> int:
-    """Compare every tree of boosters with the twin; return the least number of equal nodes.
+    """Compare every tree of boosters with the reference; return the least number of equal nodes.
 
-    There is a booster for each `max_list_rows`. The twin grows a tree once from the same margin.
+    There is a booster for each `max_list_rows`. The reference grows a tree once from its margin.
     """
     params: dict[str, Any] = {
         "objective": "multilabel:logistic",
@@ -354,14 +354,14 @@ def check(
     regularisation=regularisations(),
     max_list_rows=st.sampled_from([-1, 0, 9]),  # lists, histograms, and from these to lists
 )
-def test_agrees_with_the_twin(method, scope, case, regularisation, max_list_rows):
+def test_agrees_with_the_reference(method, scope, case, regularisation, max_list_rows):
     check(case, method, scope, regularisation, max_list_rows)
 
 
 @pytest.mark.parametrize("has_label_features", [False, True])
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("method", SPLIT_METHODS)
-def test_agrees_with_the_twin_all_the_way_down(method, scope, has_label_features):
+def test_agrees_with_the_reference_all_the_way_down(method, scope, has_label_features):
     """On data without equal gains, so that whole trees are compared."""
     rng = np.random.default_rng(7)
     X = rng.normal(size=(70, 4))

@@ -1,4 +1,4 @@
-"""A label that is NaN is unknown: what does not support it refuses it, on every way to a model."""
+"""A label that is NaN is unknown: what does not support it rejects it, however a model is made."""
 
 import numpy as np
 import pytest
