@@ -1,14 +1,14 @@
-"""What several methods share: base learners, readings, and measures of probabilities.
+"""Shared parts of methods: base learners, decision rules, and measures of probabilities.
 
 Base learners of the baselines have the names that configurations use. One of them is a decision
-tree with the options of Weka's J48, as near to it as scikit-learn gets: scikit-learn grows binary
-entropy trees; J48 chooses by gain ratio, has a branch for every nominal value, and may also raise
-subtrees when it prunes. Its error-based pruning and its Laplace estimates are here as they are
-there. In pruning, a leaf's error rate is estimated by the upper end of its confidence interval, and
-a subtree stays only if its leaves' estimated errors together are more than 0.1 fewer than those of
-a leaf in its place.
+tree with the options of Weka's J48, as close to it as scikit-learn allows: scikit-learn grows
+binary entropy trees; J48 chooses by gain ratio, has a branch for every nominal value, and may also
+raise subtrees when it prunes. Error-based pruning and Laplace estimates are those of J48. In
+pruning, a leaf's error rate is estimated by the upper end of its confidence interval, and a subtree
+stays only if its leaves' estimated errors together are more than 0.1 fewer than those of a leaf in
+its place.
 
-Readings turn probabilities into labels without training again.
+Decision rules (readings) turn probabilities into labels without further training.
 
 A measure of probabilities says what a labelset or a label was said to be worth. It takes a fitted
 `model`, the `split`, whose rows it predicts, and `Y`, the true labels of these as 0 and 1, of shape
@@ -47,11 +47,11 @@ BOOSTER_GRID: dict[str, list[Any]] = {
     "learning_rate": [0.1, 0.2, 0.3],
     "max_depth": [5, 10, 20, 50, 100],
 }
-"""What XDCC's paper tunes of every booster (footnote 2)."""
+"""The grid of XDCC's paper for every booster (footnote 2)."""
 
 
 def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0, **params: Any) -> Any:
-    """Return a scikit-learn classifier, its random state not set.
+    """Return a scikit-learn classifier without a random state.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0, **params: 
     train : MultiLabelDataset
         Sparse features are scaled without moving their zeros.
     C : float
-        Of the regression: the inverse of the penalty's strength.
+        Inverse of the penalty's strength, for the regression.
     **params
-        Of the entropy tree.
+        Parameters of the entropy tree.
 
     Raises
     ------
@@ -90,12 +90,12 @@ def base_learner(name: str, train: MultiLabelDataset, C: float = 1.0, **params: 
 
 
 def nominal_features(train: MultiLabelDataset) -> list[bool]:
-    """Return which features are categories, as the parameter `categorical_features` takes them."""
+    """Return which features are categorical, for the parameter `categorical_features`."""
     return [kind == "nominal" for kind in train.feature_types]
 
 
 def random_order(train: MultiLabelDataset, seed: int) -> NDArray[np.integer]:
-    """Return a random order of the labels, for a chain; a seed has one order of so many labels."""
+    """Return a random label order for a chain; it depends on the seed and the number of labels."""
     return np.random.default_rng(seed).permutation(train.n_labels)
 
 
@@ -105,22 +105,22 @@ _NO_CHILD = -1
 def pessimistic_errors(
     n: NDArray[np.float64], errors: NDArray[np.float64], confidence: float
 ) -> NDArray[np.float64]:
-    """Estimate how many of n new instances a leaf gets wrong.
+    """Estimate the number of errors of a leaf on n new instances.
 
     Parameters
     ----------
     n : float array of shape (n_leaves,)
         Training instances of each leaf, positive.
     errors : float array of shape (n_leaves,)
-        Those that the leaf gets wrong.
+        Training instances that the leaf classifies wrongly.
     confidence : float
         Probability that the true number is larger, in (0, 0.5].
 
     Returns
     -------
     float array of shape (n_leaves,)
-        n times the upper confidence limit of the error rate: exact without an error, by the normal
-        approximation with continuity correction from one error on, and in between on the line.
+        n times the upper confidence limit of the error rate: exact for 0 errors, the normal
+        approximation with continuity correction from 1 error, and linear in between.
     """
     none = n * (1 - confidence ** (1 / n))
     z = stats.norm.isf(confidence)
@@ -173,8 +173,8 @@ class J48TreeClassifier(DecisionTreeClassifier):
     def predict_proba(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
         """Estimate probabilities, shape (n_samples, n_classes).
 
-        Where two classes are equally probable, the first one's is higher by rounding: it is what
-        Weka decides for, while our chains decide for the second at 0.5.
+        If two classes are equally probable, the first one's probability is slightly higher: Weka
+        predicts it, while our chains predict the second at 0.5.
         """
         proba = super().predict_proba(X, check_input)
         if self.laplace:
@@ -203,10 +203,10 @@ PRIORS = (0.0, 0.5, 1.0)
 
 
 def probability_readings() -> dict[str, Reading]:
-    """Return what `predict` gives, other thresholds, and the most probable known labelsets.
+    """Return decision rules: `predict`, thresholds, and the most probable known labelsets.
 
-    A method whose `predict_proba` gives probabilities may offer these readings; a configuration
-    that lists several of them has them tuned.
+    A method with `predict_proba` may offer these readings; a configuration that lists several of
+    them tunes them.
     """
     readings: dict[str, Reading] = {"labels": predicted_labels}
     for threshold in THRESHOLDS:
@@ -217,9 +217,9 @@ def probability_readings() -> dict[str, Reading]:
 
 
 def pcut_reading(model: Any, split: Split) -> Labels:
-    """One threshold for all labels, with which the predictions are as dense as the training labels.
+    """One threshold for all labels, for which predictions are as dense as the training labels.
 
-    It is chosen on the probabilities of the rows to predict, all at once (PCut).
+    It is chosen on the probabilities of all rows to predict (PCut).
     """
     Y_proba = model.predict_proba(split.X)
     return apply_thresholds(Y_proba, pcut(Y_proba, float(np.mean(split.train.Y))))
@@ -240,10 +240,10 @@ MOST_REVEALED = 300
 
 
 def log_loss(model: Any, split: Split, Y: Any) -> float:
-    """Mean over entries of −log of the probability of what is true, at most log of the rows.
+    """Mean over entries of −log of the probability of the true value, at most log of the rows.
 
     Equation 6 of the LaCovaC paper, per label; the limit is the number of rows to predict.
-    Probabilities may come in any form that scikit-learn knows.
+    Probabilities may have any of scikit-learn's forms.
     """
     return log_loss_of(label_scores(model, split.X, np.shape(Y)[1]), Y)
 
@@ -267,7 +267,7 @@ def cll_loss(model: Any, split: Split, Y: Any) -> float:
 def independent_cll_loss(model: Any, split: Split, Y: Any) -> float:
     """Sum over rows of −log P(labelset | x) of a method whose labels are independent.
 
-    Infinite if something certain did not happen.
+    Infinite if a probability of a true value is 0.
     """
     Y_proba = np.asarray(model.predict_proba(split.X), dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -285,7 +285,7 @@ def labelset_log_loss(model: Any, split: Split, Y: Any) -> float:
 
 
 def calibration_error(model: Any, split: Split, Y: Any) -> float:
-    """Mean distance of probability and frequency over 15 bins of equal width, by their entries."""
+    """Mean difference of probability and frequency over 15 bins of equal width, by entries."""
     Y_proba = np.clip(np.asarray(model.predict_proba(split.X), dtype=np.float64), 0, 1).ravel()
     bins = np.minimum((Y_proba * N_BINS).astype(int), N_BINS - 1)
     ahead = np.bincount(bins, np.ravel(Y) - Y_proba)
@@ -293,10 +293,10 @@ def calibration_error(model: Any, split: Split, Y: Any) -> float:
 
 
 def log_loss_given_one(model: Any, split: Split, Y: Any) -> float:
-    """Log-loss of all other labels of a row when one is known, the mean over which it is.
+    """Mean log-loss of all other labels of a row if one is known, over the known labels.
 
-    A model that takes no `known` labels says what it says without. The first 300 rows count, and
-    the labels that are not all the same in training are revealed.
+    A model without the parameter `known` predicts as usual. The first 300 rows count, and only
+    labels that vary in training are known.
     """
     X, truth = split.X[:MOST_REVEALED], np.asarray(Y, dtype=np.float64)[:MOST_REVEALED]
     varied = np.flatnonzero(np.ptp(np.asarray(split.train.Y), axis=0))
@@ -317,4 +317,4 @@ OF_PROBABILITIES: dict[str, Callable[[Any, Split, Any], float]] = {
     "labelset_log_loss": labelset_log_loss,
     "calibration_error": calibration_error,
 }
-"""What every method with probabilities may be measured by."""
+"""Scores for every method with probabilities."""

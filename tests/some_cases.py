@@ -1,4 +1,4 @@
-"""Which cases of a dear test the default run has; `pytest -m slow` runs the others."""
+"""Selects the cases of an expensive test that run by default; `pytest -m slow` runs the others."""
 
 from collections.abc import Mapping
 from itertools import combinations, product

@@ -335,11 +335,11 @@ def test_columns_are_matched_by_name(fill):
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (["red", "green", "black"], "missing are 'blue', unexpected are 'black'"),
-        (["red", "green"], "missing are 'blue', unexpected are none"),
-        (["red", "green", "green"], "missing are 'blue', unexpected are none"),
-        (["red", "green", "blue", "black"], "missing are none, unexpected are 'black'"),
-        ([0, 1, 2], "columns of Y_pred have .*unexpected are '0', '1', '2'"),
+        (["red", "green", "black"], "missing: 'blue'; unexpected: 'black'"),
+        (["red", "green"], "missing: 'blue'; unexpected: none"),
+        (["red", "green", "green"], "missing: 'blue'; unexpected: none"),
+        (["red", "green", "blue", "black"], "missing: none; unexpected: 'black'"),
+        ([0, 1, 2], "columns of Y_pred must .*unexpected: '0', '1', '2'"),
     ],
 )
 def test_different_column_names_are_rejected(found, message):
@@ -352,11 +352,11 @@ def test_different_column_names_are_rejected(found, message):
 def test_duplicate_names_are_matched_only_in_the_same_order():
     Y_true = pd.DataFrame([[0, 1, 0]], columns=["red", "red", "blue"])
     assert metrics.hamming_loss(Y_true, Y_true) == 0
-    with pytest.raises(ValueError, match="no name may occur twice"):
+    with pytest.raises(ValueError, match="each once, in any order"):
         metrics.hamming_loss(Y_true, Y_true[["blue", "red"]])
 
 
 def test_a_message_lists_few_names():
     Y_true = pd.DataFrame(np.zeros((1, 40)), columns=[f"l{j}" for j in range(40)])
-    with pytest.raises(ValueError, match=r"missing are 'l0', .*'l4' and 35 more"):
+    with pytest.raises(ValueError, match=r"missing: 'l0', .*'l4' and 35 more"):
         metrics.hamming_loss(Y_true, pd.DataFrame(np.zeros((1, 40))))

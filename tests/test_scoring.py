@@ -219,7 +219,7 @@ def test_columns_of_Y_are_matched_by_name(name, wrap):
     turned = frame[["blue", "red", "green"]]
     assert get_scorer(name)(fitted, X, turned) == pytest.approx(expected)
     assert get_scorer(name)(fitted, X, turned.to_numpy()) != pytest.approx(expected)
-    with pytest.raises(ValueError, match="missing are 'black', unexpected are 'blue'"):
+    with pytest.raises(ValueError, match="missing: 'black'; unexpected: 'blue'"):
         get_scorer(name)(fitted, X, frame.rename(columns={"blue": "black"}))
 
 

@@ -1,8 +1,8 @@
-"""Which rows are trained on and which are measured: the outer evaluation and the inner tuning.
+"""Training and test rows: the outer evaluation and the inner tuning.
 
 An `Evaluation` divides a data set into pairs of a training and a test part, numbered from 0
-(`n_parts`). For tuning, a training part is divided again (`Inner`); the test part has no influence
-on that. Both are plain values, which go into the key of a record.
+(`n_parts`). For tuning, a training part is divided again (`Inner`), without using the test part.
+Both are plain values in the key of a record.
 """
 
 from dataclasses import dataclass
@@ -19,27 +19,25 @@ from xdcc.data import MultiLabelDataset
 type Parts = tuple[MultiLabelDataset, MultiLabelDataset]
 
 OWN_TEST_FOLDS = 3
-"""A data set without a published split is tested on one of this many folds."""
+"""Number of folds, of which one is the test part of a data set without a published split."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """How a data set is divided into training and test parts."""
 
-    # The published split (where there is none: a third of the rows, dealt out by labels, to test
-    # on); the first rows to train on, the others to test on; folds, each of which is tested on
-    # once; random parts; or all rows in both parts.
+    # The published split (if there is none, a stratified third of the rows is the test part); the
+    # first rows for training and the others for testing; cross-validation; random parts; or all
+    # rows in both parts.
     type: Literal["train_test", "first_rows", "k_fold", "repeated", "whole"] = "train_test"
-    folds: int = 10  # with `k_fold`: their number
-    # With `k_fold`: folds are dealt out by labels, by lot, or are blocks of rows in the file's
-    # order.
+    folds: int = 10  # with `k_fold`: number of folds
+    # With `k_fold`: folds are stratified, random, or blocks of rows in the file's order.
     assignment: Literal["stratified", "shuffled", "blocks"] = "stratified"
-    # With `k_fold`: what is divided, the whole data set or its published training part alone.
+    # With `k_fold`: divide the whole data set, or only its published training part.
     rows: Literal["all", "train"] = "all"
-    # How often everything is done: with `k_fold` by folds from other seeds, with `repeated` by
-    # other random parts.
+    # Number of repeats: with `k_fold` folds from other seeds, with `repeated` other random parts.
     repeats: int = 1
-    # With `first_rows` and `repeated`: the share of the rows that is trained on.
+    # With `first_rows` and `repeated`: share of the training rows.
     train_share: float = 2 / 3
     seed: int = 0  # of folds and random parts
 
@@ -51,7 +49,7 @@ class Evaluation:
         return self.repeats if self.type == "repeated" else 1
 
     def key(self) -> dict[str, object]:
-        """Return what matters of this evaluation, for the key of a record."""
+        """Return the values that matter for this evaluation, for the key of a record."""
         fields = {
             "train_test": (),
             "first_rows": ("train_share",),
@@ -68,7 +66,7 @@ class Evaluation:
         Parameters
         ----------
         dataset : DataSet
-            What to load.
+            The data set.
         number : int
             Which pair of parts, below `n_parts`.
 
@@ -107,14 +105,14 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Inner:
-    """A fold of the training part that parameters are chosen on."""
+    """A fold of the training part for the choice of parameters."""
 
-    folds: int  # number of folds, dealt out by labels
-    fold: int  # the one to measure on; the others are trained on
+    folds: int  # number of stratified folds
+    fold: int  # the validation fold; the others are for training
     seed: int = 0  # of the folds
 
     def parts(self, train: MultiLabelDataset) -> Parts:
-        """Divide the training part into rows to train on and rows to measure on."""
+        """Divide the training part into training rows and validation rows."""
         held_out = _folds(train, self.folds, self.seed) == self.fold
         return train[np.flatnonzero(~held_out)], train[np.flatnonzero(held_out)]
 

@@ -1,7 +1,7 @@
-"""What is measured of a prediction and of a training: names, titles, and which way is better.
+"""The measures of predictions and trainings: names, titles, and which direction is better.
 
 Label measures are those of `xdcc.metrics.evaluate`. Times and memory come from the run. A method
-may add measures of its own (`Method.scores`); which way is better there, is said here.
+may add its own measures (`Method.scores`); their directions are here, too.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Measure:
         For tables and axes.
     higher_is_better : bool
     digits : int
-        After the decimal point, in tables.
+        Digits after the decimal point, in tables.
     """
 
     title: str
@@ -30,7 +30,7 @@ class Measure:
     digits: int = 3
 
     def best_first(self, values: np.ndarray) -> np.ndarray:
-        """Return values that are lower where these are better."""
+        """Return values whose order is best first."""
         return -values if self.higher_is_better else values
 
 
@@ -40,7 +40,7 @@ def _title(name: str) -> str:
 
 
 def measure_labels(Y: Any, Y_pred: Any) -> dict[str, float]:
-    """Measure a prediction: what `xdcc.metrics.evaluate` gives, and two readings of papers.
+    """Measure a prediction: `xdcc.metrics.evaluate`, and two variants of the papers.
 
     `example_f1_zero` counts a row without true and predicted labels as 0 (the LaCovaC paper),
     `macro_f1_of_means` is the F1 of the labels' mean precision and mean recall, in which 0/0 counts
@@ -56,7 +56,7 @@ def measure_labels(Y: Any, Y_pred: Any) -> dict[str, float]:
 
 
 LABEL_MEASURES = tuple(measure_labels(np.ones((1, 1)), np.ones((1, 1))))
-"""Those that are taken of every prediction."""
+"""The measures of every prediction."""
 
 MEASURES: dict[str, Measure] = {
     name: Measure(_title(name), higher_is_better=not name.endswith("loss"))
@@ -88,4 +88,4 @@ MEASURES: dict[str, Measure] = {
     "predict_time": Measure("prediction time (CPU s)", higher_is_better=False, digits=2),
     "peak_memory": Measure("peak memory (MiB)", higher_is_better=False, digits=0),
 }
-"""Name → measure; a configuration may name these."""
+"""The measures that a configuration may name."""

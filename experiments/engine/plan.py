@@ -1,7 +1,7 @@
 """The tasks of a configuration, and the choice of parameters from their records.
 
 A `Group` is a line of the tables on one pair of parts of a data set with one seed. With tuning it
-has a trial per draw and inner fold; the draw and reading that are best there are its final task.
+has a trial per configuration and inner fold; the best configuration and reading are the final task.
 """
 
 import itertools
@@ -21,11 +21,11 @@ from experiments.engine.task import Task
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen: a task on the whole training part, and how its model is read."""
+    """A choice: a task on the whole training part, and the decision rule (reading) of its model."""
 
     task: Task
     reading: str
-    score: float  # in the tuning measure, on the validation rows; NaN without tuning
+    score: float  # by the tuning measure, on the validation rows; NaN without tuning
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Group:
     # For each of them the tasks on the inner folds; empty lists without tuning.
     trials: list[list[Task]]
     readings: list[str]
-    measure: str | None  # what the choice is best in; None: there is none, all `finals` are done
-    tuned: tuple[str, ...] = ()  # names of the parameters that the combinations differ in
-    # The group whose chosen parameters are taken over; the only one of `finals` says the rest.
+    measure: str | None  # the measure of the choice; None: no choice, all `finals` are run
+    tuned: tuple[str, ...] = ()  # names of the tuned parameters
+    # The group whose chosen parameters are used; the single task in `finals` has the others.
     follows: "Group | None" = None
 
     @property
@@ -48,7 +48,7 @@ class Group:
         return self.finals[0].dataset
 
     def tuning_tasks(self) -> list[Task]:
-        """Return all trials; none where there is nothing to choose."""
+        """Return all trials; none if there is nothing to choose."""
         if self.follows is not None:
             return self.follows.tuning_tasks()
         if len(self.finals) == 1 and len(self.readings) == 1:
@@ -63,10 +63,10 @@ class Group:
         return [*self.tuning_tasks(), *finals]
 
     def choices(self, store: RecordStore) -> list[Choice] | None:
-        """Return what is to be trained finally, as the records of the trials in the store say.
+        """Return the final tasks, by the records of the trials in the store.
 
-        One choice with tuning, all combinations without; empty if every trial failed; None if a
-        record of a trial is missing.
+        With tuning there is one choice, without tuning all combinations. The list is empty if every
+        trial failed; None if a record of a trial is missing.
         """
         if self.follows is not None:
             leading = self.follows.choices(store)
@@ -98,7 +98,7 @@ class Group:
 def measured(record: Record, reading: str, measure: str) -> float:
     """Return a measure or a time of a record; NaN if the task failed or does not have it.
 
-    Measures of labels are those of the reading; those of probabilities are the same for all.
+    Measures of labels belong to the reading; those of probabilities are the same for all readings.
     """
     result = record["result"]
     if result is None:
@@ -110,13 +110,13 @@ def measured(record: Record, reading: str, measure: str) -> float:
 
 
 def scores_of(result: Record, reading: str) -> dict[str, float]:
-    """Return the scores of a result that are of a reading, or of all."""
+    """Return the scores of a result for a reading, including those of all readings."""
     parts = [(*name.partition("@"), value) for name, value in result["scores"].items()]
     return {measure: value for measure, at, of, value in parts if not at or of == reading}
 
 
 def draws(entry: Entry, extra: Params, number: int | None, seed: int) -> list[Params]:
-    """Return the combinations of parameters to try, none twice: so many, or all there are.
+    """Return distinct combinations of parameters to try: the given number, or all.
 
     `extra` are fixed parameters of exceptions; the seed is that of the random order.
     """
@@ -141,7 +141,7 @@ def groups(config: Configuration) -> Iterator[Group]:
     ]
     for (dataset, evaluation, fold), seed in itertools.product(places, config.seeds):
         made: dict[str, Group] = {}
-        # a line that follows another needs that one's group
+        # a following line needs the group of its leading line
         for line in sorted(config.methods, key=lambda line: config.methods[line].params_of or ""):
             skipped = _skipped(config, dataset, line)
             follows = made.get(config.methods[line].params_of or "")
@@ -156,7 +156,7 @@ def _skipped(config: Configuration, dataset: str, line: str) -> bool:
 
 
 def records_of_studies(configs: Iterable[Configuration]) -> dict[str, set[str]]:
-    """Return the names of the records that the configurations of each study may ask for."""
+    """Return the names of the records that the configurations of each study may need."""
     names: dict[str, set[str]] = {}
     for config in configs:
         asked = names.setdefault(config.study, set())
@@ -216,7 +216,7 @@ def _group(
 def missing_methods(config: Configuration) -> dict[str, list[str]]:
     """Return the lines that cannot be computed here, with the modules that are not installed.
 
-    A line that every data set leaves out is not among them: it asks for nothing.
+    A line that is left out on every data set is not included.
     """
     found = {
         line: registry.method(entry.method).missing()

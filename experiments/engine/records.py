@@ -1,16 +1,16 @@
-"""Records: what a task left, how it is named and made, and the store of them.
+"""Records: the results of tasks, their names and contents, and the store of them.
 
-A record is named by its content's key, and whole or not there. Records are loose while a run goes
-on: a JSON file for each, `<data set>/<name>.json`. They are packed to be kept: one compressed file
-`records.jsonl.gz` per study, a line of JSON for each, in the order of their names; the file does
-not say when or by whom it was written, so the same records give the same bytes. A loose record is
-the newer one, so it counts where there is a packed one, too.
+A record is named by its key, and is written atomically. During a run each record is a JSON file,
+`<data set>/<name>.json` (loose). To be kept, records are packed: one compressed file
+`records.jsonl.gz` per study, with a line of JSON for each, in the order of their names. The file
+has no time or author, so the same records give the same bytes. A loose record is newer than a
+packed one of the same name and replaces it.
 
-A record ends with the SHA-256 of what stands before it: results, versions, digests of the data.
-What is found broken (cut off by a full disk or a copy, or edited) is named and counts as missing:
-it is made again.
+A record ends with the SHA-256 of its content: results, versions, digests of the data. A broken
+record (truncated by a full disk or a copy, or edited) is reported and counts as missing, so it is
+made again.
 
-Files are written so that nothing is lost: whole or not there, by one run at a time. A file is
+Files are written atomically, by one run at a time. A file is
 written beside its place, flushed to the disk, and renamed (`atomic`); so a process that is killed
 at any moment leaves the old file or the new one.
 """
@@ -44,12 +44,12 @@ class StorageError(OSError):
 
 @contextmanager
 def atomic(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write to, which takes its place when all of it is on the disk.
+    """Yield a file to write to, which replaces `path` when it is completely on the disk.
 
     Raises
     ------
     StorageError
-        If it cannot be written; what was there before stays.
+        If it cannot be written; the old file stays.
     """
     temporary: str | None = None
     try:
@@ -71,7 +71,7 @@ def atomic(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which the system gives back however this process ends.
+    """Hold the folder's lock, which the system releases when this process ends.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def remove_leftovers(folder: Path) -> int:
     """Delete temporary files that killed processes left behind; return their number.
 
-    To be called when no other process writes to the folder.
+    Call it only if no other process writes to the folder.
     """
     leftovers = list(folder.rglob(".*.part"))
     for path in leftovers:
@@ -104,7 +104,7 @@ def remove_leftovers(folder: Path) -> int:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until the files that were put into a folder are found there after a loss of power.
+    """Wait until new files in a folder would survive a loss of power.
 
     Raises
     ------
@@ -137,7 +137,7 @@ _SEAL = b', "sha256": "'
 _NAME = re.compile(r"\w[\w. +-]{,100}/\w[\w. +-]{,100}")
 
 _LONGEST_LINE = 2**26
-"""Bytes; a packed file unfolds to a thousand times its size."""
+"""Limit in bytes, because a packed file may expand to a thousand times its size."""
 
 type Record = dict[str, Any]
 type Arrays = dict[str, np.ndarray]
@@ -151,7 +151,7 @@ def record_name(key: dict[str, Any]) -> str:
 
 
 def record_line(record: Record) -> bytes:
-    """Return a record, as `make_record` gives it, as a line of JSON that ends with its SHA-256.
+    """Return a record of `make_record` as a line of JSON that ends with its SHA-256.
 
     Examples
     --------
@@ -166,9 +166,9 @@ def record_line(record: Record) -> bytes:
 
 
 def parse_record(line: bytes) -> tuple[str, Record] | None:
-    """Return the name of a record and the record; None if the line is not as it was written.
+    """Return the name of a record and the record; None if the line is broken.
 
-    Nor is there a record whose name would lead out of the folder.
+    A name that leads out of the folder is also broken.
     """
     body, _, seal = line.rpartition(_SEAL)
     text = body + b"}"
@@ -183,7 +183,7 @@ def parse_record(line: bytes) -> tuple[str, Record] | None:
 
 
 def _content(line: bytes) -> Record:
-    """Return the record of a line that `parse_record` has found whole."""
+    """Return the record of a line that `parse_record` has accepted."""
     record: Record = json.loads(line.rpartition(_SEAL)[0] + b"}")
     return record
 
@@ -193,7 +193,7 @@ def _sealed(text: bytes) -> bytes:
 
 
 def failure_of(kind: str, message: str, trace: str | None = None) -> dict[str, Any]:
-    """Return what a record says of a failure."""
+    """Return the entry of a record for a failure."""
     return {"type": kind, "message": message, "traceback": trace}
 
 
@@ -203,7 +203,7 @@ def make_record(
     error: dict[str, Any] | None,
     run: dict[str, Any],
 ) -> Record:
-    """Return a record, with what is known of this process and machine."""
+    """Return a record, with the properties of this process and machine."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     run |= {
         "peak_memory": peak / 2**10 if platform.system() == "Linux" else peak / 2**20,
@@ -226,17 +226,17 @@ def versions(packages: tuple[str, ...]) -> dict[str, str | None]:
 
 
 class Pack(NamedTuple):
-    """What a packed file holds."""
+    """The content of a packed file."""
 
-    lines: dict[str, bytes]  # the line of each whole record, by the record's name
-    fault: str | None = None  # a sentence that says what is broken in the file
+    lines: dict[str, bytes]  # the line of each valid record, by its name
+    fault: str | None = None  # a sentence about a broken file
 
 
 def read_pack(path: Path) -> Pack:
     """Read a packed file.
 
-    Of a file that was cut off, the records before the cut count. Of one that fails its checksum
-    none does, because any number in it may be a wrong one; nor do records of another format.
+    In a truncated file, the records before the end count. In a file that fails its checksum none
+    counts, because any number may be wrong. Records of another format do not count.
     """
     lines: dict[str, bytes] = {}
     broken: list[int] = []
@@ -274,12 +274,12 @@ def read_pack(path: Path) -> Pack:
 
 
 def write_pack(path: Path, lines: Mapping[str, bytes]) -> None:
-    """Write a packed file of lines by their records' names in the place of the one that is there.
+    """Write a packed file of lines by their records' names; it replaces the old file.
 
     Raises
     ------
     StorageError
-        If it cannot be written; what was there before stays.
+        If it cannot be written; the old file stays.
     """
     with atomic(path) as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
         packed.writelines(lines[name] for name in sorted(lines))
@@ -288,16 +288,17 @@ def write_pack(path: Path, lines: Mapping[str, bytes]) -> None:
 class RecordStore:
     """Records in a folder.
 
-    Packed files are read when a record is not found elsewhere, and again when they have changed.
+    Packed files are read when a record is not found as a loose file, and again when they have
+    changed.
 
     Parameters
     ----------
     folder : Path
-        Where the loose ones are; made when something is written.
+        Folder of the loose records; made when one is written.
     report_broken : callable
-        Called with a sentence about each file that is not whole.
+        Called with a sentence about each broken file.
     studies : sequence of Path or None
-        Folders of folders that hold a packed file each; None: `folder` is the only one.
+        Folders of study folders with a packed file each; None: only `folder`.
     """
 
     def __init__(
@@ -326,11 +327,11 @@ class RecordStore:
         return [*there, self._studies[-1] / study][0] / PACK
 
     def read(self, task: "Task") -> Record | None:
-        """Return the record of a task, or None if there is none, or none that is whole."""
+        """Return the record of a task, or None if it is missing or broken."""
         return self._read(task.name)
 
     def read_all(self) -> Iterator[Record]:
-        """Read every whole record of the folder, in the order of their names."""
+        """Read every valid record of the folder, in the order of their names."""
         self._read_packs()
         for name in sorted({*self.loose_names(), *self._packed()}):
             record = self._read(name)
@@ -343,13 +344,12 @@ class RecordStore:
         return sorted(f"{path.parent.name}/{path.stem}" for path in found)
 
     def write(self, task: "Task", record: Record, arrays: Arrays | None = None) -> None:
-        """Write a loose record, and before it the predictions if there are some to keep.
+        """Write a loose record, after the predictions, if they are kept.
 
         Raises
         ------
         StorageError
-            If the disk is full or the folder cannot be written to. Nothing that was there before
-            is lost.
+            If the disk is full or the folder cannot be written to. Old files stay.
         """
         if arrays is not None:
             with atomic(self.arrays_path(task)) as file:
@@ -358,29 +358,28 @@ class RecordStore:
             file.write(record_line(record))
 
     def pack(self, studies: Mapping[str, Collection[str]]) -> dict[Path, int]:
-        """Move loose records into the packed files of the studies that ask for them.
+        """Move loose records into the packed files of the studies that need them.
 
-        A record that several studies ask for stands in the file of each, so that a file is all
-        that its study needs. What a file holds already stays in it, asked for or not; a loose
-        record takes the place of a packed one in every file. Loose records are deleted at the
-        end, when the packed ones are on the disk. A packed file that is not whole is kept with
-        the ending `.broken` before it is written again.
+        A record that several studies need is in the file of each, so a study needs only its own
+        file. Records in a file stay there, needed or not; a loose record replaces a packed one in
+        every file. Loose records are deleted at the end, when the packed ones are on the disk. A
+        broken packed file is kept with the ending `.broken` before it is written again.
 
         Parameters
         ----------
         studies : dict
-            For each study the names of the records that it asks for.
+            For each study the names of the records that it needs.
 
         Returns
         -------
         dict
-            The files that have changed, with their numbers of records.
+            The changed files, with their numbers of records.
 
         Raises
         ------
         StorageError
-            If the disk is full, the folder cannot be written to, or a run is writing to it.
-            Nothing that was there before is lost.
+            If the disk is full, the folder cannot be written to, or a run is writing to it. Old
+            files stay.
         """
         with only_writer(self.folder):
             self._packs.clear()
@@ -406,7 +405,7 @@ class RecordStore:
             for name in loose.keys() & self._packed().keys():
                 path = self._loose_path(name)
                 path.unlink()
-                with suppress(OSError):  # it holds other records, or predictions
+                with suppress(OSError):  # it has other records, or predictions
                     path.parent.rmdir()
             return changed
 
@@ -442,7 +441,7 @@ class RecordStore:
         return {name: record_line(record) for name, record in read if record is not None}
 
     def _packed(self) -> dict[str, bytes]:
-        """Return all packed lines by their records' names; of several the one that is read."""
+        """Return all packed lines by their records' names; of several the one that `read` uses."""
         packed: dict[str, bytes] = {}
         for pack in self._packs.values():
             packed = pack.lines | packed
@@ -463,10 +462,10 @@ class RecordStore:
 
 
 def _keep_broken(path: Path) -> None:
-    """Give a packed file a second name, under which it stays when it is written again."""
+    """Give a packed file a second name, so that it stays when it is written again."""
     kept = path.with_name(f"{path.name}.broken")
     if kept.exists() and kept.samefile(path):
-        return  # an interrupted packing did so
+        return  # done by an interrupted packing
     try:
         os.link(path, kept)
     except OSError as error:
@@ -476,7 +475,7 @@ def _keep_broken(path: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy's values as JSON knows them."""
+    """Convert NumPy's values to JSON types."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"a record holds {value!r}, which is not a JSON type")
@@ -485,9 +484,9 @@ def _plain(value: Any) -> Any:
 def open_store(
     results: Path = RESULTS, report_broken: Callable[[str], None] = print
 ) -> RecordStore:
-    """Return the store of a folder of results: of the usual one with what papers and studies keep.
+    """Return the store of a folder of results; the default one includes the packed records.
 
-    The folder's own folder `records` holds the loose records.
+    The loose records are in the subfolder `records`.
     """
     studies = (PAPERS, STUDIES) if results == RESULTS else None
     return RecordStore(results / "records", report_broken, studies)

@@ -1,8 +1,8 @@
-"""A task: train one method with one set of parameters on one part of the data, and measure it.
+"""A task: train a method with a set of parameters on a part of the data, and measure it.
 
-`Task.key` is everything that its outcome depends on; the name of its record follows from the key,
-so that the same task is done once whichever configurations ask for it. `execute` does the task in
-this process and returns the record.
+`Task.key` has everything that the result depends on. The name of the record is derived from the
+key, so a task that several configurations need runs once. `execute` runs the task in this process
+and returns the record.
 """
 
 import base64
@@ -28,7 +28,7 @@ from xdcc.data.published import content_digest
 
 @dataclass(frozen=True)
 class Task:
-    """What to do.
+    """A training of a method, with its evaluation.
 
     Attributes
     ----------
@@ -36,15 +36,15 @@ class Task:
         Names in the registry.
     evaluation : Evaluation
     fold : int
-        Which pair of parts of the evaluation.
+        Number of the pair of parts of the evaluation.
     inner : Inner or None
-        A part of the training part to tune on; None for the final training and the test part.
+        The fold for tuning; None for the final training and the test part.
     params : dict
-        All parameters, those of the method's file included.
+        All parameters, including those of the method's file.
     seed : int
-        Of the method.
+        Seed of the method.
     row_losses : bool
-        Whether to keep how many labels of each row are wrong.
+        Whether to keep the number of wrong labels of each row.
     """
 
     dataset: str
@@ -57,7 +57,7 @@ class Task:
     row_losses: bool = False
 
     def key(self) -> dict[str, Any]:
-        """Return everything that the outcome depends on, as JSON knows it."""
+        """Return everything that the result depends on, in JSON types."""
         return {
             "format": FORMAT,
             "dataset": self.dataset,
@@ -72,29 +72,29 @@ class Task:
 
     @cached_property
     def name(self) -> str:
-        """Name of the record, without its ending: it follows from the key alone."""
+        """Name of the record, without its ending, derived from the key."""
         return record_name(self.key())
 
     def __str__(self) -> str:
-        """For messages."""
+        """Describe the task in messages."""
         inner = "" if self.inner is None else f", inner fold {self.inner.fold}"
         return f"{self.dataset}, {self.method}, fold {self.fold}{inner}, {self.params}"
 
 
 def execute(task: Task) -> tuple[Record, Arrays]:
-    """Do a task.
+    """Run a task.
 
     Parameters
     ----------
     task : Task
-        What to do.
+        The task.
 
     Returns
     -------
     record : dict
-        `key`; `result` (measures of every reading, of a final model stage by stage where it has
-        stages; further scores; details) or None; `error` or None; `run`, which holds what differs
-        from run to run: times in seconds, memory in MiB, versions, digests of the data, machine.
+        `key`; `result` (measures of every reading, for each stage of a final model with stages;
+        further scores; details) or None; `error` or None; `run`, which differs from run to run:
+        times in seconds, memory in MiB, versions, digests of the data, machine.
     arrays : dict
         The true labels `Y` and the predictions of every reading, as int8.
     """
@@ -189,7 +189,7 @@ def _clocked(call: Callable[[], None]) -> tuple[float, float]:
 
 
 def check_loads(dataset: str, evaluation: Evaluation) -> MultiLabelDataset:
-    """Load the first training part of a data set, to know that it is there.
+    """Load the first training part of a data set, to check that it is available.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The methods of the LaCovaC paper in the form in which its numbers come out.
+"""The methods of the LaCovaC paper with the interpretation that reproduces its numbers.
 
-Features are cut at their means in the training part. MEKA's chains and label powersets hand on 0
-and 1, not probabilities, which is what their published log-losses say. Trees whose leaves may be
-small have Laplace's estimates in log-loss only.
+Features are split at their means in the training part. MEKA's chains and label powersets pass on 0
+and 1 instead of probabilities, as their published log-losses show. Trees with small leaves use
+Laplace's estimates only in log-loss.
 """
 
 from typing import Any, Literal, Self
@@ -26,24 +26,24 @@ PEERS: dict[str, Any] = {
     "homer": HOMER,
     "lpbr": LPBR,
 }
-"""The methods that stand beside LaCovaC's trees in the paper, over trees of one label each."""
+"""The baselines of LaCovaC's trees in the paper, on trees of one label each."""
 
 _SPARSE_BELOW = 0.1
 
 
 class AsPublished(BaseEstimator):
-    """An estimator on features of two values, whose probabilities are read as in the paper.
+    """An estimator on features of two values, with the paper's use of probabilities.
 
     Parameters
     ----------
     estimator : estimator
     cut : bool
-        Whether features are cut at their means in the training part; nominal ones count as the
-        numbers of their values. There are no missing values.
+        Whether features are split at their means in the training part; nominal ones are the numbers
+        of their values. There are no missing values.
     certain : bool
-        Whether predicted labels take the place of probabilities.
+        Whether predicted labels replace probabilities.
     smooth : {"log_loss", "all"} or None
-        Where a leaf's probability of a label is (n_1 + 1) / (n + 2), Laplace's estimate, instead of
+        Where a leaf's probability of a label is Laplace's estimate (n_1 + 1) / (n + 2) instead of
         n_1 / n: in log-loss, everywhere, or nowhere; for LaCovaC's trees.
     """
 
@@ -53,9 +53,9 @@ class AsPublished(BaseEstimator):
         self.estimator, self.cut, self.certain, self.smooth = estimator, cut, certain, smooth
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Train on both values of every feature."""
+        """Train on the binary features."""
         self._mean = dense(X).mean(axis=0, dtype=np.float64)
-        # Where few are above the mean, scikit-learn's trees are faster on sparse features.
+        # If few values are above the mean, scikit-learn's trees are faster on sparse features.
         self._sparse = self.cut and bool((dense(X) > self._mean).mean() < _SPARSE_BELOW)
         self.estimator.fit(self._features(X), Y)
         return self
@@ -65,11 +65,11 @@ class AsPublished(BaseEstimator):
         return self.estimator.predict(self._features(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return what PCut is applied to."""
+        """Return the probabilities for PCut."""
         return self._proba(X, smoothing=self.smooth == "all")
 
     def smoothed_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return what log-loss is computed of."""
+        """Return the probabilities for log-loss."""
         return self._proba(X, smoothing=self.smooth is not None)
 
     def _proba(self, X: Any, *, smoothing: bool) -> NDArray[np.float64]:
@@ -88,17 +88,17 @@ class AsPublished(BaseEstimator):
 
 
 def dense(X: Any) -> NDArray[np.float32]:
-    """Return features as a dense array; what a sparse matrix does not store is 0."""
+    """Return features as a dense array; absent entries of a sparse matrix are 0."""
     return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float32)
 
 
 def smoothed_log_loss(model: AsPublished, split: Split, Y: Any) -> float:
-    """Equation 6 of the paper, of smoothed probabilities where the method has them."""
+    """Equation 6 of the paper, on smoothed probabilities if the method has them."""
     return log_loss_of(model.smoothed_proba(split.X), Y)
 
 
 def pcut_with_ties(model: AsPublished, split: Split) -> Labels:
-    """Predict every entry whose probability is not below that at which the density is reached."""
+    """Predict every entry with at least the probability at which the density is reached."""
     Y_proba = model.predict_proba(split.X)
     descending = np.sort(Y_proba, axis=None)[::-1]
     last = max(round(np.mean(split.train.Y) * descending.size), 1) - 1

@@ -1,4 +1,4 @@
-"""BOOMER: gradient boosted rules for one or for all labels, ours and its authors' in C++."""
+"""BOOMER: gradient boosted rules for one or all labels, our version and the authors' in C++."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -36,7 +36,7 @@ READINGS |= {f"{k} rules": partial(_first_rules, number=k) for k in COUNTS}
 def _mlrl_boomer(
     train: MultiLabelDataset, seed: int, n_rules: int, nominal: bool = False, **params: Any
 ) -> Any:
-    """With `nominal` it is told which features are categories."""
+    """With `nominal` the classifier receives the categorical features."""
     from mlrl.boosting import BoomerClassifier
 
     model = BoomerClassifier(random_state=seed, max_rules=n_rules, **params)

@@ -1,7 +1,7 @@
-"""A multi-label booster: one XGBoost model whose trees serve all labels, and what stands on it.
+"""Multi-label boosters, XGBoost models whose trees predict all labels, and models based on them.
 
-Alone (ML-XGB), with calibration, rounds and decision rule chosen out of fold for a measure, the way
-in (a few boosters and their mixture), and one that stands for chains of any order.
+These are the booster alone (ML-XGB); with calibration, rounds and decision rule chosen out of fold
+for a measure; `MultiLabelClassifier`; and the order-free chain.
 """
 
 from functools import partial
@@ -43,7 +43,7 @@ def _auto(train: MultiLabelDataset, seed: int, **params: Any) -> MultiLabelClass
 
 
 def _order_free(train: MultiLabelDataset, seed: int, **params: Any) -> OrderFreeChainClassifier:
-    # Trained for subset accuracy it can be read for everything else, too.
+    # Trained for subset accuracy, it can use every other decision rule, too.
     return OrderFreeChainClassifier(
         prediction="subset_accuracy", random_state=seed, n_jobs=1, **params
     )
@@ -52,7 +52,7 @@ def _order_free(train: MultiLabelDataset, seed: int, **params: Any) -> OrderFree
 def _read(model: OrderFreeChainClassifier, split: Split, prediction: str) -> Labels:
     before = model.prediction
     labels = model.set_params(prediction=prediction).predict(split.X)
-    model.set_params(prediction=before)  # other readings of the same model
+    model.set_params(prediction=before)  # other decision rules for the same model
     return labels
 
 
@@ -67,7 +67,7 @@ METHODS = {
         scores={"log_loss": log_loss},
     ),
     "mlxgb_tuned": Method(
-        title="a single multi-label booster, decided for a measure",
+        title="a single multi-label booster with a tuned decision rule",
         reference="this project: xdcc.decision.TunedDecisionClassifierCV",
         build=_mlxgb_tuned,
         params={"measure": "example_f1", "n_estimators": 400, "max_bin": 64},
@@ -79,7 +79,7 @@ METHODS = {
         },
     ),
     "auto": Method(
-        title="the best of some boosters and their mixture, decided for a measure",
+        title="the best of several models and their mixture, with a tuned decision rule",
         reference="this project: xdcc.MultiLabelClassifier",
         build=_auto,
         params={"measure": "example_f1"},

@@ -1,6 +1,6 @@
-"""Boosters with the same settings, each at its best round: on sketches, exact, and per label.
+"""Boosters with the same settings, each at its best round: sketched, exact, and per label.
 
-A quarter of the training part, held out, tells which round that is.
+The best round is chosen on a held-out quarter of the training part.
 """
 
 from functools import partial
@@ -18,11 +18,11 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.data import MultiLabelDataset
 
 PATIENCE = 40
-"""Rounds after which training ends, if the held-out log-loss has not fallen any more."""
+"""Training ends after this number of rounds without a lower held-out log-loss."""
 
 
 def fit_to_best_round(model: Any, train: MultiLabelDataset) -> dict[str, Any]:
-    """Train on three quarters; predictions use the rounds that are best on the last quarter."""
+    """Train on three quarters; predictions use the best rounds on the last quarter."""
     held_out = stratified_folds(np.asarray(train.Y, np.float64), 4, 0) == 0
     parts = train[np.flatnonzero(~held_out)], train[np.flatnonzero(held_out)]
     X, Y = zip(*((part.X, np.asarray(part.Y, np.float32)) for part in parts), strict=True)
@@ -32,7 +32,7 @@ def fit_to_best_round(model: Any, train: MultiLabelDataset) -> dict[str, Any]:
 
 
 class LightGBMPerLabel(BaseEstimator):
-    """LightGBM for each label, each at its own best round; a label of one value keeps its rate."""
+    """LightGBM for each label, each at its own best round; a constant label keeps its rate."""
 
     def __init__(self, **params: Any) -> None:
         self.params = params
@@ -95,7 +95,7 @@ _method = partial(Method, params=SHARED, fit=fit_to_best_round, scores=OF_PROBAB
 
 METHODS = {
     "sketched_best_round": _method(
-        title="a multi-label booster at its best round, splits exact or on sketches",
+        title="a multi-label booster at its best round, exact or sketched",
         reference="this project; Iosipoi and Vakhrushev, SketchBoost, 2022",
         build=_ours,
         params=SHARED | {"sketch_size": 0, "groups": 1},

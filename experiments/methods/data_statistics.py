@@ -1,4 +1,4 @@
-"""No method: what a data set holds, for the papers' tables of statistics; no label is predicted."""
+"""Statistics of a data set, for the papers' tables; this is not a method and predicts no labels."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""One booster, calibrated on folds, whose probabilities every decision rule reads.
+"""Decision rules on the probabilities of one booster, calibrated on folds.
 
-A reading learns a kind of rule on the out-of-fold probabilities, judges it and predicts with it, so
-that its time is all that the rule costs. It leaves the promised score in `model.promises`, for the
-score that compares it.
+A reading learns a kind of rule on the out-of-fold probabilities, estimates its score and predicts
+with it, so its time is the whole cost of the rule. The estimated score is stored in
+`model.promises`, for the comparison with the test score.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ KINDS = [name for name in RULE_NAMES if name != "least_cost"]
 def rule_readings() -> dict[str, Reading]:
     """Return readings named `<kind>, <measure>`.
 
-    Kinds are those of the library; `all`, the best of all kinds by its score out of fold, promised
-    as the library does, corrected for the choice; `all, not corrected`; and `in sample`, the best
-    of rules that are learned and judged on the rows that the model was trained on.
+    Kinds are those of the library; `all`, the best of all kinds by its out-of-fold score, with the
+    library's estimate, which is corrected for the choice; `all, not corrected`; and `in sample`,
+    the best of the rules that are learned and scored on the training rows of the model.
     """
     ways: dict[str, Callable[..., tuple[Any, float]]] = {
         **{kind: partial(_honest, kinds=[kind]) for kind in KINDS},
@@ -47,13 +47,13 @@ def rule_readings() -> dict[str, Reading]:
 
 
 def promise_gap(model: Any, split: Split, Y: Any, reading: str) -> float:
-    """Return by how much the promised score is above that of the test part."""
+    """Return the estimated score minus the score on the test part."""
     promised, labels = model.promises[reading]
     return float(promised - getattr(metrics, reading.rpartition(", ")[2])(Y, labels))
 
 
 def promise_error(model: Any, split: Split, Y: Any, reading: str) -> float:
-    """Return how far the promised score is from that of the test part."""
+    """Return the absolute difference of the estimated score and that on the test part."""
     return abs(promise_gap(model, split, Y, reading))
 
 

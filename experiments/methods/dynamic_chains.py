@@ -1,7 +1,7 @@
 """Dynamic chains of multi-label boosters (XDCC): as published, and this project's default.
 
 As published, labels are propagated in sample; the default has out-of-fold propagation and an end
-label. Readings are the cumulated and the standard prediction, whose stages are the rounds.
+label. Prediction modes are the cumulated and the standard prediction; their stages are the steps.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,13 @@ from xdcc.data import MultiLabelDataset
 from xdcc.explain import round_statistics
 
 MAX_ROUNDS = 10
-"""Rounds of a chain unless a configuration says otherwise: a chain of all labels of bibtex takes
-too long to be tuned."""
+"""Default number of chain steps: tuning a chain of all labels of bibtex would take too long."""
 
 
 def build_chain(
     train: MultiLabelDataset, seed: int, chain_length: int | str | None, **params: Any
 ) -> DynamicChainClassifier:
-    """Return a chain of at most as many rounds as there are labels."""
+    """Return a chain with at most as many steps as labels."""
     if isinstance(chain_length, int):
         chain_length = min(chain_length, train.n_labels)
     return DynamicChainClassifier(
@@ -38,14 +37,14 @@ def build_chain(
 
 
 def fit_chain(chain: DynamicChainClassifier, train: MultiLabelDataset) -> dict[str, Any]:
-    """Train a chain; return the wall seconds of its rounds."""
+    """Train a chain; return the wall seconds of its steps."""
     seconds: list[float] = []
     chain.fit(train.X, train.Y, callback=lambda _, __, taken: seconds.append(taken))
     return {"round_seconds": seconds}
 
 
 def chain_readings() -> dict[str, Reading]:
-    """Return the cumulated and the standard prediction; their stages are the rounds."""
+    """Return the cumulated and the standard prediction; their stages are the steps."""
     return {name: partial(_after_each_round, prediction=name) for name in ("cumulated", "standard")}
 
 
@@ -54,23 +53,23 @@ def _after_each_round(
 ) -> Iterator[Labels]:
     before = chain.prediction
     stages = list(chain.set_params(prediction=prediction).staged_predict(split.X))
-    chain.set_params(prediction=before)  # other readings of the same model
+    chain.set_params(prediction=before)  # other prediction modes of the same model
     return iter(stages)
 
 
 def positives_per_round(chain: DynamicChainClassifier, X: Any, Y: Any) -> dict[str, Any]:
-    """Return how many labels each round decides as positive and as negative."""
+    """Return the numbers of positive and negative decisions in each step."""
     rounds = round_statistics(chain, X).by_round()
     return {name: rounds[name].tolist() for name in ("positive", "negative")}
 
 
 def rounds(chain: DynamicChainClassifier, split: Split, Y: Any) -> float:
-    """Return the number of rounds of a chain."""
+    """Return the number of steps of a chain."""
     return chain.n_rounds_
 
 
 def rounds_of_a_row(chain: DynamicChainClassifier, split: Split, Y: Any) -> float:
-    """Return the mean number of rounds that a row goes through, with that in which it ends."""
+    """Return the mean number of steps of a row, including the one in which it ends."""
     propagated = (chain.chain_order(split.X).labels != NO_LABEL).sum(axis=1)
     return float(np.minimum(propagated + 1, chain.n_rounds_).mean())
 

@@ -1,6 +1,6 @@
 """LaCovaC: trees that split labels as well as data, and a forest of them.
 
-LaCova and ML-C4.5 are settings of it. The methods of the paper as its numbers come out are in
+LaCova and ML-C4.5 are settings of it. The methods that reproduce the numbers of the paper are in
 `as_published.py`.
 """
 

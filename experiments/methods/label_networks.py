@@ -1,9 +1,9 @@
-"""Conditional tree-structured Bayesian networks (SC, MC), and what the MC paper compares.
+"""Conditional tree-structured Bayesian networks (SC, MC), and the baselines of the MC paper.
 
-A single network and mixtures of them; mixtures whose growth does not stop, read at every size
-(Figure 3 of the paper); and binary relevance and chains on L2-penalised logistic regression:
-features as they are, one strength C for all models, chosen in the training part, and chains in the
-order Y1, …, Yd or, where there are several, in random orders.
+These are a single network and mixtures; mixtures without early stopping, evaluated at every size
+(Figure 3 of the paper); and binary relevance and chains on L2-penalised logistic regression, with
+unscaled features and one strength C for all models, chosen on the training part. A single chain has
+the order Y1, …, Yd; several chains have random orders.
 """
 
 import itertools
@@ -27,13 +27,13 @@ from xdcc.linear.design import Design
 from xdcc.linear.logistic import Penalty, Problems, linear_predictor, solve
 
 ITERATIONS = 150
-"""Of the annealing that predicts, as in the paper."""
+"""Parameters of the annealing for prediction, as in the paper."""
 
 
 class GrowingMixture(BaseEstimator):
-    """Mixtures of one tree, of two, up to `n_components`; growth is not stopped before.
+    """Mixtures of one tree, of two, up to `n_components`, without early stopping.
 
-    What stops it, the log-likelihood of the internal validation part, only ends EM here.
+    The log-likelihood of the internal validation part, which usually stops growth, only ends EM.
     """
 
     def __init__(self, n_components: int, random_state: int) -> None:
@@ -54,7 +54,7 @@ class GrowingMixture(BaseEstimator):
         return self
 
     def labels(self, X: Any, size: int) -> Labels:
-        """Return the most probable labelsets by the mixture of so many trees."""
+        """Return the most probable labelsets by the mixture of the given number of trees."""
         mixture = self._mixtures[size - 1]
         parents = [component.parents for component in mixture.components]
         log_cpds = mixture.log_cpds(self._design.transform(X))
@@ -75,13 +75,12 @@ class LogisticChains(BaseEstimator):
     Parameters
     ----------
     n_chains : int
-        Of several chains, the labels are those that half of them predict.
+        Several chains predict the labels that half of them predict.
     beam_width : int
-        Beginnings of labelsets that are followed: 1 is the classifier chain, which decides
-        greedily; as many as there are labelsets find the most probable one (the probabilistic
-        chain).
+        Width of the beam search: 1 is the greedy classifier chain; the number of labelsets gives
+        the most probable one (the probabilistic chain).
     random_state : int
-        Of the folds that choose C, and of the orders.
+        Seed of the folds for the choice of C, and of the orders.
     """
 
     def __init__(self, n_chains: int, beam_width: int, random_state: int) -> None:
@@ -102,7 +101,7 @@ class LogisticChains(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the labels that half of the chains predict, at least."""
+        """Return the labels that at least half of the chains predict."""
         rows = self._design.transform(X)
         if not self._chains:
             return (self._log_odds(rows, self._alone) > 0).astype(np.int64)
@@ -116,7 +115,7 @@ class LogisticChains(BaseEstimator):
     def log_prob(self, X: Any, Y: Any, before: Any = None) -> Floats:
         """Return the log-probability of labelsets by the first chain, or of independent labels.
 
-        `before` holds the labels that the chain goes on from; None: those of Y themselves.
+        `before` has the labels that the chain uses as features; None: those of Y.
         """
         rows, Y = self._design.transform(X), np.asarray(Y, dtype=np.float64)
         log_odds = self._log_odds(rows, self._alone)
@@ -165,7 +164,7 @@ class LogisticChains(BaseEstimator):
 
 
 def cll_loss_of_own_labels(model: LogisticChains, split: Split, Y: Any) -> float:
-    """CLL-loss of a chain whose labels before a label are those that it predicts, greedily."""
+    """CLL-loss of a chain that uses its own greedy predictions as features."""
     before = model.predict(split.X) if model.beam_width == 1 and model.n_chains == 1 else None
     return float(-model.log_prob(split.X, Y, before).sum())
 
@@ -208,7 +207,7 @@ METHODS = {
         scores=OF_PROBABILITIES | {"cll_loss": cll_loss},
     ),
     "ctbn_growth": Method(
-        title="mixture of conditional trees, grown without end",
+        title="mixture of conditional trees, without early stopping",
         reference="Hong, Batal, Hauskrecht, CIKM 2014, Figure 3",
         build=_ctbn_growth,
         params={"n_components": 20},

@@ -1,7 +1,6 @@
-"""Peers from other libraries: scikit-learn, LightGBM, CatBoost and scikit-multilearn-ng.
+"""Methods of other libraries: scikit-learn, LightGBM, CatBoost and scikit-multilearn-ng.
 
-The IBLR of scikit-multilearn-ng has ten neighbours, whatever is asked for, and counts a row among
-its own.
+The IBLR of scikit-multilearn-ng always has ten neighbours, and counts a row as its own neighbour.
 """
 
 from functools import partial
@@ -20,7 +19,7 @@ from xdcc.data import MultiLabelDataset
 
 
 class Dense(BaseEstimator):
-    """Such a model, trained on dense labels, with dense probabilities."""
+    """A model of scikit-multilearn-ng, with dense labels and probabilities."""
 
     def __init__(self, model: Any) -> None:
         self.model = model

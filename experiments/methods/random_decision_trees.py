@@ -1,7 +1,7 @@
-"""RDT-DCC: chains, binary relevance and label powerset read from random decision trees.
+"""RDT-DCC: chains, binary relevance and label powerset on random decision trees.
 
-Of a dynamic chain the sequences of decisions are kept (Figure 4 of the paper); it is also read with
-and without keeping the leaves that a row has reached.
+The sequences of decisions of dynamic chains are kept for Figure 4 of the paper. Dynamic chains also
+exist without keeping the leaves that a row has reached.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from xdcc.rdt.forest import Weighting, forest_posteriors
 
 
 def sequences(model: RandomDecisionTreeClassifier, X: Any, Y: Any) -> dict[str, Any]:
-    """Return how right the i-th decision of a dynamic chain is, and its positive labels so far.
+    """Return the accuracy of the i-th decision of a dynamic chain, and its positive labels so far.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def sequences(model: RandomDecisionTreeClassifier, X: Any, Y: Any) -> dict[str, 
     Returns
     -------
     dict
-        Means over the rows, lists of length n_labels: `right` and `positive`. Empty if the model
-        is not read as a dynamic chain.
+        Means over the rows, lists of length n_labels: `right` and `positive`. Empty unless the
+        model predicts as a dynamic chain.
     """
     if model.chain != "dynamic" or model.transformation is not None:
         return {}
@@ -57,7 +57,7 @@ def _rdt_walked(train: MultiLabelDataset, seed: int, **params: Any) -> RandomDec
 
 
 def _walked_again(model: RandomDecisionTreeClassifier, split: Split) -> Labels:
-    """Walk every tree from its root in every iteration."""
+    """Traverse every tree from its root in every step."""
     X, rows = check_features(model, split.X), np.arange(split.X.shape[0])
     known = np.full((len(rows), model.n_labels_), -1, np.int8)
     for _ in range(model.n_labels_):
@@ -84,7 +84,7 @@ METHODS = {
         details=sequences,
     ),
     "rdt_walked": Method(
-        title="dynamic chain of random decision trees, trees walked again in every iteration",
+        title="dynamic chain of random decision trees, traversed again in every step",
         reference="Kulessa and Loza Mencía, Discovery Science 2018",
         build=_rdt_walked,
         params={"threshold": "probability"},

@@ -1,6 +1,6 @@
-"""Transformations of the problem: binary relevance, chains, powersets and the like.
+"""Problem transformations: binary relevance, chains, powersets and others.
 
-On base learners of scikit-learn (trees, logistic regression), and on default XGBoost.
+The base learners are scikit-learn's (trees, logistic regression) and default XGBoost.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""Whether a claim holds here: confirmed, refuted or undecided, by the test that fits it.
+"""Tests of claims: confirmed, refuted or undecided, by the test that suits the claim.
 
-It is confirmed where the test finds every comparison that it makes in its favour, refuted where it
-finds one against it, and undecided otherwise. Of a claim about most data sets more than half of
-them have to be found in its favour, or at least half against it. Ties are ties.
+A claim is confirmed if the test finds every comparison in its favour, refuted if it finds one
+against it, and undecided otherwise. For a claim about most data sets, more than half must be in its
+favour, or at least half against it.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from experiments.report.comparisons import (
 from experiments.report.tables import count_datasets, markdown_table
 
 OF_ROWS = ("subset_accuracy", "subset_loss")
-"""Measures that count rows that are right, or wrong."""
+"""Measures that count correct or wrong rows."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def effect(one: Comparison, claim: Claim) -> str:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Decide a claim."""
+    """Test a claim."""
     ways: dict[str, Callable[[Claim, pd.DataFrame, Results], tuple[list[Comparison], str]]] = {
         "data sets": _over_data_sets,
         "ranks": _by_ranks,
@@ -141,9 +141,9 @@ def _better(measure: str, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def _complete(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
-    """Return what is compared, larger is better, of the data sets that all lines have.
+    """Return the compared values (larger is better) on the data sets that all lines have.
 
-    Of several measures it is the mean rank in all of them, turned round.
+    For several measures this is the negative mean rank.
     """
     tables = [_better(m, _means(claim, table, m)) for m in claim.measures()]
     complete = pd.concat(tables, axis=1).dropna().index

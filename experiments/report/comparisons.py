@@ -1,11 +1,11 @@
-"""Whether a method is better than another one: counts, effect with its interval, and a test.
+"""Comparisons of two methods: counts, effect with its interval, and a test.
 
 Over data sets Wilcoxon's signed-rank test compares two methods, Friedman's and Nemenyi's their
-average ranks (Friedman's asks whether all methods are alike; if not, Nemenyi's says which pairs
+average ranks (Friedman's tests whether all methods are equal; if not, Nemenyi's tests which pairs
 differ); over the folds of one data set a t-test whose variance is corrected for training parts that
-overlap. Where there is one test part, Fisher's exact test compares how many rows are right:
-predictions are not kept, so that rows cannot be paired (McNemar), which makes it cautious. Where
-many are compared, p-values are those after Holm's correction.
+overlap. With one test part, Fisher's exact test compares the numbers of correct rows. Predictions
+are not kept, so rows cannot be paired (McNemar), and this test is conservative. The p-values of
+several comparisons have Holm's correction.
 
 J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
 Learning Research 7, 2006. C. Nadeau, Y. Bengio: Inference for the generalization error. Machine
@@ -22,32 +22,32 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.05
-"""Significance level; intervals hold the truth with what is left of 1."""
+"""Significance level; the confidence of intervals is 1 minus this."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One method against another."""
+    """A comparison of two methods."""
 
-    names: tuple[str, str]  # the method that is asked for, and the other
-    place: str  # the data set; empty where it is about all of them
-    better: int  # on how many data sets, or folds
+    names: tuple[str, str]  # the method of interest, and the other
+    place: str  # the data set; empty for all of them
+    better: int  # number of data sets or folds
     equal: int
     worse: int
-    effect: float  # how much better it is, and the ends of the interval. NaN if there is none.
+    effect: float  # how much better it is, and the ends of the interval; NaN if there is none
     low: float
     high: float
-    p_value: float  # two-sided; NaN where there is no test
+    p_value: float  # two-sided; NaN without a test
     ratio: bool = False  # whether the effect is a logarithm: times are compared by their ratio
 
     @property
     def side(self) -> int:
-        """1 if the first is better, -1 if it is worse, 0 where the test does not tell."""
+        """1 if the first is better, -1 if it is worse, 0 if the test finds no difference."""
         return int(np.sign(self.effect)) if self.p_value < LEVEL else 0
 
 
 def holm(found: Sequence[Comparison]) -> list[Comparison]:
-    """Correct the p-values of comparisons that are made together."""
+    """Correct the p-values of a family of comparisons."""
     tested = [k for k, one in enumerate(found) if not np.isnan(one.p_value)]
     corrected = list(found)
     if tested:
@@ -60,11 +60,11 @@ def holm(found: Sequence[Comparison]) -> list[Comparison]:
 def over_data_sets(names: tuple[str, str], ahead: pd.Series, *, ratio: bool = False) -> Comparison:
     """Compare two methods by Wilcoxon's signed-rank test.
 
-    `ahead` says by how much the first is better, a number per data set. Where both are equal, the
-    data set has no part in the test. The effect is the median of the means of all pairs of
-    differences (Hodges and Lehmann), and its interval the one that belongs to the test.
+    `ahead` is how much better the first is on each data set. Data sets on which both are equal are
+    not part of the test. The effect is the median of the means of all pairs of differences (Hodges
+    and Lehmann), with the interval that belongs to the test.
     """
-    values = ahead.to_numpy(dtype=float).round(12)  # equal but for the last bit
+    values = ahead.to_numpy(dtype=float).round(12)  # equal except for rounding
     p_value = _signed_rank_p_value(values[values != 0])
     sums = np.add.outer(values, values) / 2
     walsh = np.sort(sums[np.triu_indices(len(values))])
@@ -79,8 +79,7 @@ def by_ranks(pairs: Sequence[tuple[str, str]], ranked: pd.DataFrame) -> list[Com
     """Compare average ranks by Nemenyi's test, if Friedman's finds any difference.
 
     The ranks have shape (n_data_sets, n_methods). The effect is the difference of the average
-    ranks. If Friedman's test does not call the methods different, its p-value stands with each
-    pair whose own is smaller.
+    ranks. If Friedman's test finds no difference, its p-value replaces smaller p-values of pairs.
     """
     p_values, overall = nemenyi_test(ranked), friedman_test(ranked).p_value
     length = critical_difference(ranked.shape[1], len(ranked), LEVEL)
@@ -107,9 +106,9 @@ def over_folds(
 ) -> Comparison:
     """Compare two methods on the folds of one data set.
 
-    `ahead` says by how much the first is better in each fold. There are `test_share` test rows per
-    training row: folds are no independent samples, and the variance of their mean is that of
-    independent ones with so much more.
+    `ahead` is how much better the first is in each fold. There are `test_share` test rows per
+    training row. Folds are not independent samples, so the variance of their mean is increased by
+    that share.
     """
     values = np.asarray(ahead, dtype=float).round(12)
     number, mean = len(values), float(values.mean())
@@ -128,7 +127,7 @@ def over_folds(
 
 
 def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:
-    """Compare how many rows of one test part two methods have right, by Fisher's exact test.
+    """Compare the numbers of correct rows of two methods on one test part, by Fisher's exact test.
 
     The effect is the difference of the shares, with Newcombe's interval.
     """
@@ -149,7 +148,7 @@ def _counts(ahead: np.ndarray) -> tuple[int, int, int]:
 
 
 def _sums_of_ranks(ranks: np.ndarray) -> np.ndarray:
-    """Return the probability that ranks with random signs sum up to at most 0, 1, 2 and so on."""
+    """Return the probabilities that ranks with random signs sum up to at most 0, 1, 2 and so on."""
     distribution: np.ndarray = np.ones(1)
     for rank in ranks:
         distribution = np.convolve(distribution, [0.5, *[0.0] * (rank - 1), 0.5])
@@ -157,24 +156,24 @@ def _sums_of_ranks(ranks: np.ndarray) -> np.ndarray:
 
 
 def _signed_rank_p_value(differences: np.ndarray) -> float:
-    """Return the two-sided p-value, exact with ties, too: their ranks are halves at most."""
+    """Return the two-sided p-value; exact also with ties, whose ranks are multiples of 1/2."""
     doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(int)
     positive, negative = doubled[differences > 0].sum(), doubled[differences < 0].sum()
     return float(min(1.0, 2 * _sums_of_ranks(doubled)[min(positive, negative)]))
 
 
 def _signed_rank_quantile(number: int) -> int:
-    """Return how many means of pairs lie beyond each end of the interval; -1 if it has no ends."""
+    """Return the number of means of pairs beyond each end of the interval; -1 if there is none."""
     at_most = _sums_of_ranks(np.arange(1, number + 1))
     return int(np.searchsorted(at_most, LEVEL / 2, side="right")) - 1
 
 
 def intervals(scores: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Return means of columns, and how far their intervals reach, to be compared by eye.
+    """Return means of columns, and the half-widths of intervals for comparisons by eye.
 
-    What the rows have in common is no part of the interval: each row's mean is taken off first, and
-    the variance is corrected for that (Cousineau and Morey). There is no interval, but NaN, where
-    there is one row, or one column.
+    The intervals do not include differences between rows: each row's mean is subtracted first, and
+    the variance is corrected for that (Cousineau and Morey). With one row or one column the
+    half-width is NaN.
 
     R. D. Morey: Confidence intervals from normalized data: a correction to Cousineau (2005).
     Tutorials in Quantitative Methods for Psychology 4, 2008.
@@ -210,13 +209,13 @@ def ranks(scores: pd.DataFrame, *, higher_is_better: bool) -> pd.DataFrame:
 
 
 def friedman_test(scores: pd.DataFrame) -> Friedman:
-    """Test whether methods are alike, at least three, by scores or ranks on data sets (rows)."""
+    """Test whether at least three methods are equal, by scores or ranks on data sets (rows)."""
     result = stats.friedmanchisquare(*(scores[method] for method in scores))
     return Friedman(float(result.statistic), float(result.pvalue))
 
 
 def critical_difference(n_methods: int, n_data_sets: int, alpha: float = 0.05) -> float:
-    """Compute how far average ranks must be apart for Nemenyi's test to call methods different.
+    """Compute the difference of average ranks from which Nemenyi's test finds methods different.
 
     It is q sqrt(k (k + 1) / 6 N), where q is the quantile of the studentised range divided by the
     square root of 2 (section 3.2.2 of the paper).

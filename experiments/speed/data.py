@@ -52,7 +52,7 @@ def check_name(name: str) -> None:
     """
     if name not in dataset_names() and synthetic_shape(name) is None:
         raise ValueError(
-            f"unknown data set {name!r}; known are {', '.join(dataset_names())} and "
+            f"unknown data set {name!r}; expected one of {', '.join(dataset_names())} and "
             "synthetic-ROWSxFEATURESxLABELS (or independent-)"
         )
 

@@ -21,8 +21,8 @@
 #error "The multi-label plugin needs GCC or clang."
 #endif
 
-// GCC 12 does it all by itself. The thread sanitizer is not there yet when the library is loaded
-// and chooses.
+// GCC 12 does this by itself. The thread sanitizer is not initialised yet when the loaded library
+// chooses.
 #if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__GLIBC__) && \
     !defined(__SANITIZE_THREAD__)
 #define XDCC_TARGET_CLONES \

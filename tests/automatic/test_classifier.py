@@ -98,10 +98,10 @@ def test_the_model_of_the_least_log_loss_unless_another_is_clearly_better(fitted
         trial = search.RuleTrial(
             [None, None], lambda c, s=scores: c @ s / c.sum(axis=1, keepdims=True), 60
         )
-        standing = search.compare([trial], "example_f1")
-        handicap = search._handicap(standing, np.array([0, 1]), 0)
+        comparison = search.compare([trial], "example_f1")
+        handicap = search._handicap(comparison, np.array([0, 1]), 0)
         assert handicap[0] == 0 < handicap[1]
-        assert standing.best(handicap) == best
+        assert comparison.best(handicap) == best
 
 
 def test_better_than_the_booster_read_at_one_half():
@@ -259,7 +259,7 @@ def test_costs_of_labels():
     model = _classifier(costs).fit(X, Y)
     assert model.best_score_ < 0
     assert model.rule_.name in model.summary_["rule"]
-    # A label whose absence is dear is predicted more often than it occurs.
+    # A label that is expensive to miss is predicted more often than it occurs.
     assert model.predict(X_NEW)[:, 0].mean() > Y_NEW[:, 0].mean()
     with pytest.raises(ValueError, match="labels"):
         _classifier(LabelCosts(1, [5, 1])).fit(X, Y)
@@ -299,7 +299,7 @@ def test_plot(fitted):
     [
         ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
         ({"measure": None}, ValueError, "measure=None"),
-        ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is no number"),
+        ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
         ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
         ({"time_budget": 0}, ValueError, "time_budget=0: it has to be a number above 0 or None"),
         ({"cv": 1}, ValueError, "cv=1"),

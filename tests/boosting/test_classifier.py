@@ -286,7 +286,7 @@ def test_other_storage() -> None:
 def test_a_booster_knows_no_categories() -> None:
     text = pd.DataFrame({"kind": pd.Categorical(list("pqr") * 40)})
     first = _goes_on().fit(text, Y_EARLIER)
-    with pytest.raises(ValueError, match=r"X has categories, .* give the fitted estimator"):
+    with pytest.raises(ValueError, match=r"X has categories, .* pass the fitted estimator"):
         _goes_on().fit(text, Y_EARLIER, xgb_model=first.get_booster())
 
 

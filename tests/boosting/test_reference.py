@@ -1,4 +1,4 @@
-"""The NumPy twin against hand-computed numbers, numerical derivatives and stock XGBoost."""
+"""Reference implementation against hand-computed numbers, numerical derivatives, stock XGBoost."""
 
 import numpy as np
 import pytest

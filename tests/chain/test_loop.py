@@ -203,12 +203,12 @@ def test_boosters_read_free_slots_as_missing() -> None:
     booster = xgb.train({"max_depth": 4, "base_score": 0.5}, matrix, 5)
     assert "f6" in booster.get_score()
     features = LabelFeatures(sparse.csr_matrix(dense), 4, n_slots=4)
-    twin = LabelFeatures(dense, 4, n_slots=4)
+    from_dense = LabelFeatures(dense, 4, n_slots=4)
     for Y_proba in _random_rounds(4):
-        for each in (features, twin):
+        for each in (features, from_dense):
             _propagate(each, Y_proba, ALL)
         np.testing.assert_array_equal(
-            booster.inplace_predict(features.joined), booster.inplace_predict(twin.joined)
+            booster.inplace_predict(features.joined), booster.inplace_predict(from_dense.joined)
         )
 
 

@@ -163,7 +163,7 @@ def test_where_nothing_can_be_predicted_the_most_frequent_labelset_is_best() -> 
 
 def test_subset_accuracy_has_to_be_asked_for_in_fit(model) -> None:
     other = copy(model).set_params(prediction="subset_accuracy")
-    with pytest.raises(ValueError, match=r"needs weights that are chosen in fit: fit with it"):
+    with pytest.raises(ValueError, match=r"needs weights that fit chooses: set it before fit"):
         other.predict(X_NEW)
     labels = Y.astype(float)
     labels[np.arange(200), np.arange(200) % 4] = NAN

@@ -1,6 +1,6 @@
-"""Reading an order-free chain against its NumPy twin, and against all labelsets.
+"""Inference in an order-free chain against its reference implementation and all labelsets.
 
-The twin takes one row at a time, without pruning and without shared states.
+The reference implementation takes one row at a time, without pruning and without shared states.
 """
 
 from collections.abc import Callable
@@ -27,12 +27,12 @@ type LogOdds = Callable[[Floats], Floats]
 
 
 def next_label(log_odds: Floats, revealed: Floats) -> int:
-    """Find the open label that is surest, the first of equally sure ones; -1 if none is open."""
-    surest = -1
+    """Find the most certain open label, the first of equal ones; -1 if no label is open."""
+    certain = -1
     for label, z in enumerate(log_odds):
-        if np.isnan(revealed[label]) and (surest < 0 or abs(z) > abs(log_odds[surest])):
-            surest = label
-    return surest
+        if np.isnan(revealed[label]) and (certain < 0 or abs(z) > abs(log_odds[certain])):
+            certain = label
+    return certain
 
 
 def log_prob(predict: LogOdds, y: Floats, order: list[int] | None = None) -> float:
@@ -245,7 +245,7 @@ def test_nothing_to_decide(booster, margins) -> None:
     revealed = np.zeros((12, N_LABELS), dtype=np.float32)
     states = LabelStates(booster, margins[:12], revealed)
     assert list(walk_to(states, revealed)) == []
-    label, _ = states.surest(states.log_odds())
+    label, _ = states.most_certain(states.log_odds())
     assert (label == NO_LABEL).all()
     found = probable_labelsets(states, 4)
     np.testing.assert_array_equal(found.labels, 0)

@@ -20,8 +20,8 @@ from xdcc.chain.loop import ChainState
 from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, end_truth, propagate
 from xdcc.chain.training import (
     ChainPlan,
+    EarlyStopping,
     QuantisedFeatures,
-    Watch,
     open_base_score,
     stop_score,
     train_chain,
@@ -186,10 +186,10 @@ def test_early_stopping_keeps_the_best_round(source: str) -> None:
 def test_small_steps_are_not_better() -> None:
     """.5 .51 .52 .53 with a tolerance of .015: the second is no better, the third is."""
     scores = iter([0.5, 0.51, 0.52, 0.53, 0.53, 0.53])
-    watch = Watch(
-        Y, None, read=lambda _: Y, measure=lambda *_: next(scores), patience=3, tolerance=0.015
+    watch = EarlyStopping(
+        Y, None, predict=lambda _: Y, measure=lambda *_: next(scores), patience=3, tolerance=0.015
     )
-    stops = [watch.says_stop([], ChainState(np.full_like(Y, NAN))) for _ in range(6)]
+    stops = [watch.should_stop([], ChainState(np.full_like(Y, NAN))) for _ in range(6)]
     assert stops == [False, False, False, False, False, True]
     assert watch.best_round == 3
     assert watch.scores == [0.5, 0.51, 0.52, 0.53, 0.53, 0.53]
@@ -270,12 +270,12 @@ def test_number_of_threads_and_storage_do_not_matter(params: dict[str, Any], kin
         ({"early_stopping_rounds": 0}, [(X, Y)], "early_stopping_rounds=0: it has to be"),
         ({"stop_tolerance": -1}, [(X, Y)], "stop_tolerance=-1: it has to be a number at least 0"),
         ({"early_stopping_rounds": 2}, None, "early_stopping_rounds needs something to measure on"),
-        ({}, [(X, Y)], "eval_set has no use: give early_stopping_rounds or chain_length='auto'"),
+        ({}, [(X, Y)], "eval_set is not used: set early_stopping_rounds or chain_length='auto'"),
         ({"stop_measure": "auc"}, None, "stop_measure='auc': it has to be one of 'example_f1'"),
         ({"early_stopping_rounds": 2}, [(X, Y[:, :2])], "has 2 labels, but in fit there were 4"),
         ({"early_stopping_rounds": 2}, [(X[:, :2], Y)], "X has 2 features, but"),
         ({"early_stopping_rounds": 2}, [(X[:9], Y)], "inconsistent numbers of samples"),
-        ({"early_stopping_rounds": 2}, (X, Y), "eval_set has to be a sequence of pairs"),
+        ({"early_stopping_rounds": 2}, (X, Y), "eval_set must be a sequence of pairs"),
     ],
 )
 def test_bad_argument(params: dict[str, Any], eval_set: Any, message: str) -> None:

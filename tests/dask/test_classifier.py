@@ -333,7 +333,7 @@ def test_threads(
             r"Chunk 0 of the rows: .*inconsistent numbers of samples: \[60, 50\]",
         ),
         ((rows(X), rows(np.nan * Y)), ValueError, "nothing to measure early stopping on: every"),
-        (rows(X), ValueError, r"eval_set has to be a sequence of pairs .* entry 1 is none"),
+        (rows(X), ValueError, r"eval_set must be a sequence of pairs .* entry 1 is not a pair"),
     ],
     ids=lambda case: "" if isinstance(case, tuple) else None,
 )

@@ -1,4 +1,4 @@
-"""Calibration: Platt scaling by hand and against twins, and labels that are calibrated each."""
+"""Platt scaling against numbers by hand and reference implementations; calibration per label."""
 
 import numpy as np
 import pytest

@@ -121,7 +121,7 @@ def test_tuned_for_costs() -> None:
     [
         (-1.0, 1.0, "false_positive must not be negative, got -1"),
         (1.0, [1.0, np.nan], "false_negative has to be a finite number"),
-        ("dear", 1.0, "false_positive has to be a finite number"),
+        ("high", 1.0, "false_positive has to be a finite number"),
         ([[1.0]], 1.0, "false_positive has to be a finite number, or one for each label"),
     ],
 )

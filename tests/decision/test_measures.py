@@ -76,10 +76,10 @@ def test_unknown_names(name):
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        ("high", TypeError, "returned 'high', which is no number"),
-        (None, TypeError, "returned None, which is no number"),
-        (np.ones(2), TypeError, "which is no number"),
-        (True, TypeError, "returned True, which is no number"),
+        ("high", TypeError, "returned 'high', which is not a number"),
+        (None, TypeError, "returned None, which is not a number"),
+        (np.ones(2), TypeError, "which is not a number"),
+        (True, TypeError, "returned True, which is not a number"),
         (np.nan, ValueError, "returned nan; it has to be finite"),
         (np.float32(np.inf), ValueError, "returned inf; it has to be finite"),
     ],

@@ -186,7 +186,7 @@ def test_callables():
     assert all(calls)
     assert "threshold" in choice.results["rule"]
     assert "threshold_per_label" not in choice.results["rule"]
-    with pytest.raises(ValueError, match="'threshold_per_label' needs a measure that is known by"):
+    with pytest.raises(ValueError, match="'threshold_per_label' needs a named measure"):
         choose_rule(with_margins(Y, proba), folds, measure=measure, names=["threshold_per_label"])
 
 

@@ -268,8 +268,8 @@ def test_fit_refuses_arguments(options, message):
         (3, [(X, Y[:, :3])], "eval_set has 3 labels, but in fit there were 4"),
         (3, [(X, Y * 2)], "Y holds 2 in row"),
         (3, [(X, Y[:50])], "inconsistent numbers of samples"),
-        (3, (X, Y), r"eval_set has to be a sequence of pairs \(X, Y\)"),
-        (3, [(X, pd.DataFrame(Y, columns=list("abde")))], "missing are 'c', unexpected are 'e'"),
+        (3, (X, Y), r"eval_set must be a sequence of pairs \(X, Y\)"),
+        (3, [(X, pd.DataFrame(Y, columns=list("abde")))], "missing: 'c'; unexpected: 'e'"),
         ("prefit", [(X, Y)], "With cv='prefit' the X and Y of fit are the validation data"),
     ],
 )

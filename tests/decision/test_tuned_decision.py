@@ -311,7 +311,7 @@ def test_plot() -> None:
     [
         ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
         ({"measure": None}, ValueError, "measure=None"),
-        ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is no number"),
+        ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
         ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
         ({"rules": "best"}, ValueError, "rules='best': it has to be 'auto' or a sequence of"),
         ({"rules": []}, ValueError, "it has to be 'auto' or a sequence of"),
@@ -319,7 +319,7 @@ def test_plot() -> None:
         (
             {"measure": metrics.jaccard, "rules": ["threshold_per_label"]},
             ValueError,
-            "'threshold_per_label' needs a measure that is known by its name",
+            "'threshold_per_label' needs a named measure or costs",
         ),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 141}, ValueError, "141 folds need as many rows, but n_samples=140"),

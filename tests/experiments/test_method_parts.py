@@ -1,7 +1,7 @@
 """What methods share: base learners and what they refuse, J48's pruning, measures of probabilities.
 
-Pruning is held against the worked example of C4.5 and a recursive twin; measures of probabilities
-against numbers by hand and each other.
+Pruning is compared with the worked example of C4.5 and a recursive reference implementation,
+measures of probabilities with numbers computed by hand and with each other.
 """
 
 from types import SimpleNamespace

@@ -95,7 +95,7 @@ def test_all_models_and_options(run_script, tmp_path):
 
 def test_decided_for_a_measure(run_script, tmp_path):
     models = "auto,ml-xgb-tuned,sxgb,dcc-oof"
-    # A sixth of the training rows: what chooses among models is dear.
+    # A sixth of the training rows, because choosing among models is expensive.
     args = ("-m", models, "-v", 85, "--measure", "subset_accuracy", "--out", "here")
     done = run_script("run_chain.py", *FAST, *args)
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,7 @@
-"""The way in for who wants the best prediction: :class:`MultiLabelClassifier`.
+"""Start here if you want the best predictions: :class:`MultiLabelClassifier`.
 
-`candidates.py` says which boosters are tried, `search.py` trains them on the same folds,
-`members.py` mixes them and has an order-free chain learn how labels depend, and
+`candidates.py` lists the boosters that are tried, `search.py` trains them on the same folds,
+`members.py` mixes them and trains an order-free chain on how labels depend on each other, and
 `classifier.py` is the estimator.
 """
 

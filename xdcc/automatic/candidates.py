@@ -1,10 +1,10 @@
-"""Which boosters are tried: a rule from the sizes of X and Y, the same on every machine.
+"""The boosters that are tried: a rule from the sizes of X and Y, the same on every machine.
 
-Trees that search their splits on one random direction of the labels' gradients (`sketch_size=1`)
-are cheap and, on real data, end at a lower log-loss than exact ones; with groups of labels drawn
-anew in each round they also suit labels that have little to do with each other. Which is best
-depends on the data, and mixtures of them are better still. So two that differ are tried, the
-cheapest first, if an estimate of their cost allows: shallow trees for all labels, each on another
+Trees that search their splits in one sketch dimension (`sketch_size=1`) are inexpensive and, on
+real data, reach a lower log-loss than exact ones; with groups of labels drawn anew in each boosting
+round they also suit nearly independent labels. Which is best depends on the data, and mixtures are
+better still. So two that differ are tried, the less expensive one first, if an estimate of their
+cost allows: shallow trees for all labels, each on another
 part of the rows, and deeper ones for groups of labels, on all rows.
 """
 
@@ -31,7 +31,7 @@ _ENOUGH_TO_SAMPLE = 300
 """With fewer rows each tree is grown on all of them."""
 
 _PER_TREE = 1e5
-"""What the making of a tree costs in visits, whatever the number of rows."""
+"""Cost of a tree in visits, whatever the number of rows."""
 
 MASKS_OF_CHAIN = 4
 """How often a row is repeated for an order-free chain."""
@@ -42,7 +42,7 @@ _ROUNDS_OF_CHAIN = 150
 """As many as are usual at a rate of 0.1."""
 
 _PER_LABEL = 10
-"""What gradient, margin and log-loss of a row and a label cost in visits."""
+"""Cost of gradient, margin and log-loss of a row and a label in visits."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Candidate:
     Attributes
     ----------
     name : str
-        What it is, for a table.
+        Its description, for a table.
     params : mapping
         Of :class:`~xdcc.boosting.MultiLabelXGBClassifier`.
     work : float
@@ -71,7 +71,7 @@ class Candidate:
 
 
 def chain_pays(n_rows: int, n_labels: int, n_folds: int, work: float) -> bool:
-    """Tell whether an order-free chain on out-of-fold margins costs less than the candidates.
+    """Return whether an order-free chain on out-of-fold margins costs less than the candidates.
 
     Parameters
     ----------
@@ -142,13 +142,13 @@ def candidates_for(n_rows: int, n_entries: int, n_labels: int, n_folds: int) -> 
             n_folds * n_rounds * (in_trees + _PER_LABEL * n_rows * n_labels),
         )
 
-    def slow_if_cheap(depth: int, group: int = 0, subsample: float = 1.0) -> Candidate:
+    def slow_if_affordable(depth: int, group: int = 0, subsample: float = 1.0) -> Candidate:
         slow = booster(depth, 0.05, group, subsample)
-        cheap = slow.work <= _MOST_WORK_AT_LOW_RATE
-        return slow if cheap else booster(depth, 0.1, group, subsample)
+        affordable = slow.work <= _MOST_WORK_AT_LOW_RATE
+        return slow if affordable else booster(depth, 0.1, group, subsample)
 
-    first = slow_if_cheap(4, subsample=_SUBSAMPLE if n_rows >= _ENOUGH_TO_SAMPLE else 1.0)
+    first = slow_if_affordable(4, subsample=_SUBSAMPLE if n_rows >= _ENOUGH_TO_SAMPLE else 1.0)
     if n_labels == 1:
         return [first]
-    second = slow_if_cheap(6, min(ceil(n_labels / 2), _MOST_LABELS_OF_A_GROUP))
+    second = slow_if_affordable(6, min(ceil(n_labels / 2), _MOST_LABELS_OF_A_GROUP))
     return [first, second] if first.work + second.work <= _MOST_WORK else [first]

@@ -1,4 +1,4 @@
-"""``MultiLabelClassifier``: the best prediction for a measure, with nothing else to be set."""
+"""``MultiLabelClassifier``: the best predictions for a measure, without further settings."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,28 +29,28 @@ from xdcc.decision.rules import AnyRule
 class MultiLabelClassifier(DecidingEnsemble):
     """Tries a few boosters and their mixture, and keeps what is best for a measure.
 
-    For who wants the best prediction and has no wish to choose a method: say which measure counts.
-    The boosters that are tried (:mod:`xdcc.automatic.candidates`) share folds. On rows that they
-    have not seen each finds its number of rounds, is calibrated, and is read by all decision rules
-    that :class:`~xdcc.decision.TunedDecisionClassifierCV` knows; so is the mixture of them that
-    has the least log-loss. For subset accuracy an order-free chain
-    (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from these probabilities how labels
-    depend, if that costs less than the boosters. The model of the least log-loss is kept, unless
-    another one has a better score by more than a standard error.
+    Use this when you want the best predictions without choosing a method: name the measure to
+    optimise. The boosters that are tried (:mod:`xdcc.automatic.candidates`) share folds. On rows
+    that it has not seen, each finds its number of boosting rounds and is calibrated, and all
+    decision rules of :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on it; so they are
+    on the mixture of boosters with the least log-loss. For subset accuracy an order-free chain
+    (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from these predictions how labels depend
+    on each other, if that costs less than the boosters. The model of the least log-loss is kept,
+    unless another one has a better score by more than a standard error.
 
     Parameters
     ----------
     measure : str, LabelCosts or callable, default="example_f1"
-        What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
+        What to maximise: "subset_accuracy", "example_f1", "micro_f1",
         "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
         "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
         so on; :class:`~xdcc.decision.LabelCosts`;
-        or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
+        or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     time_budget : float or None, default=None
-        Seconds for `fit`. When they are used up, the best model so far is the result. It is kept
-        up to one round of boosting. None is as long as it takes; then, and only then, the same
-        data and seed give the same model whatever the machine.
+        Seconds for `fit`. When they have passed, the best model so far is the result; a boosting
+        round is not interrupted. None sets no limit; only then do the same data and seed give the
+        same model on every machine.
     cv : int, default=5
         Number of folds. A row is predicted by the boosters of all folds together.
     random_state : int, RandomState instance or None, default=None
@@ -66,7 +66,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         "candidate"; "rounds" of boosting; "log_loss" out of fold, for a chain that of labels as
         they are decided one after the other; the best "rule" for it, its "score", out of fold, and
         the "standard_error"; "corrected_score", for having chosen among the rules; "seconds";
-        "share", what it counts in the chosen model; "chosen".
+        "share", its weight in the chosen model; "chosen".
         ``pandas.DataFrame(model.summary_)`` shows it.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
@@ -89,8 +89,8 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     Notes
     -----
-    A label that is the same in all n rows stays so; its other value has the probability
-    1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
+    A label that is the same in all n rows is always predicted so; its other value has the
+    probability 1 / (n + 2). Unknown labels (NaN) take no part in training and in choosing.
 
     Examples
     --------
@@ -145,15 +145,15 @@ class MultiLabelClassifier(DecidingEnsemble):
             If an argument is out of range, there are fewer rows than folds, the data are not as
             described, or a callable measure returns no finite number.
         TypeError
-            If a callable measure returns no number at all.
+            If a callable measure does not return a number.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
 
         Warns
         -----
         UserWarning
-            If `time_budget` is too short for one model: it is then the model of as many rounds as
-            there was time for.
+            If `time_budget` is too short for one model, which then has fewer boosting rounds than
+            are best.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
@@ -188,12 +188,12 @@ class MultiLabelClassifier(DecidingEnsemble):
         return [estimator for member in self.members_ for estimator in member.estimators]
 
     def plot_summary(self, ax: Any = None) -> Any:
-        """Draw what each model scored, corrected for having chosen its rule.
+        """Draw the score of each model, corrected for the choice of its rule.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if there is none.
+            Where to draw; by default in a new figure.
 
         Returns
         -------

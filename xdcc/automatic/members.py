@@ -6,12 +6,12 @@ least, and the mixture after the best step is kept. So few weights can hardly ov
 candidate that adds nothing stays out. Source: Caruana, Niculescu-Mizil, Crew, Ksikes: "Ensemble
 Selection from Libraries of Models" (ICML 2004).
 
-The order-free chain on a model's probabilities: a rule for the most probable *set* of labels.
+The order-free chain on a model's margins: a rule for the most probable *set* of labels.
 
 Known labelsets are compared as if labels were independent given the probabilities; an order-free
 chain (:mod:`xdcc.chain.order_free_training`) learns from them how labels depend. Its features are
-the model's margins, so that it needs no other model: what it reads is one more decision rule, and
-its training on out-of-fold margins is all that it costs. A labelset is compared by the mean of both
+the model's margins, so that it needs no other model: it is one more decision rule, whose only cost
+is the training on out-of-fold margins. A labelset is compared by the mean of both
 log-probabilities and a prior (:mod:`xdcc.chain.order_free_inference`). The equal weights are not
 chosen anew for each data set: out of fold that gained nothing on emotions, yeast, flags and
 medical.
@@ -63,7 +63,7 @@ class Member:
     name : str
         Of the candidate.
     share : float
-        What its log-odds count; shares of a mixture sum to 1.
+        Weight of its log-odds; the shares of a mixture sum to 1.
     estimators : list of estimators
         Boosters, one for each fold.
     calibration : LabelCalibration
@@ -122,7 +122,7 @@ def log_loss(margins: Floats, data: FitData) -> float:
 
 
 def mixture_shares(margins: Sequence[Floats], data: FitData) -> Floats:
-    """Find what each candidate counts in the mixture of the least log-loss.
+    """Find the weight of each candidate in the mixture of the least log-loss.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ _JOINT = 0.5
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _N_BEAMS = 8
 _LEARNING_RATE = 0.1
-"""Twice that of a chain by itself: half of the iterations."""
+"""Twice that of a chain by itself: half as many boosting rounds."""
 _MOST_ROUNDS = 500
 
 
@@ -170,7 +170,7 @@ class JointLabelset(Rule):
     known : KnownLabelsets
         Of training, without constant labels.
     prior : float
-        What the logarithm of a labelset's frequency counts.
+        Weight of the logarithm of a labelset's frequency.
     """
 
     name: ClassVar[str] = "joint_labelset"
@@ -181,7 +181,7 @@ class JointLabelset(Rule):
 
     @property
     def params(self) -> dict[str, Any]:
-        """What the prior counts."""
+        """The weight of the prior."""
         return {"prior": self.prior}
 
     def decide(self, margins: Floats) -> NDArray[np.int8]:
@@ -197,7 +197,7 @@ class JointLabelset(Rule):
 
 
 class JointTrial(NamedTuple):
-    """What the chain is worth on rows that it has not seen.
+    """Scores of the chain on rows that it has not seen.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class JointTrial(NamedTuple):
     n_rounds : int
         Of boosting.
     log_loss : float
-        What the labels of a row, as a set, cost on average for each label.
+        Of the labels of a row as a set, averaged over its labels.
     """
 
     trial: RuleTrial
@@ -222,7 +222,7 @@ def try_joint(
     seed: int,
     n_jobs: int | None,
 ) -> JointTrial | None:
-    """Train a chain on out-of-fold margins, and judge its rules on folds it has not seen.
+    """Train a chain on out-of-fold margins, and evaluate its rules on folds it has not seen.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def try_joint(
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
-        What the rules are judged by.
+        What the rules are evaluated by.
     seed : int
         Of revealed labels and of the boosters.
     n_jobs : int or None

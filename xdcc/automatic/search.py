@@ -1,13 +1,13 @@
 """Trains candidates on the same folds, mixes them, and chooses model and rule for the measure.
 
-Each candidate gives margins out of fold. They are calibrated, all decision rules are tried on
-them, and so it is with the mixture of the least log-loss. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.members`) learns from the best of these margins how labels depend; it
-has a log-loss, too, that of whole labelsets. What is best by the measure is kept; but
-measures are noisy where the log-loss is not, so the model of the least log-loss is only passed over
-for a better score by more than the standard error of the difference. The score of the choice is
-corrected for having chosen among all models and all rules: the choice is repeated on rows drawn
-again and judged on those that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+Each candidate gives margins out of fold. They are calibrated, and all decision rules are tried on
+them and on the mixture of the least log-loss. For subset accuracy an order-free chain
+(:mod:`xdcc.automatic.members`) learns from the best of these margins how labels depend; it has a
+log-loss, too, that of whole labelsets. What is best by the measure is kept; but measures are noisy
+where the log-loss is not, so another model replaces the one of the least log-loss only if its score
+is better by more than the standard error of the difference. The score of the choice is corrected
+for having chosen among all models and all rules: the choice is repeated on rows drawn again and
+evaluated on those that were not drawn (:mod:`xdcc.decision.bbc_cv`).
 """
 
 import time
@@ -26,21 +26,21 @@ from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.rule_choice import RuleTrial, Standing, compare, try_rules
+from xdcc.decision.rule_choice import RuleComparison, RuleTrial, compare, try_rules
 from xdcc.decision.rules import MeasureLike, Rule
 
 _SHARE_FOR_THE_FIRST = 0.6
-"""Part of a time budget after which the first candidate's training ends, for decisions to come."""
+"""Share of a time budget after which the first candidate's training ends."""
 
 _FOR_LABELSETS = "subset_accuracy"
-"""The measure for which it counts how labels depend."""
+"""The measure for which the dependence of labels matters."""
 
 _DECISIONS_TO_COME = 3
-"""A candidate's own, the mixture's, and the comparison of all: kept free in a time budget."""
+"""A candidate's, the mixture's and the comparison of all: reserved in a time budget."""
 
 
 class SearchResult(NamedTuple):
-    """What the search found.
+    """Result of the search.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class _Model:
-    """A candidate, or a mixture, with all that is known of it."""
+    """A candidate, or a mixture, with its results."""
 
     name: str
     members: list[Member]
@@ -79,8 +79,8 @@ class _Model:
     seconds: float
 
 
-class _Clock:
-    """Tells when a time budget is used up; without one it never is."""
+class _TimeBudget:
+    """A time budget; without one it never ends."""
 
     def __init__(self, started: float, budget: float | None) -> None:
         self._started = started
@@ -123,7 +123,7 @@ def search(
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
-        What is made as high as possible.
+        What to maximise.
     seed : int
         Of boosters and of drawn rows.
     n_jobs : int or None
@@ -131,7 +131,7 @@ def search(
     started : float
         When the time budget began, by `time.perf_counter`.
     time_budget : float or None
-        Seconds. When they are used up, the best model so far is the result.
+        Seconds. When they have passed, the best model so far is the result.
     verbose : bool
         Whether to show the progress.
 
@@ -144,7 +144,7 @@ def search(
     UserWarning
         If the time budget ends the training of the first candidate.
     """
-    clock = _Clock(started, time_budget)
+    clock = _TimeBudget(started, time_budget)
     models: list[_Model] = []
     with tqdm(candidates, unit="model", disable=not verbose) as progress:
         for number, candidate in enumerate(progress):
@@ -168,7 +168,7 @@ def search(
             )
             member = Member(candidate.name, 1.0, found.estimators, calibration)
             models.append(
-                _judged(
+                _evaluated(
                     candidate.name,
                     [member],
                     found.unfitted.n_estimators,
@@ -181,7 +181,7 @@ def search(
             clock.keep_free(_DECISIONS_TO_COME * (time.perf_counter() - trained))
     models = _with_mixture(models, data, folds, measure)
     work = sum(candidate.work for candidate in candidates)
-    # What the chain costs is less than what the candidates did, else it is not tried.
+    # The chain is tried only if it costs less than the candidates did.
     if (
         measure == _FOR_LABELSETS
         and chain_pays(len(data.Y), data.Y.shape[1], int(folds.max()) + 1, work)
@@ -191,7 +191,7 @@ def search(
     return _choose(models, data, measure, seed)
 
 
-def _judged(
+def _evaluated(
     name: str,
     members: list[Member],
     n_rounds: int | None,
@@ -200,7 +200,7 @@ def _judged(
     measure: MeasureLike,
     begun: float,
 ) -> _Model:
-    """Judge a model by its calibrated margins, the X of `data`."""
+    """Evaluate a model by its calibrated margins, the X of `data`."""
     trial = try_rules(data, folds, measure=measure)
     loss = log_loss(data.X, data)
     return _Model(name, members, n_rounds, data.X, loss, trial, time.perf_counter() - begun)
@@ -223,7 +223,7 @@ def _with_mixture(
     ]
     mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
     of_mixture = data._replace(X=mixed)
-    mixture = _judged("mixture", members, None, of_mixture, folds, measure, begun)
+    mixture = _evaluated("mixture", members, None, of_mixture, folds, measure, begun)
     return [*models, mixture]
 
 
@@ -252,26 +252,26 @@ def _with_chain(
 
 def _choose(models: list[_Model], data: FitData, measure: MeasureLike, seed: int) -> SearchResult:
     """Choose the model and its rule."""
-    standing = compare([model.trial for model in models], measure, seed)
+    comparison = compare([model.trial for model in models], measure, seed)
     rules = [rule for model in models for rule in model.trial.rules]
     of_model = np.repeat(np.arange(len(models)), [len(model.trial.rules) for model in models])
-    handicap = _handicap(standing, of_model, int(np.argmin([m.log_loss for m in models])))
-    best = standing.best(handicap)
+    handicap = _handicap(comparison, of_model, int(np.argmin([m.log_loss for m in models])))
+    best = comparison.best(handicap)
     chosen = models[of_model[best]]
     share = {member.name: member.share for member in chosen.members}
     rows = []
     for number, model in enumerate(models):
         own = np.flatnonzero(of_model == number)
-        best_own = best if model is chosen else own[np.argmax(standing.scores[own])]
+        best_own = best if model is chosen else own[np.argmax(comparison.scores[own])]
         rows.append(
             {
                 "candidate": model.name,
                 "rounds": model.n_rounds,
                 "log_loss": model.log_loss,
                 "rule": rules[best_own].name,
-                "score": float(standing.scores[best_own]),
-                "standard_error": float(standing.draws.drawn[:, best_own].std()),
-                "corrected_score": float(standing.draws.estimate(own).mean()),
+                "score": float(comparison.scores[best_own]),
+                "standard_error": float(comparison.draws.drawn[:, best_own].std()),
+                "corrected_score": float(comparison.draws.estimate(own).mean()),
                 "seconds": model.seconds,
                 "share": share.get(model.name, 0.0),
                 "chosen": model is chosen,
@@ -282,17 +282,17 @@ def _choose(models: list[_Model], data: FitData, measure: MeasureLike, seed: int
         LabelCalibration.without_scaling(data),
         chosen.margins,
         rules[best],
-        float(standing.draws.estimate(np.arange(len(rules)), handicap).mean()),
+        float(comparison.draws.estimate(np.arange(len(rules)), handicap).mean()),
         {name: [row[name] for row in rows] for name in rows[0]},
     )
 
 
-def _handicap(standing: Standing, of_model: NDArray[np.intp], favourite: int) -> Floats:
-    """Tell by how much a rule of another model has to be better than the best of the favourite.
+def _handicap(comparison: RuleComparison, of_model: NDArray[np.intp], favourite: int) -> Floats:
+    """Compute by how much a rule of another model must be better than the best of the favourite.
 
     Parameters
     ----------
-    standing : Standing
+    comparison : RuleComparison
         Of the rules of all models.
     of_model : int array of shape (n_rules,)
         Each rule's model.
@@ -305,8 +305,8 @@ def _handicap(standing: Standing, of_model: NDArray[np.intp], favourite: int) ->
         The standard error of the difference between both scores; 0 for the favourite's own rules.
     """
     own = np.flatnonzero(of_model == favourite)
-    best_own = own[np.argmax(standing.scores[own])]
-    drawn = standing.draws.drawn
+    best_own = own[np.argmax(comparison.scores[own])]
+    drawn = comparison.draws.drawn
     error = (drawn - drawn[:, [best_own]]).std(axis=0)
     return np.where(of_model == favourite, 0.0, error)
 

@@ -66,8 +66,8 @@ class BoosterEstimator(MultiLabelEstimator):
         fill_in(cls, {"booster_params": listed})
 
     def _keep_booster_params(self, booster_params: Mapping[str, Any]) -> None:
-        # As an attribute only where there is something to keep: scikit-learn wants nothing
-        # on a new estimator beyond the arguments in its signature.
+        # Only if there are any: scikit-learn allows no attributes on a new estimator beyond the
+        # arguments in its signature.
         if booster_params:
             self.booster_params = dict(booster_params)
 

@@ -21,7 +21,7 @@ type Categories = dict[int, NDArray[Any]]
 
 
 def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """Put codes in place of categories, and refuse columns that are neither these nor numbers.
+    """Replace categories by codes, and reject columns that are neither categories nor numbers.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Features.
     reset : bool
-        Whether to learn categories instead of comparing with what was learned.
+        Whether to learn the categories instead of comparing with learned ones.
 
     Returns
     -------
@@ -42,10 +42,9 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     Raises
     ------
     ValueError
-        If a column holds something else than numbers, or categories if the estimator takes them;
-        if a column is categorical only now or was so only in fit, or X is no DataFrame although
-        there were categorical columns; if the number or names of columns differ from those in
-        fit.
+        If a column holds something else than numbers, or categories if the estimator takes them; if
+        a column is categorical only now or was so only in fit, or X is not a DataFrame although
+        there were categorical columns; if the number or names of columns differ from those in fit.
 
     Examples
     --------
@@ -113,7 +112,7 @@ def feature_types(estimator: BaseEstimator) -> list[str] | None:
 def categorical_mask(
     n_features: int, feature_types: list[str] | None, given: ArrayLike | None
 ) -> NDArray[np.bool_]:
-    """Which features are categorical: by their type, or because the user says so.
+    """Find the categorical features: by their type, or named by the user.
 
     Parameters
     ----------
@@ -204,7 +203,7 @@ def category_values(
     values : float32 array
         Distinct values of each discrete feature, sorted, one feature after the other.
     start : int32 array of shape (n_features + 1,)
-        Feature f has the values from ``start[f]`` to ``start[f + 1]``; none if it is a number.
+        Feature f has the values from ``start[f]`` to ``start[f + 1]``; no values if it is a number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The checks of what ``fit`` gets: X, Y and weights, each alone and together."""
+"""Checks of the input of ``fit``: X, Y and weights, each alone and together."""
 
 import os
 import warnings
@@ -27,7 +27,7 @@ def check_weight(
     n_samples : int
         Number of rows.
     some_positive : bool, default=True
-        Whether all weights must not be zero; they may be where the rows are not all there are.
+        Whether a weight must be positive; not where these are only some of the rows.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def check_weight(
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight is {weight[row]} in row {row}; weights are finite and not negative."
+            f"sample_weight is {weight[row]} in row {row}; weights must be finite and not negative."
         )
     if some_positive and not weight.any():
         raise ValueError("sample_weight is zero in every row: no row would count.")
@@ -81,7 +81,7 @@ LEARNED_FROM_DATA = (
 
 @documented
 def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check the input of ``fit`` and set on the estimator what it says about the data.
+    """Check the input of ``fit`` and set on the estimator what the data determine.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
 
 
 def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
-    """Check the Y and weights of ``fit`` and set on the estimator what Y says.
+    """Check the Y and weights of ``fit`` and set on the estimator what Y determines.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
 
 
 def learned_by(estimator: Any) -> dict[str, Any]:
-    """Collect what the data of ``fit`` said to an estimator.
+    """Collect the attributes that the data of ``fit`` determine.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def learned_by(estimator: Any) -> dict[str, Any]:
 
 
 def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check further data for training that belong to those that an estimator was fitted on.
+    """Check further training data for a fitted estimator.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = No
     Returns
     -------
     FitData
-        The checked input. A label of which nothing is known stays unknown.
+        The checked input. A label that is unknown in all rows stays unknown.
 
     Raises
     ------
@@ -225,17 +225,17 @@ def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = No
 
 
 def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
-    """Check labels that belong to those that an estimator was fitted on.
+    """Check labels for a fitted estimator.
 
     Parameters
     ----------
     estimator : MultiLabelEstimator
         A fitted one.
     Y : array-like, sparse matrix, DataFrame or Series
-        Labels in the form of those in fit. The columns of a DataFrame are found by their names,
-        if those in fit had names.
+        Labels in the form of those in fit. Columns of a DataFrame are matched by name if those in
+        fit had names.
     what : str, default="Y"
-        What a message calls Y.
+        Name of Y in messages.
 
     Returns
     -------
@@ -270,7 +270,7 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
     Y : float32 array of shape (n_samples, n_labels)
         Checked labels.
     method : str
-        What the message calls the method.
+        Name of the method in the message.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
 
 
 def _settle_unknown(data: FitData) -> None:
-    """Make labels of which nothing is known absent."""
+    """Make labels absent that are unknown in all rows, with a warning."""
     unknown = unknown_labels(data.Y, data.sample_weight)
     require_known(unknown)
     if unknown.any():

@@ -1,4 +1,4 @@
-"""Sentences that the documentation of many methods shares, written once.
+"""Text that the documentation of many methods shares, written once.
 
 A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
 class fills in such lines for every subclass and its methods, :func:`documented` for a function or
@@ -155,7 +155,7 @@ ENTRIES: Mapping[str, str] = {
     "raises_if_unknown": section("Raises", _PARTS["unknown_errors"]),
     "raises_for_arguments": section("Raises", _PARTS["argument_errors"]),
 }
-"""What a line in braces stands for, by its name."""
+"""The text for a line in braces, by its name."""
 
 _PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
 

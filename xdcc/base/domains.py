@@ -1,8 +1,8 @@
-"""Domains: which values a parameter can have, as a check and in words.
+"""Domains: the values that a parameter can have, as a check and in words.
 
-An estimator declares a domain for each of its parameters; ``domain.accepts(value)`` answers for a
-value, ``str(domain)`` says what is accepted, and :func:`check_domain` makes the error message of
-the two, which is therefore the same everywhere.
+An estimator declares a domain for each of its parameters; ``domain.accepts(value)`` checks a value,
+``str(domain)`` describes what is accepted, and :func:`check_domain` makes the error message from
+the two, the same everywhere.
 """
 
 import os
@@ -29,7 +29,7 @@ class Domain(Protocol):
         """Whether `value` is in the domain."""
 
     def __str__(self) -> str:
-        """Say the domain in words that follow "it has to be"."""
+        """Describe the domain in words that follow "it has to be"."""
 
 
 _POWERS: dict[float, str] = {2**31: "2**31"}
@@ -79,7 +79,7 @@ class Number:
         return bool(above and below)
 
     def __str__(self) -> str:
-        """Say the numbers in words, for messages and documentation."""
+        """Describe the numbers, for messages and documentation."""
         kind = "whole number" if self.whole else "number"
         bounds = []
         if self.low > -np.inf:
@@ -109,7 +109,7 @@ class Choice:
         return is_key and value in self.values
 
     def __str__(self) -> str:
-        """Say the values in words."""
+        """Describe the values."""
         listed = ", ".join(repr(value) for value in self.values)
         return f"one of {listed}" if len(self.values) > 1 else listed
 
@@ -134,7 +134,7 @@ class OneOrPerLabel:
         return self.number.accepts(value)
 
     def __str__(self) -> str:
-        """Say the numbers in words."""
+        """Describe the numbers."""
         return f"{self.number}, or a sequence of one per label"
 
 
@@ -153,7 +153,7 @@ class Switch:
         return isinstance(value, bool | np.bool_)
 
     def __str__(self) -> str:
-        """Say the values in words."""
+        """Describe the values."""
         return "True or False"
 
 
@@ -168,11 +168,11 @@ class Share:
     """
 
     def accepts(self, value: object) -> bool:
-        """Whether `value` is such a float; the whole number 1 is none."""
+        """Whether `value` is such a float; the whole number 1 is not."""
         return isinstance(value, float | np.floating) and 0 < float(value) <= 1
 
     def __str__(self) -> str:
-        """Say the numbers in words."""
+        """Describe the numbers."""
         return "a share above 0 and at most 1"
 
 
@@ -193,7 +193,7 @@ class Seed:
         return Number(low=0, high=2**32 - 1, whole=True).accepts(value)
 
     def __str__(self) -> str:
-        """Say the values in words."""
+        """Describe the values."""
         return "a whole number at least 0 and below 2**32, a RandomState instance, or None"
 
 
@@ -222,7 +222,7 @@ class Threads:
         return number.accepts(value) and value != 0
 
     def __str__(self) -> str:
-        """Say the numbers in words."""
+        """Describe the numbers."""
         return (
             f"a whole number from 1 to {self.most}, or None or -1 for all processors, -2 for all "
             "but one, and so on"
@@ -244,7 +244,7 @@ class Verbosity:
         return Switch().accepts(value) or Number(low=0, whole=True).accepts(value)
 
     def __str__(self) -> str:
-        """Say the values in words."""
+        """Describe the values."""
         return "a whole number at least 0"
 
 
@@ -279,7 +279,7 @@ class Classifier:
         )
 
     def __str__(self) -> str:
-        """Say what it has in words."""
+        """Describe the classifier."""
         methods = " or ".join(self.methods)
         return f"an instance of a classifier with fit and {methods}"
 
@@ -299,7 +299,7 @@ class Anything:
         return True
 
     def __str__(self) -> str:
-        """Say the values in words."""
+        """Describe the values."""
         return "anything"
 
 
@@ -327,7 +327,7 @@ class Either:
         )
 
     def __str__(self) -> str:
-        """Say the domains in words."""
+        """Describe the domains."""
         words = [str(domain) for domain in self._domains]
         separator = ", or " if len(words) > 2 else " or "
         return separator.join((", ".join(words[:-1]), words[-1]))

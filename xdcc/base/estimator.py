@@ -51,8 +51,8 @@ def declares_parameters[T](cls: type[T]) -> type[T]:
 
     Fields are the attributes that are declared with a type and a default in the class or in a
     class above it that has this decorator; what ``fit`` learns is declared where it is set. The
-    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``, and its
-    signature is what scikit-learn reads the parameters from.
+    constructor takes keyword arguments only, unless a field says ``field(kw_only=False)``;
+    scikit-learn reads the parameters from its signature.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def declares_parameters[T](cls: type[T]) -> type[T]:
 
 
 type EvalSet = Sequence[tuple[Any, Any]]
-"""Pairs of X and Y to measure on while training; the last pair is the one that decides."""
+"""Pairs of X and Y to evaluate on during training; the last pair decides."""
 
 
 class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
@@ -119,13 +119,13 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
-    """What each parameter can be; parameters of boosters are declared in `booster_parameters`."""
+    """Values of each parameter; parameters of boosters are declared in `booster_parameters`."""
 
     _takes_categories: bool = False
     """Whether the estimator can learn from categorical columns."""
 
     _entries: ClassVar[Mapping[str, str]] = ENTRIES
-    """What lines in braces of a subclass's docstrings stand for; a family may add to it."""
+    """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
     fit: Callable[..., Any]
     n_labels_: int
@@ -183,7 +183,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return self._labels_in_form_of_y(self._labels(self._check_X(X)))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the rows of which every known label is predicted rightly (subset accuracy).
+        """Share of the rows whose known labels are all predicted correctly (subset accuracy).
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return (self._proba(X) >= 0.5).astype(np.int64)
 
     def _sparse_zeros(self) -> str | None:
-        """Tell what an entry that a sparse X does not store means, see `features.py`."""
+        """Return the meaning of entries that a sparse X does not store, see `features.py`."""
         return None
 
     def _check_params(self) -> None:
@@ -231,7 +231,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         check_parameters(self, self._domains)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters and data, and set what the data say; keep data that are checked."""
+        """Check parameters and data, and learn from them; checked data stay as they are."""
         self._check_params()
         if not isinstance(X, FitData):
             return check_fit_data(self, X, Y, sample_weight)
@@ -247,17 +247,17 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return self
 
     def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold | None:
-        """Train the models of all folds together, on checked data; None if it has no way to."""
+        """Train the models of all folds together, on checked data; None if the estimator cannot."""
         return None
 
     def _learn_from(self, data: FitData) -> None:
-        """Set what the data say, and nothing that earlier data said."""
+        """Set the attributes that the data determine, and delete those of earlier data."""
         for name in LEARNED_FROM_DATA:
             self.__dict__.pop(name, None)
         self.__dict__.update(data.learned)
 
     def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters, and data as those of an earlier fit, of which all is kept."""
+        """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
         data = check_data_as_in_fit(earlier, X, Y, sample_weight)
         self._learn_from(data)
@@ -270,7 +270,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return check_features(self, X)
 
     def _check_eval_set(self, eval_set: EvalSet | None) -> list[tuple[Features, Labels]]:
-        """Check the pairs that are measured on while training."""
+        """Check the pairs that training evaluates on."""
         checked = []
         for number, (X, Y) in enumerate(checked_pairs(eval_set)):
             labels = check_labels_as_in_fit(self, Y, f"eval_set[{number}]")
@@ -306,20 +306,20 @@ def checked_pairs(eval_set: EvalSet | None) -> EvalSet:
     Raises
     ------
     ValueError
-        If an entry is no pair.
+        If an entry is not a pair.
 
     Examples
     --------
     >>> checked_pairs([("X", "Y"), "X"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: eval_set has to be a sequence of pairs (X, Y), ...; entry 1 is none.
+    ValueError: eval_set must be a sequence of pairs (X, Y), ...; entry 1 is not a pair.
     """
     pairs = [] if eval_set is None else eval_set
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ValueError(
-                "eval_set has to be a sequence of pairs (X, Y), of one pair for example "
-                f"[(X, Y)]; entry {number} is none."
+                "eval_set must be a sequence of pairs (X, Y), for example [(X, Y)]; "
+                f"entry {number} is not a pair."
             )
     return pairs
 

@@ -1,12 +1,11 @@
-"""The check of X: what every estimator takes as features, and the form in which it gets them.
+"""The check of X, and the form in which estimators get it.
 
-Beside it stand two questions about a sparse X. Do its arrays fit together
-(:func:`check_sparse_structure`)? SciPy believes what it is given, and so do XGBoost and the
-kernels: an index beyond the last column would be read beyond the end of an array. And what does X
-mean where it stores nothing (:func:`settle_sparse_zeros`)? XGBoost takes it for a missing value,
-scikit-learn for a zero. Who fits on one form of X and predicts on the other would get something
-else than expected without a word. So it is a parameter of the estimators on XGBoost,
-`sparse_zeros`, and this is the one place that reads it.
+A sparse X needs two more checks. Its arrays must fit together (:func:`check_sparse_structure`):
+neither SciPy nor XGBoost nor the kernels check an index beyond the last column, which would read
+beyond the end of an array. And entries that X does not store need a meaning
+(:func:`settle_sparse_zeros`): XGBoost takes them for missing values, scikit-learn for zeros. If you
+fit on one form of X and predict on the other, predictions would silently be wrong. So estimators on
+XGBoost have a parameter for it, `sparse_zeros`, which only this module uses.
 """
 
 from typing import Any, Literal, get_args
@@ -86,7 +85,7 @@ def check_sparse_structure(name: str, matrix: Any) -> None:
     Parameters
     ----------
     name : str
-        What the message calls the matrix.
+        Name of the matrix in messages.
     matrix : sparse matrix or array, or anything else
         Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are
         checked by SciPy when they are converted.
@@ -156,13 +155,13 @@ SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
 
 
 def settle_sparse_zeros(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Give X the form in which its zeros mean what they are to mean.
+    """Give X the form in which entries that are not stored have the meaning asked for.
 
     Parameters
     ----------
     estimator : MultiLabelEstimator
-        Its method `_sparse_zeros` tells what an entry that is not stored means; None leaves that
-        to its method of learning. With `reset` the attribute `sparse_X_` is set: whether there
+        Its method `_sparse_zeros` returns the meaning of entries that are not stored; None leaves
+        it to the learning method. With `reset` the attribute `sparse_X_` is set: whether there
         was a sparse X whose entries that are not stored are missing.
     X : float32 array or sparse matrix of shape (n_samples, n_features)
         Checked features.

@@ -1,9 +1,9 @@
-"""Folds, and what models that were trained without a fold say of it.
+"""Folds, and the predictions of models that were trained without a fold.
 
-In the folds every label is about as frequent as in all rows. A rare label that falls into one fold
-only cannot be learned there or measured elsewhere, so rows are dealt out by iterative
-stratification (Sechidis, Tsoumakas, Vlahavas: "On the Stratification of Multi-label Data", 2011),
-by the library `iterative-stratification`.
+In each fold every label is about as frequent as in all rows. A rare label in a single fold cannot
+be learned there or measured elsewhere, so rows are dealt out by iterative stratification (Sechidis,
+Tsoumakas, Vlahavas: "On the Stratification of Multi-label Data", 2011), by the library
+`iterative-stratification`.
 
 An estimator that can train the models of all folds together, and find out in the same training
 how long to train, has a method ``out_of_fold`` with the signature of :class:`TrainsOutOfFold`;
@@ -92,7 +92,7 @@ def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
 
 
 class OutOfFold(NamedTuple):
-    """What training without one fold after the other gives.
+    """The result of training without one fold after the other.
 
     Attributes
     ----------

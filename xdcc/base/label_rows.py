@@ -1,8 +1,8 @@
 """Label matrices in whatever form, read as numbers, some rows at a time.
 
-Labels come as arrays, lists, DataFrames with any types of columns, or sparse matrices. Whoever
-checks or compares them walks over :func:`row_blocks` and takes :meth:`LabelRows.block`, so that
-no form needs a copy of the whole matrix, dense or of another type.
+Labels come as arrays, lists, DataFrames with any types of columns, or sparse matrices. Code
+that checks or compares them iterates over :func:`row_blocks` and takes :meth:`LabelRows.block`, so
+that no form needs a copy of the whole matrix, dense or of another type.
 
 The input of a measure is two of them, and weights. :func:`known_blocks` turns true and predicted
 labels into boolean masks, one block of rows after the other, or says what is wrong with them and
@@ -108,8 +108,8 @@ class LabelRows:
         Returns
         -------
         bool, int or float array of shape (n_rows, n_labels)
-            It may share memory with Y. None and pandas' NA are NaN; what is no number at all is
-            infinite, which is no label either.
+            It may share memory with Y. None and pandas' NA are NaN; an entry that is not
+            a number is infinite, which is not a label.
         """
         if sparse.issparse(self._labels):
             values = self._labels[rows].toarray()
@@ -151,7 +151,7 @@ def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
     names : sequence of length n_labels
         Names of labels; they are compared as text.
     what : str
-        What messages call Y.
+        Name of Y in messages.
 
     Returns
     -------
@@ -178,9 +178,8 @@ def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
         missing = [name for name in wanted if name not in found]
         unexpected = [name for name in found if name not in wanted]
         raise ValueError(
-            f"The columns of {what} have to be the labels {_listed(wanted)}, in any order: "
-            f"missing are {_listed(missing)}, unexpected are {_listed(unexpected)}, and no name "
-            "may occur twice"
+            f"The columns of {what} must be the labels {_listed(wanted)}, each once, in any order "
+            f"(missing: {_listed(missing)}; unexpected: {_listed(unexpected)})"
         )
     position = {name: column for column, name in enumerate(found)}
     return Y.iloc[:, [position[name] for name in wanted]]
@@ -390,7 +389,7 @@ def _blocks[Values: (Bools, Floats)](
 
 
 def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
-    """Share of the samples with all known labels predicted rightly.
+    """Share of the samples whose known labels are all predicted correctly.
 
     This is the estimators' ``score`` and :func:`xdcc.metrics.subset_accuracy`. Parameters and
     errors are as in :func:`known_blocks`.

@@ -1,7 +1,7 @@
-"""Labels: the check of Y, how frequent labels are, and what a classifier says of them.
+"""Labels: the check of Y, label frequencies, and scores of a classifier.
 
-Y is a matrix of labels, or one binary target. The two forms are told apart by their dimensions,
-and estimators answer in the form that they got:
+Y is a matrix of labels, or one binary target. The two differ in their number of dimensions, and
+estimators predict in the form that they were fitted on:
 
 - A *matrix* of shape (n_samples, n_labels), of one column too: 0, 1, or NaN where a label is
   unknown. It may be an array-like, sparse, or a DataFrame, whose columns have names.
@@ -11,8 +11,8 @@ and estimators answer in the form that they got:
 Y becomes a dense float32 array by blocks of rows (``label_rows.py``): besides that array no copy of
 the whole Y is made.
 
-The other way round, :func:`label_scores` reads one score for each row and label from any
-classifier. scikit-learn's answer in several forms. Their probabilities come as one array
+:func:`label_scores` gets one score for each row and label from any classifier. scikit-learn's
+classifiers predict in several forms. Their probabilities come as one array
 ``(n_samples, n_labels)``, as a list with an array ``(n_samples, n_classes)`` for each label, or for
 a single label as ``(n_samples, n_classes)``; some have a decision function only.
 """
@@ -42,7 +42,7 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
 (n_samples,)
         See the module's documentation.
     estimator : str
-        Who asks, for the message if Y is None.
+        Name of the estimator, for the message if Y is None.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
         Y, a copy, and what an estimator learns of it: `label_names_`, the columns of a DataFrame,
         the name of a Series, else `label_0`, `label_1` and so on; `classes_`, the sorted values of
         a one-dimensional target, or 0 and 1 for each label of a matrix (an array, not a list as in
-        scikit-learn's multi-output classifiers: its cross-validation wants something with a shape);
+        scikit-learn's multi-output classifiers: its cross-validation needs an array);
         `_labels_are_named`, whether the names are those of a DataFrame, by which other data are
         matched.
 
@@ -101,7 +101,7 @@ def _labels_alone(
 def check_labels_again(
     Y: Any, classes: Classes, names: NDArray[np.object_], *, named: bool, what: str = "Y"
 ) -> Labels:
-    """Check labels that belong to an estimator that has seen Y already.
+    """Check labels for a fitted estimator.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def check_labels_again(
     classes, names, named
         `classes_`, `label_names_` and `_labels_are_named` of the estimator.
     what : str, default="Y"
-        What the message calls Y.
+        Name of Y in messages.
 
     Returns
     -------
@@ -289,7 +289,7 @@ type Floats = NDArray[np.float64]
 
 
 def label_scores(estimator: Any, X: Any, n_labels: int) -> Floats:
-    """Probabilities of the labels, or without them the values of the decision function.
+    """Get the probabilities of the labels, or else the values of the decision function.
 
     Parameters
     ----------

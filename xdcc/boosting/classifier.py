@@ -47,7 +47,7 @@ class MultiLabelXGBClassifier(TreeBoosterEstimator):
     Parameters
     ----------
     n_estimators : int, default=100
-        Number of boosting iterations.
+        Number of boosting rounds.
     max_depth : int, default=6
         Largest depth of a tree; 0 is no limit.
     learning_rate : float, default=0.3
@@ -56,14 +56,15 @@ class MultiLabelXGBClassifier(TreeBoosterEstimator):
 int, default="sumGain"
         How a split is scored over the labels; 1 to 6 are the numbers of the authors' code.
     sketch_size : int or "auto", default=0
-        Number of random combinations of the labels on which a tree's splits are searched; its
-        leaf values come from all labels. 0: the labels themselves. ``"auto"`` is 1.
+        Number of sketch dimensions (random projections of the labels' gradients) in which a tree's
+        splits are searched; its leaf values come from all labels. 0: the labels themselves.
+        ``"auto"`` is 1.
     sketch_method : {"projection", "sampling", "top"}, default="projection"
-        Combine all labels by random weights, draw labels in proportion to their gradients, or
-        take those with the largest.
+        Project the gradients of all labels at random, draw labels in proportion to their
+        gradients, or take those with the largest.
     labels_per_tree : int, "auto" or None, default=None
-        Largest number of labels that a tree is for: every iteration deals out the labels anew
-        and grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
+        Largest number of labels of a tree: every boosting round deals out the labels anew and
+        grows a tree for each group. 0: all. ``"auto"``: what predicts held-out rows of the
         training data best, see :func:`xdcc.boosting.sketch_choice.choose_sketch`. None:
         ``"auto"`` if `sketch_size` is, else all.
     reg_lambda : float, default=1.0
@@ -75,18 +76,18 @@ int, default="sumGain"
         own estimators: two fits give the same model.
     {n_jobs}
     eval_metric : str or list of str, default=None
-        What is measured on `eval_set` in every iteration: `hamming_loss`, `subset_loss`,
-        `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default). Metrics of XGBoost that
-        support label matrices, such as `auc` or `error@0.3`, are accepted too.
+        Metrics that are evaluated on `eval_set` in every boosting round: `hamming_loss`,
+        `subset_loss`, `example_f1`, `micro_f1`, `macro_f1`, or `logloss` (the default). Metrics of
+        XGBoost that support label matrices, such as `auc` or `error@0.3`, are accepted too.
     early_stopping_rounds : int, default=None
         Stop when the last metric has not improved on the last pair of `eval_set` for so many
-        iterations; predictions then use the best iteration.
+        boosting rounds; predictions then use the best one.
     importance_type : {"gain", "weight", "cover", "total_gain", "total_cover"}, default="gain"
         What `feature_importances_` measures, see
         :func:`xdcc.boosting.importance.column_importance`. Can be changed after `fit`.
     {sparse_zeros}
     verbose : int, default=0
-        Whether to print the metrics on `eval_set` in every iteration.
+        Whether to print the metrics on `eval_set` in every boosting round.
     **booster_params
         Further parameters of the booster, by these names:
 
@@ -97,7 +98,7 @@ int, default="sumGain"
     booster_ : xgboost.Booster
         The trees.
     best_iteration_ : int
-        Index of the last iteration that predictions use.
+        Index of the last boosting round that predictions use.
     sketch_size_, labels_per_tree_ : int
         What the trees were grown with.
     evals_result_ : dict
@@ -169,10 +170,10 @@ int, default="sumGain"
         {Y}
         {sample_weight}
         eval_set : sequence of pairs (X, Y), optional
-            Data on which `eval_metric` is measured in every iteration.
+            Data on which `eval_metric` is evaluated in every boosting round.
         xgb_model : MultiLabelXGBClassifier, xgboost.Booster or path-like, optional
-            Go on from this model: `n_estimators` further iterations follow its own. X and Y have
-            to have its features and labels. Of a fitted estimator all that is known is kept:
+            Continue from this model: `n_estimators` further boosting rounds follow its own. X and Y
+            have to have its features and labels. Of a fitted estimator all that is known is kept:
             columns of a DataFrame Y are found by their names, categories and classes are those of
             its `fit`. A booster, or a file of `xgboost.Booster.save_model`, knows no names of
             labels: they have to come in the same order. It is not changed.
@@ -188,7 +189,7 @@ int, default="sumGain"
             If an argument is out of range or unknown, the data are not as described, or they are
             not those of `xgb_model`.
         TypeError
-            If `xgb_model` is no model.
+            If `xgb_model` is not a model.
         PluginMissingError
             If the installed XGBoost has no multi-label plugin.
         """
@@ -268,7 +269,7 @@ int, default="sumGain"
         patience: int = 25,
         should_end: Callable[[int], bool] | None = None,
     ) -> OutOfFold:
-        """Train a booster without each fold; the folds tell how many iterations are best.
+        """Train a booster without each fold, and find the best number of boosting rounds.
 
         Parameters
         ----------
@@ -279,15 +280,16 @@ int, default="sumGain"
         {sample_weight}
         patience : int, default=25
             Training ends when the log-loss of all rows, each predicted without its fold, has not
-            fallen for so many iterations, or after `n_estimators` iterations.
+            fallen for so many boosting rounds, or after `n_estimators` of them.
         should_end : callable, optional
-            Is asked after every iteration, with their number; training ends when it says True.
+            Called after every boosting round with their number; training ends when it returns
+            True.
 
         Returns
         -------
         OutOfFold
-            Margins, probabilities and fitted estimators, all of the number of iterations with the
-            least log-loss. The estimator itself stays as it is.
+            Margins, probabilities and fitted estimators, all with the number of boosting rounds of
+            the least log-loss. The estimator itself stays as it is.
 
         Raises
         ------
@@ -313,7 +315,7 @@ int, default="sumGain"
         model._begin_fit(data, data.Y)
         params = model._settled(model._native_booster_params(), data)
         if AUTO in (model.sketch_size, model.labels_per_tree):
-            # What was chosen is chosen for the folds' models and for the one that follows, too.
+            # The choice also holds for the folds' models and for the final one.
             found = {"sketch_size": model.sketch_size_, "labels_per_tree": model.labels_per_tree_}
             model.set_params(**found)
         return train_out_of_fold(model, data, params, folds, patience, should_end)

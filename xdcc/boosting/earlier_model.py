@@ -66,13 +66,13 @@ def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") ->
     booster : xgboost.Booster
         What training continues from.
     estimator : MultiLabelXGBClassifier
-        One that has seen X and Y.
+        One that has checked X and Y.
 
     Raises
     ------
     ValueError
         If the number of features or of labels differs, or the features' names do, if both have
-        names; if there are categories, which a booster knows by number only.
+        names; if there are categories, which a booster knows only by their codes.
     """
     n_features, n_labels = booster.num_features(), _n_labels(booster)
     if (n_features, n_labels) != (estimator.n_features_in_, estimator.n_labels_):
@@ -90,7 +90,7 @@ def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") ->
         )
     if hasattr(estimator, "categories_"):
         raise ValueError(
-            "X has categories, and a booster does not know which number stands for which: give the "
+            "X has categories, but a booster does not know their codes: pass the "
             "fitted estimator as xgb_model."
         )
 

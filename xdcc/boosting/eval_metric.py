@@ -1,7 +1,7 @@
-"""Metrics that XGBoost evaluates while a booster trains: checked before the training.
+"""Checks of the metrics that XGBoost evaluates during training.
 
-XGBoost knows its metrics, the plugin's among them, and how their names continue (``error@0.3``).
-So it is asked, by a booster of two rows, instead of a list kept here.
+XGBoost knows its metrics, the plugin's among them, and the parameters in their names
+(``error@0.3``). So a booster of two rows tries them; there is no list to maintain here.
 """
 
 import difflib

@@ -1,6 +1,6 @@
-"""How much boosters use each column of their data, by XGBoost's own measures, columns by position.
+"""Feature importance by XGBoost's own measures, for columns by position.
 
-A booster may know its columns by names; `nameless` makes one that calls them by position.
+A booster may have names for its columns; `nameless` makes a copy without them.
 """
 
 from collections.abc import Iterable

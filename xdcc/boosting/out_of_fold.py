@@ -1,13 +1,13 @@
-"""Boosters of all folds, grown side by side until their common log-loss gets no better.
+"""Boosters of all folds, grown side by side until their joint log-loss stops improving.
 
-How many iterations are best is read off rows that a booster has not seen. With the folds grown one
-after the other that would take a training to find the number and another to use it. Side by side,
-one iteration of every fold at a time, the log-loss of all rows is known after each iteration, so
-one training finds the number, keeps the out-of-fold margins that belong to it, and ends when
-nothing has improved for a while. The boosters share the bins of X: rows of its own fold have the
-weight 0 for a booster, and the updater passes over them.
+The best number of boosting rounds is found on rows that a booster has not seen. With one fold after
+the other, that would take one training to find the number and another to use it. Side by side, a
+round of every fold at a time, the log-loss of all rows is known after each round, so one training
+finds the number, keeps the out-of-fold margins that belong to it, and ends when nothing has
+improved for a while. The boosters share the bins of X: rows of its own fold have the weight 0 for a
+booster, and the updater skips them.
 
-`LogLoss` is the log-loss of margins over known labels, as trainings that watch other rows need it.
+`LogLoss` is the log-loss of margins over known labels, for training with early stopping.
 """
 
 import copy
@@ -51,7 +51,7 @@ class LogLoss:
         """Add up the loss of margins of shape (n_samples, n_labels)."""
         z = margins * self._sign
         # log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)): NumPy has vectorised exp and log, and
-        # 1 + exp(-|z|) is right to a digit in which no sum of losses is meant.
+        # 1 + exp(-|z|) is accurate enough for a sum of losses.
         loss = np.abs(z)
         np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
         loss += np.maximum(z, 0, out=z)
@@ -69,7 +69,7 @@ def train_out_of_fold(
     patience: int,
     should_end: Callable[[int], bool] | None = None,
 ) -> OutOfFold:
-    """Train a booster without each fold, with as many iterations as are best for all together.
+    """Train a booster without each fold, with the number of rounds that is best for all together.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def train_out_of_fold(
     folds : int array of shape (n_samples,)
         Fold of each row, from 0.
     patience : int
-        End when the log-loss has not fallen for so many iterations.
+        End when the log-loss has not fallen for so many rounds.
     should_end : callable, optional
-        Is asked after every iteration, with their number.
+        Called after every round with their number; True ends the training.
 
     Returns
     -------
     OutOfFold
-        At most `n_estimators` iterations, the same number for all folds.
+        At most `n_estimators` rounds, the same number for all folds.
 
     Raises
     ------
@@ -113,23 +113,23 @@ def train_out_of_fold(
     loss = LogLoss(data.Y, weight)
     margins, best_margins = np.empty(data.Y.shape, np.float32), np.empty(data.Y.shape, np.float32)
     best_loss, n_best = np.inf, 0
-    for iteration in range(estimator.n_estimators):
+    for round_ in range(estimator.n_estimators):
         for booster, rows in zip(boosters, held_out, strict=True):
             matrix.set_weight(np.where(rows, np.float32(0), weight))
-            booster.update(matrix, iteration)
+            booster.update(matrix, round_)
             of_all = booster.predict(
                 matrix, output_margin=True, strict_shape=True, validate_features=False
             )
             margins[rows] = of_all[rows]
         now = loss(margins)
         if now < best_loss:
-            best_loss, n_best = now, iteration + 1
+            best_loss, n_best = now, round_ + 1
             margins, best_margins = best_margins, margins
-        elif iteration + 1 - n_best >= patience:
+        elif round_ + 1 - n_best >= patience:
             break
-        if should_end is not None and should_end(iteration + 1):
+        if should_end is not None and should_end(round_ + 1):
             break
-    # Where no label is known out of fold, the log-loss says nothing: take what was asked for.
+    # Without a known label out of fold there is no log-loss: use `n_estimators`.
     n_best = n_best or estimator.n_estimators
 
     def with_booster(booster: xgb.Booster) -> Any:

@@ -1,19 +1,19 @@
-"""``"auto"``: for how many labels a sketched tree is, by a race on held-out rows.
+"""``"auto"``: the number of labels of a sketched tree, by a race on held-out rows.
 
-A tree is searched on one random direction over a random group of m labels. How large m should be
-is the one thing that the data have to tell: trees for all labels regularise, which labels that
-depend on each other, or are rare, are better for (emotions, scene, yeast, medical, enron); labels
-that have nothing to do with each other want trees for a few labels each. The time to the best model
-is about the same for every m: a round of smaller groups has more trees, and fewer rounds do.
+The splits of a tree are searched in one sketch dimension of a random group of m labels. The best m
+depends on the data: trees for all labels regularise, which suits labels that depend on each other
+or are rare (emotions, scene, yeast, medical, enron); independent labels are better served by trees
+for a few labels each. The time to the best model is about the same for every m: a round of smaller
+groups has more trees, and fewer rounds suffice.
 
 It starts with all labels, or with half of them if there are more than `FEW_LABELS`: that was better
-on birds, slashdot, genbase, medical and enron. Then the race: a few rounds of shallow trees without
-shrinkage, with the labels of a third of the rows hidden. Where labels have nothing to do with each
-other, trees for half as many are ahead on these rows by then; elsewhere they are hardly. The size
-is halved until that gains less than `WORTH_HALVING`.
+on birds, slashdot, genbase, medical and enron. Then comes the race: a few rounds of shallow trees
+without shrinkage, with the labels of a third of the rows hidden. If labels are independent, trees
+for half as many are ahead on these rows by then; otherwise they hardly are. The size is halved
+until that gains less than `WORTH_HALVING`.
 
-Hidden rows cost next to nothing: trees grow on the matrix that is going to be trained on, whose
-bins are needed anyway, and a training knows the margins of all rows.
+Hidden rows cost almost nothing: trees grow on the matrix of the training, whose bins are needed
+anyway, and training computes the margins of all rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +27,13 @@ from xdcc.base.fit_data import FitData
 from xdcc.boosting.out_of_fold import LogLoss
 
 AUTO = "auto"
-"""The value of `sketch_size` and `labels_per_tree` that asks for a choice."""
+"""The value of `sketch_size` and `labels_per_tree` to be chosen from the data."""
 
 FEW_LABELS = 16
 """Up to so many labels the first trees are for all of them."""
 
 FEWEST_ROWS = 1200
-"""With fewer rows a third of them says little, and little is to be had: there is no race."""
+"""With fewer rows there is no race: a third of them is too few to decide."""
 
 RACE_ROWS = 20_000
 """Rows of the race at most; of more, these are drawn, for which bins have to be made."""
@@ -54,7 +54,7 @@ WORTH_HALVING = 0.04
 def choose_sketch(
     params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
 ) -> dict[str, int]:
-    """Find the numbers that take the place of ``"auto"``.
+    """Choose the numbers for what is ``"auto"``.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def choose_sketch(
     data : FitData
         Checked training data.
     matrix : DMatrix, optional
-        Of these data, to train on next: a race on it makes no bins of its own. Its labels are
-        hidden in part while the race lasts.
+        Of these data, to train on next: a race on it needs no bins of its own. Some of its labels
+        are hidden during the race.
 
     Returns
     -------
     dict
-        What was to be chosen: `sketch_size` is 1, and `labels_per_tree` what the race finds best,
+        The chosen numbers: `sketch_size` is 1, and `labels_per_tree` what the race finds best,
         0 for all labels. The same for any number of threads. Empty if nothing was ``"auto"``.
 
     Raises
@@ -92,8 +92,8 @@ def choose_sketch(
         method = params.get("split_method", "sumGain")
         if method != "sumGain" and params.get("sketch_method") != "top":
             raise ValueError(
-                f"sketch_size='auto' with split_method={method!r}: the combinations of a sketch "
-                "stand for no single label. Take split_method='sumGain'."
+                f"sketch_size='auto' with split_method={method!r}: the dimensions of a sketch "
+                "are not single labels. Use split_method='sumGain'."
             )
         chosen["sketch_size"] = 1
     if params.get("labels_per_tree", params.get("sketch_size")) == AUTO:
@@ -102,7 +102,7 @@ def choose_sketch(
 
 
 def group_sizes(n_labels: int) -> list[int]:
-    """List the numbers of labels of a tree that a race goes through, the first one first.
+    """List the numbers of labels per tree that a race tries, in order.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _best_group_size(params: dict[str, Any], data: FitData, matrix: xgb.DMatrix 
 def race(
     params: Mapping[str, Any], data: FitData, matrix: xgb.DMatrix | None = None
 ) -> Iterator[Callable[[int], float]]:
-    """Hide labels, and hand out a function: least hidden log-loss of trees for so many labels.
+    """Hide labels, and yield a function: the least hidden log-loss of trees for so many labels.
 
     Parameters
     ----------

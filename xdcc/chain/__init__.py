@@ -1,4 +1,4 @@
-"""Classifier chains whose label order is chosen per row while predicting: XDCC, and order-free."""
+"""Classifier chains that choose the label order per row while predicting: XDCC and order-free."""
 
 from xdcc.chain.classifier import DynamicChainClassifier
 from xdcc.chain.order_free import OrderFreeChainClassifier

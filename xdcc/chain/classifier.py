@@ -1,7 +1,7 @@
 """``DynamicChainClassifier``: a chain of multi-label boosters with a dynamic label order (XDCC).
 
 The estimator checks arguments and data and hands them to the training (``training.py``);
-predictions are read from the chain's state after each round (``loop.py``).
+predictions come from the chain's state after each round (``loop.py``).
 """
 
 import warnings
@@ -45,7 +45,7 @@ from xdcc.chain.propagation import (
     Order,
     PropagationRule,
 )
-from xdcc.chain.training import ChainPlan, RoundCallback, Watch, stop_score, train_chain
+from xdcc.chain.training import ChainPlan, EarlyStopping, RoundCallback, stop_score, train_chain
 from xdcc.decision.measures import MEASURES
 
 Propagate = Literal["auto", "cross_val", "in_sample"]
@@ -65,7 +65,7 @@ _AT_LEAST_1 = Number(low=1, whole=True)
 class DynamicChainClassifier(TreeBoosterEstimator):
     """A chain of multi-label boosters in which every row has its own label order.
 
-    In each round a booster predicts all labels; the label of which it is surest is propagated:
+    In each round a booster predicts all labels; the most certain one is propagated:
     its probability becomes a feature for the rounds that follow. Which label that is may differ
     from row to row. ("Extreme Gradient Boosted Multi-label Trees for Dynamic Classifier Chains",
     the XDCC paper, section 3.2; refinements in 3.3.)
@@ -75,12 +75,11 @@ class DynamicChainClassifier(TreeBoosterEstimator):
     Parameters
     ----------
     chain_length : int, "auto" or None, default="auto"
-        Number of rounds. ``"auto"`` is as many as early stopping says, where there is something
-        to measure on (see `early_stopping_rounds`). None is as many rounds as decide all
-        labels, which is also the largest number that makes sense: more are cut to it, with a
-        warning.
+        Number of rounds. ``"auto"`` leaves it to early stopping, if there is something to measure
+        on (see `early_stopping_rounds`). None is as many rounds as it takes to decide all labels;
+        a larger number is reduced to it, with a warning.
     n_estimators : int, default=100
-        Boosting iterations per round.
+        Boosting rounds of each booster.
     max_depth : int, default=6
         Largest depth of a tree; 0 is no limit.
     learning_rate : float, default=0.3
@@ -133,7 +132,7 @@ int, default="maxGain"
         labels the maximum over the rounds (equation 9), or the propagated ones alone, with 0 for
         open labels. Can be changed after `fit`.
     cumulation : {"equation9", "authors"}, default="equation9"
-        Reading of the cumulated prediction, see
+        How the cumulated prediction is computed, see
         :func:`xdcc.chain.loop.cumulated_proba`. With ``"authors"`` a probability of
         exactly 0.5 is negative. Can be changed after `fit`.
     reg_lambda : float, default=1.0
@@ -317,8 +316,7 @@ int, default="maxGain"
         {raises_in_predict}
         """
         return (
-            self._proba_in_form_of_y(self._read_proba(state))
-            for state in self._run(self._check_X(X))
+            self._proba_in_form_of_y(self._proba_of(state)) for state in self._run(self._check_X(X))
         )
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.int64]]:
@@ -330,12 +328,12 @@ int, default="maxGain"
             As `predict` of a chain that ends with this round.
         """
         return (
-            self._labels_in_form_of_y(self._decide(self._read_proba(state)))
+            self._labels_in_form_of_y(self._decide(self._proba_of(state)))
             for state in self._run(self._check_X(X))
         )
 
     def chain_order(self, X: Any) -> ChainOrder:
-        """Tell which label was propagated in which round, and with what value.
+        """Return which label was propagated in which round, and its value.
 
         {takes_X}
 
@@ -403,7 +401,7 @@ int, default="maxGain"
 
     def _watch(
         self, Y: Labels, eval_set: list[tuple[Features, Labels]], plan: ChainPlan
-    ) -> Watch | None:
+    ) -> EarlyStopping | None:
         patience = self.early_stopping_rounds
         if patience is None:
             if self.chain_length != "auto" or (not eval_set and plan.folds is None):
@@ -413,10 +411,10 @@ int, default="maxGain"
         if eval_set:
             features, Y = eval_set[-1]
             run = ChainRun(features, self.n_labels_, plan.n_rounds, plan.rule, plan.end_label)
-        return Watch(
+        return EarlyStopping(
             Y,
             run,
-            read=lambda state: self._decide(self._read_proba(state)),
+            predict=lambda state: self._decide(self._proba_of(state)),
             measure=partial(stop_score, self.stop_measure),
             patience=int(patience),
             tolerance=self.stop_tolerance,
@@ -442,7 +440,7 @@ int, default="maxGain"
         return min(int(self.chain_length), largest)
 
     def _name_features(self, rounds: list[list[xgb.Booster]]) -> None:
-        """Tell boosters the columns' names, which matrices with "[", "]" or "<" would refuse."""
+        """Set the columns' names on the boosters; matrices would reject some of them."""
         if not hasattr(self, "feature_names_in_"):
             return
         names = [*self.feature_names_in_, *(f"propagated {n}" for n in self.label_names_)]
@@ -469,7 +467,7 @@ int, default="maxGain"
             )
         if has_eval_set and self.early_stopping_rounds is None and self.chain_length != "auto":
             raise ValueError(
-                "eval_set has no use: give early_stopping_rounds or chain_length='auto'."
+                "eval_set is not used: set early_stopping_rounds or chain_length='auto'."
             )
 
     def _reporter(self, callback: RoundCallback | None) -> RoundCallback:
@@ -484,7 +482,7 @@ int, default="maxGain"
     def _proba(self, X: Features) -> NDArray[np.float32]:
         for state in self._run(X):
             last = state
-        return self._read_proba(last)
+        return self._proba_of(last)
 
     def _labels(self, X: Features) -> NDArray[np.int64]:
         return self._decide(self._proba(X))
@@ -493,7 +491,7 @@ int, default="maxGain"
         run = ChainRun(X, self.n_labels_, self.n_rounds_, self.rule_, self.end_label_)
         return run_chain(run, self.boosters_)
 
-    def _read_proba(self, state: ChainState) -> NDArray[np.float32]:
+    def _proba_of(self, state: ChainState) -> NDArray[np.float32]:
         if self.prediction == "standard":
             return standard_proba(state.P)
         return cumulated_proba(state.running, state.P, self.cumulation)

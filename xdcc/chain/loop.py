@@ -1,6 +1,6 @@
-"""Walking through the rounds of a chain: what a round does to the rows, and prediction.
+"""Running a chain round by round: the state of the rows, and prediction.
 
-:class:`ChainState` is where a set of rows stands; its :meth:`~ChainState.advance` takes the
+:class:`ChainState` is the state of a set of rows; its :meth:`~ChainState.advance` takes the
 predictions of a round and propagates labels. Training (``training.py``) and prediction
 (:class:`ChainRun`) both use it, so that a label is propagated in the same way in both. Section
 3.2 of the XDCC paper.
@@ -11,7 +11,7 @@ is laid out once, with a place for everything that the rounds will propagate. De
 columns of P. In sparse data each row of X is followed by as many free slots as its labels may
 need; a slot that holds NaN is missing to the boosters.
 
-Two predictions are read from the state. The *standard* prediction of a chain knows only what was
+The state gives two predictions. The *standard* prediction of a chain knows only what was
 propagated and finds few positive labels in a short chain. The *cumulated* one (section 3.3 and
 equation 9 of the paper) also keeps what rounds predicted but could not propagate: for a label that
 is still open it takes the largest probability over the rounds so far, which :func:`accumulate`
@@ -32,7 +32,7 @@ from xdcc.chain.propagation import NO_LABEL, PropagationRule, at_end, propagate
 
 
 class ChainState:
-    """Where a chain stands with some rows. Each round changes it in place.
+    """The state of some rows in a chain. Each round changes it in place.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class ChainState:
         self.labels = propagate(self.P, Y_proba[:, :n_labels], rule, where=~self.ended)
 
     def is_over(self) -> bool:
-        """Tell whether no row has a label left to propagate."""
+        """Return whether no row has a label left to propagate."""
         return not (np.isnan(self.P).any(axis=1) & ~self.ended).any()
 
 
 @documented
 class ChainRun:
-    """Rows on their way through the rounds of a trained chain.
+    """Rows that run through the rounds of a trained chain.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class ChainRun:
     Attributes
     ----------
     state : ChainState
-        Where the rows stand.
+        State of the rows.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ChainRun:
         self.state = ChainState(self._features.P[:, :n_labels])
 
     def advance(self, boosters: Sequence[xgb.Booster]) -> ChainState:
-        """Walk through the next round.
+        """Run the next round.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ PREDICTIONS: tuple[str, ...] = get_args(Prediction)
 """The predictions of a chain."""
 
 CUMULATIONS: tuple[str, ...] = get_args(Cumulation)
-"""The readings of the cumulated prediction; see :func:`cumulated_proba`."""
+"""The ways to compute the cumulated prediction; see :func:`cumulated_proba`."""
 
 
 def accumulate(
@@ -306,7 +306,7 @@ def accumulate(
 
 
 def standard_proba(P: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Read the standard prediction.
+    """Compute the standard prediction.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def standard_proba(P: NDArray[np.floating]) -> NDArray[np.floating]:
 def cumulated_proba(
     running: NDArray[np.floating], P: NDArray[np.floating], cumulation: Cumulation
 ) -> NDArray[np.floating]:
-    """Read the cumulated prediction.
+    """Compute the cumulated prediction.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""``OrderFreeChainClassifier``: a chain of which one booster is every link, in any order.
+"""``OrderFreeChainClassifier``: a chain in any order, with one booster for all its links.
 
 ``fit`` goes from out-of-fold margins of a first classifier (``xdcc.decision.out_of_fold``), which
 are calibrated, to a booster that predicts labels from these margins and from labels that are known
-(``order_free_training.py``). What can be read from it is in ``order_free_inference.py``.
+(``order_free_training.py``). ``order_free_inference.py`` predicts with it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ from xdcc.decision.out_of_fold import mean_margins, out_of_fold
 LabelsetPrediction = Literal["mode", "subset_accuracy", "example_f1", "marginal"]
 
 LABELSET_PREDICTIONS: tuple[str, ...] = get_args(LabelsetPrediction)
-"""What `predict` can be made to return."""
+"""Values of `prediction`."""
 
 _FEW_ROWS = 10_000
 
@@ -56,13 +56,13 @@ _AT_LEAST_1 = Number(low=1, whole=True)
 
 @declares_parameters
 class OrderFreeChainClassifier(ClassifierWrapper):
-    """A joint distribution of the labels, from one booster that stands for chains of any order.
+    """A joint distribution of the labels, by one booster for chains of any order.
 
     A chain predicts labels one after the other, each given those before it. This one learns
     P(y_j | x, y_S) for every set S of known labels at once: a multi-label booster is trained on
     rows of which a random part of the labels is revealed, and adds to calibrated out-of-fold
-    margins of a first classifier. While predicting, the label of which it is surest comes next,
-    in each row another. That gives the probability of any labelset (`log_prob`), samples, the most
+    margins of a first classifier. While predicting, the most certain label of each row
+    comes next. That gives the probability of any labelset (`log_prob`), samples, the most
     probable labelset, and predictions where some labels are known already (`known`).
 
     Needs the XGBoost of this project (``third_party/xgboost``).
@@ -71,13 +71,13 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     ----------
     estimator : classifier, default=None
         The first classifier, with `predict_proba` or `decision_function`. None is a
-        :class:`~xdcc.boosting.MultiLabelXGBClassifier` whose trees are searched on one random
-        combination of a random half of the labels, at a rate of 0.05 and on 70 % of the rows each,
-        or with more than 10,000 rows at 0.15 and on 50 %; its number of iterations is found out
-        of fold.
+        :class:`~xdcc.boosting.MultiLabelXGBClassifier` whose trees are searched in one sketch
+        dimension of a random half of the labels, at a rate of 0.05 and on 70 % of the rows each,
+        or with more than 10,000 rows at 0.15 and on 50 %; its number of boosting rounds is found
+        out of fold.
     n_estimators : int, default=1000
-        Largest number of boosting iterations for the labels' dependences; how many there are is
-        found out of fold. Where labels do not depend on each other it may be none.
+        Largest number of boosting rounds for the labels' dependences; their number is found out
+        of fold. It is 0 where labels do not depend on each other.
     max_depth : int, default=4
         Largest depth of these trees.
     learning_rate : float, default=None
@@ -92,17 +92,17 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         would make more than 50,000 rows, or take more than 1 GiB.
     cv : int, default=5
         Number of folds, stratified by labels, for the first classifier and the number of
-        iterations.
+        boosting rounds.
     n_beams : int, default=32
         How many partial labelsets of a row the search follows at most.
     n_draws : int, default=100
         Labelsets that are drawn for ``prediction="example_f1"``.
     prediction : {"mode", "subset_accuracy", "example_f1", "marginal"}, default="mode"
-        What `predict` returns: the most probable labelset; the one with the highest score of
-        joint, independent labels and frequency in training together
-        (:class:`~xdcc.chain.order_free_inference.LabelsetScore`), the weights of which `fit`
-        chooses if it is told so; the labelset of the highest expected example-based F1, on draws;
-        or every label of probability at least 0.5. Can be changed after `fit` to any other than
+        What `predict` returns: the most probable labelset; the one with the highest score of joint,
+        independent labels and frequency in training together
+        (:class:`~xdcc.chain.order_free_inference.LabelsetScore`), whose weights `fit` chooses if
+        this is set before it; the labelset of the highest expected example-based F1, on draws; or
+        every label of probability at least 0.5. Can be changed after `fit` to any other than
         "subset_accuracy".
     random_state : int, RandomState instance or None, default=None
         Seed of folds, revealed labels, boosters, and the draws of ``prediction="example_f1"``; None
@@ -120,7 +120,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         these labels themselves, missing where they are not known. None if there is nothing to add.
     losses_ : list of float
         Mean log-loss of labels that are not revealed, in rows that were left out: before the first
-        iteration, after it, and so on.
+        boosting round, after it, and so on.
     labelset_score_ : LabelsetScore
         With ``prediction="subset_accuracy"``: `joint` and `prior`, the weights of its parts, and
         the `known` labelsets.
@@ -278,7 +278,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             If a parameter is outside its domain, X is not as described or has other features than
             in `fit`, or `known` has another shape or other values.
         """
-        margins, given = self._begin_reading(self._check_X(X), known)
+        margins, given = self._begin_prediction(self._check_X(X), known)
         return self._proba_in_form_of_y(self._marginals(margins, given))
 
     def predict(self, X: Any, known: Any = None) -> NDArray[Any]:
@@ -303,7 +303,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             As `predict_proba`.
         """
         return self._labels_in_form_of_y(
-            self._decide(*self._begin_reading(self._check_X(X), known))
+            self._decide(*self._begin_prediction(self._check_X(X), known))
         )
 
     def log_prob(self, X: Any, Y: Any) -> Floats:
@@ -314,7 +314,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         {X}
         Y : array-like, sparse matrix, DataFrame or Series
             Labelsets, one for each row, in the form of those in `fit`. Labels that are unknown
-            (NaN) are passed over.
+            (NaN) are skipped.
 
         Returns
         -------
@@ -324,7 +324,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
         {raises_for_labels}
         """
-        margins, _ = self._begin_reading(self._check_X(X), None)
+        margins, _ = self._begin_prediction(self._check_X(X), None)
         truth = check_labels_as_in_fit(self, Y)
         check_consistent_length(margins, truth)
         total = np.zeros(len(margins))
@@ -367,7 +367,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         ValueError
             If an argument is not as described.
         """
-        margins, given = self._begin_reading(self._check_X(X), known)
+        margins, given = self._begin_prediction(self._check_X(X), known)
         check_domain("n_samples", n_samples, _AT_LEAST_1)
         rng = np.random.default_rng(seed_from(random_state))
         if not self.calibration_.constant.varied.any():
@@ -381,7 +381,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         return drawn
 
     def chain_order(self, X: Any) -> ChainOrder:
-        """Tell in which order the labels of each row were decided, on the way to `predict`.
+        """Return the order in which `predict` decides the labels of each row.
 
         {takes_X}
 
@@ -435,14 +435,14 @@ class OrderFreeChainClassifier(ClassifierWrapper):
     def _predictors(self) -> Sequence[Any]:
         return self.estimators_
 
-    def _begin_reading(self, X: Any, known: Any) -> tuple[Floats, Labels]:
+    def _begin_prediction(self, X: Any, known: Any) -> tuple[Floats, Labels]:
         """Check what is to be predicted; compute margins of the labels that vary."""
         needs_score = (
             self.prediction == "subset_accuracy" and self.calibration_.constant.varied.any()
         )
         if needs_score and not hasattr(self, "labelset_score_"):
             raise ValueError(
-                "prediction='subset_accuracy' needs weights that are chosen in fit: fit with it."
+                "prediction='subset_accuracy' needs weights that fit chooses: set it before fit."
             )
         margins = self.calibration_.margins(mean_margins(self.estimators_, X, self.n_labels_))
         margins = margins[:, self.calibration_.constant.varied]
@@ -454,7 +454,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""
-        margins, given = self._begin_reading(self._check_X(X), None)
+        margins, given = self._begin_prediction(self._check_X(X), None)
         labels = self._of_varied(self._decide(margins, given).astype(np.float32))
         return LabelStates.begin(self.booster_, margins.astype(np.float32)), labels
 
@@ -470,13 +470,15 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         return np.ascontiguousarray(labels[:, self.calibration_.constant.varied])
 
     def _proba(self, X: Any) -> Floats:
-        return self._marginals(*self._begin_reading(X, None))
+        return self._marginals(*self._begin_prediction(X, None))
 
     def _margins(self, X: Any) -> Floats:
-        return self.calibration_.constant.in_margins(self._log_odds(*self._begin_reading(X, None)))
+        return self.calibration_.constant.in_margins(
+            self._log_odds(*self._begin_prediction(X, None))
+        )
 
     def _labels(self, X: Any) -> NDArray[np.int64]:
-        return self._decide(*self._begin_reading(X, None))
+        return self._decide(*self._begin_prediction(X, None))
 
     def _log_odds(self, margins: Floats, given: Labels) -> Labels:
         """Predict the labels that vary, given those that are known; 0 for the others."""

@@ -1,21 +1,21 @@
-"""Reading an order-free chain: likelihood, samples, the most probable labelset, the best one.
+"""Predicting with an order-free chain: likelihood, samples, the most probable labelset.
 
-The booster says for any row, with any labels revealed, how probable each open label is. All
-readings walk in the same way: of the open labels the surest, whose log-odds are farthest from 0,
-comes next; its value is given (likelihood), drawn (samples), or both are followed (search). Which
-label that is depends only on what is revealed, so every path through the binary tree of values
-leads to one labelset, and the product of the probabilities along it is P(y | x): they sum to one
-over all labelsets.
+The booster predicts for any row, with any labels revealed, the probability of each open label. All
+predictions proceed in the same way: the most certain open label, whose log-odds are farthest from
+0, comes next; its value is given (likelihood), drawn (samples), or both are followed (search).
+Which label that is depends only on the revealed ones, so every path through the binary tree of
+values leads to one labelset, and the product of the probabilities along it is P(y | x): they sum to
+one over all labelsets.
 
-Rows and their copies advance together, a label each per step. The matrix that the booster reads,
-[margins | revealed labels], is changed in place. Samples that have had the same values so far are
-one state with a number of them, and a labelset that cannot become the most probable any more is not
-followed: most rows have a few states only.
+Rows and their copies advance together, a label each per step. The booster's matrix,
+[margins | revealed labels], is changed in place. Samples with the same values so far are one
+state with a count, and a labelset that can no longer become the most probable is dropped: most rows
+have only a few states.
 
 The most probable labelset is the best for subset accuracy if the joint distribution is right. It
-never is quite, and a labelset that occurs in training deserves trust. So candidates U, labelsets
-that the chain finds probable and known ones that independent labels do, are compared by a
-:class:`LabelsetScore`,
+never quite is, and a labelset that occurs in training is more credible. So candidates U, labelsets
+that are probable by the chain and known ones that are probable by independent labels, are compared
+by a :class:`LabelsetScore`,
 
     a * log P_chain(U | x) + (1 - a) * sum over j of log P(y_j = U_j | x) + c * log(1 + n_U),
 
@@ -48,7 +48,7 @@ class LabelStates:
     Parameters
     ----------
     booster : xgboost.Booster or None
-        What was trained on [margins | revealed labels]; None says that labels do not depend.
+        What was trained on [margins | revealed labels]; None if labels do not depend on each other.
     margins : float32 array of shape (n_states, n_labels)
         Margins of the first classifier.
     revealed : float32 array of shape (n_states, n_labels)
@@ -85,7 +85,7 @@ class LabelStates:
         Returns
         -------
         float32 array of shape (n_states, n_labels)
-            Of revealed labels it says nothing.
+            Meaningless for revealed labels.
         """
         if self._booster is None:
             return self._margins
@@ -98,7 +98,7 @@ class LabelStates:
         )
         return found
 
-    def surest(
+    def most_certain(
         self, log_odds: Margins, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[LabelNumbers, Floats]:
         """Find the open label of each state that is farthest from even odds.
@@ -113,7 +113,7 @@ class LabelStates:
         Returns
         -------
         label : int array of shape (n_states,)
-            The first of equally sure ones, `NO_LABEL` where no label is open.
+            The first of equally certain ones, `NO_LABEL` where no label is open.
         z : float64 array of shape (n_states,)
             Its log-odds.
         """
@@ -179,7 +179,7 @@ def walk_to(states: LabelStates, Y: NDArray[np.floating]) -> Iterator[Decision]:
     states : LabelStates
         Where to begin. They are changed.
     Y : float array of shape (n_states, n_labels)
-        0, 1, or NaN for labels that are passed over, as if the chain had fewer.
+        0, 1, or NaN for labels that are skipped, as if the chain had fewer.
 
     Yields
     ------
@@ -189,7 +189,7 @@ def walk_to(states: LabelStates, Y: NDArray[np.floating]) -> Iterator[Decision]:
     allowed = ~np.isnan(Y)
     every = np.arange(len(Y))
     while allowed.any():
-        label, z = states.surest(states.log_odds(), allowed)
+        label, z = states.most_certain(states.log_odds(), allowed)
         if (label == NO_LABEL).all():
             return
         value = Y[every, label]
@@ -246,7 +246,7 @@ def probable_labelsets(states: LabelStates, n_beams: int, slack: float = 0.0) ->
     greedy = states.take(np.arange(n_rows))
     least = np.zeros(n_rows)
     while True:
-        label, z = greedy.surest(greedy.log_odds())
+        label, z = greedy.most_certain(greedy.log_odds())
         if (label == NO_LABEL).all():
             break
         least += np.where(label == NO_LABEL, 0, _log_proba(z, z >= 0))
@@ -255,7 +255,7 @@ def probable_labelsets(states: LabelStates, n_beams: int, slack: float = 0.0) ->
     beams = states.take(np.arange(n_rows))
     row, log_prob = np.arange(n_rows), np.zeros(n_rows)
     while True:
-        label, z = beams.surest(beams.log_odds())
+        label, z = beams.most_certain(beams.log_odds())
         open_ = np.flatnonzero(label != NO_LABEL)
         if not len(open_):
             break
@@ -299,7 +299,7 @@ def draw_labelsets(states: LabelStates, n_draws: int, rng: np.random.Generator) 
     states = states.take(np.arange(n_rows))
     row, count = np.arange(n_rows), np.full(n_rows, n_draws)
     while True:
-        label, z = states.surest(states.log_odds())
+        label, z = states.most_certain(states.log_odds())
         if (label == NO_LABEL).all():
             break
         with_it = np.where(label == NO_LABEL, count, rng.binomial(count, expit(z)))
@@ -344,7 +344,7 @@ _SLACK = np.log(100)
 
 
 class Candidates(NamedTuple):
-    """Labelsets that are compared, with what is known of each.
+    """Labelsets that are compared, with the parts of their scores.
 
     Attributes
     ----------

@@ -8,12 +8,12 @@ NADE: Uria, Murray, Larochelle, "A Deep and Tractable Density Estimator", ICML 2
 masks of C-Tran: Lanchantin et al., CVPR 2021.)
 
 The other features, and the margins that the trees add to, are margins of a first classifier that
-has not seen the row. On X itself repeated rows would be learned by heart.
+has not seen the row. On X itself the model would memorise repeated rows.
 
-In a random order of L labels a set of each size s is met once, and the next label is one of the
-L - s that are open. Sizes are therefore drawn in proportion to 1 / (L - s), so that the loss over
-all open labels is that of whole labelsets: it is their negative log-likelihood in a random order,
-up to a factor. With sizes drawn evenly, the last labels, which depend on most, would hardly count.
+In a random order of L labels a set of each size s is met once, and the next label is one of the L -
+s that are open. Sizes are therefore drawn in proportion to 1 / (L - s), so that the loss over all
+open labels is that of whole labelsets: it is their negative log-likelihood in a random order, up to
+a factor. With uniform sizes, the last labels, which depend on most others, would hardly count.
 
 The number of trees is that with the least loss of rows that are left out, summed over folds: as
 many folds as it takes for enough rows, on small data all of them. Their boosters grow side by side,
@@ -33,24 +33,24 @@ from xdcc.boosting.classifier import OBJECTIVE
 from xdcc.boosting.out_of_fold import LogLoss
 
 PATIENCE = 30
-"""Training ends when the loss has not fallen for so many iterations."""
+"""Training ends when the loss has not fallen for so many boosting rounds."""
 
 ENOUGH_ROWS = 3000
 """With so many rows left out, further folds are not."""
 
 _BYTES_PER_LABEL = 64
-"""What a label of a repeated row takes: bins, gradient, and the margins of six boosters."""
+"""Memory for a label of a repeated row: bins, gradient, and the margins of six boosters."""
 
 _MOST_BYTES = 2**30
 _MOST_ROWS = 50_000
-"""More rows, repeated ones included, take longer and are worth little."""
+"""More rows, repeated ones included, take longer and gain little."""
 
 MAX_BIN = 64
 """Of these boosters and of those whose margins they are trained on."""
 
 
 class OrderFreeBoosters(NamedTuple):
-    """What the training gives.
+    """The trained boosters.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class OrderFreeBoosters(NamedTuple):
     of_folds : list of xgboost.Booster or None
         Trained without a fold: the first, the second, and so on, not necessarily all.
     losses : list of float
-        Mean log-loss of open labels in rows that were left out: before the first iteration, after
-        it, and so on.
+        Mean log-loss of open labels in rows that were left out: before the first boosting round,
+        after it, and so on.
     """
 
     booster: xgb.Booster | None
@@ -77,7 +77,7 @@ def order_free_params(
     seed: int = 0,
     n_jobs: int | None = None,
 ) -> dict[str, Any]:
-    """Put together what the boosters are trained with.
+    """Collect the parameters of the boosters.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def train_order_free(
     params : dict
         Parameters for `xgboost.train`, "objective" and "seed" included.
     n_estimators : int
-        Largest number of iterations.
+        Largest number of boosting rounds.
     n_masks : int
         How often a row is repeated; less often where that would make more than 50,000 rows, or
         take more than 1 GiB.
@@ -163,17 +163,17 @@ def train_order_free(
     loss = LogLoss(truth, every)
     total = max(1, float((~np.isnan(truth) * every[:, np.newaxis]).sum()))
     losses, n_best, now = [loss(start) / total], 0, start.copy()
-    for iteration in range(n_estimators):
+    for round_ in range(n_estimators):
         for booster, rows in zip(boosters, held_out, strict=True):
             matrix.set_weight(np.where(rows, np.float32(0), every))
-            booster.update(matrix, iteration)
+            booster.update(matrix, round_)
             now[rows] = booster.predict(matrix, output_margin=True, strict_shape=True)[rows]
         matrix.set_weight(every)
-        final.update(matrix, iteration)
+        final.update(matrix, round_)
         losses.append(loss(now) / total)
         if losses[-1] < losses[n_best]:
-            n_best = iteration + 1
-        elif iteration + 1 - n_best >= PATIENCE:
+            n_best = round_ + 1
+        elif round_ + 1 - n_best >= PATIENCE:
             break
 
     if not n_best:
@@ -182,7 +182,7 @@ def train_order_free(
 
 
 def folds_to_leave_out(folds: NDArray[np.intp]) -> int:
-    """Tell how many folds are left out in training, each by a booster of its own.
+    """Return how many folds are left out in training, each by a booster of its own.
 
     Parameters
     ----------

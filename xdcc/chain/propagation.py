@@ -4,7 +4,7 @@ A row starts with every label unknown (NaN in `P`). In a round the booster predi
 probability for each label; :func:`propagate` picks a label per row (or several, as its
 :class:`PropagationRule` says) and writes its probability into `P`, where later rounds find it as
 a feature. Training and prediction both use this function. Section 3.2 and equation 8 of the XDCC
-paper. :class:`ChainOrder` tells afterwards which label was propagated when.
+paper. :class:`ChainOrder` is the record of which label was propagated when.
 
 The end label is a virtual label that says "nothing positive is left", and ends a row's chain. The
 XDCC paper's outlook (section 5) asks for a label that marks the end of the chain. Here it is one
@@ -94,7 +94,7 @@ def propagate(
     rule : PropagationRule
         Which labels compete, and which of them comes first.
     where : bool array of shape (n_samples,), optional
-        Rows to look at; all if None. Nothing is propagated in the others.
+        Rows to propagate in; all if None.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def _propagate_all(
 
 
 def end_truth(Y: NDArray[np.float32], P: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Tell in which rows nothing positive is left.
+    """Find the rows in which nothing positive is left.
 
     Parameters
     ----------

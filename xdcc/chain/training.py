@@ -1,18 +1,18 @@
-"""Training a chain: a round of boosters after the other, each seeing what was propagated before.
+"""Training a chain: one round of boosters after the other, each with the labels propagated before.
 
-What a round propagates in the training rows decides what the later rounds learn from. There are
-two sources for it:
+Later rounds learn from the labels that a round propagates in the training rows. There are two
+sources for them:
 
 * in-sample (the XDCC paper): the booster that was trained on these rows predicts them. With
-  enough trees it knows their labels by heart, and the later rounds learn to trust propagated
-  labels more than new rows deserve.
+  enough trees it memorises their labels, and the later rounds learn to trust propagated labels
+  more than is right for new rows.
 * out-of-fold: the rows are dealt out to folds, once for all rounds, and a row is predicted by a
   booster that was trained without its fold. New rows are predicted by a booster trained on all
   rows or, as an ensemble, by the folds' boosters together.
 
 Boosters are trained on bins (:class:`QuantisedFeatures`), which all rounds and folds share: rows
-that a booster may not see, and rows at their end, have the weight 0, and the updater passes over
-them. A :class:`Watch` measures the chain after each round (:func:`stop_score`) and says when to
+that a booster may not see, and rows at their end, have the weight 0, and the updater skips them.
+:class:`EarlyStopping` evaluates the chain after each round (:func:`stop_score`) and decides when to
 stop.
 
 Workers that train together (:mod:`xgboost.collective`) run this loop at once, each with its own
@@ -42,7 +42,7 @@ from xdcc.decision.measures import MEASURES
 
 type RoundCallback = Callable[[int, int, float], object]
 type Measure = Callable[[NDArray[np.floating], NDArray[np.int64]], float]
-type Reading = Callable[[ChainState], NDArray[np.int64]]
+type Predict = Callable[[ChainState], NDArray[np.int64]]
 
 _SMALLEST_BASE_SCORE = 1e-6
 
@@ -56,7 +56,7 @@ class ChainPlan:
     n_rounds : int
         Length of the chain; it ends before if no row has a label left.
     n_estimators : int
-        Boosting iterations of each booster.
+        Boosting rounds of each booster.
     rule : PropagationRule
         Which labels a round propagates.
     separate_and_conquer : bool
@@ -79,18 +79,18 @@ class ChainPlan:
 
 
 @dataclass
-class Watch:
-    """Stops a training when a measure has not become better for some rounds.
+class EarlyStopping:
+    """Stops training when a measure has not improved for some rounds.
 
     Parameters
     ----------
     Y : float array of shape (n_samples, n_labels)
         The truth: 0, 1, or NaN for unknown.
     run : ChainRun or None
-        Rows beside the training rows, at the beginning of the chain. None watches the training
-        rows themselves; their state has to come from predictions that did not see them.
-    read : callable
-        Labels that a chain predicts in a state.
+        Rows beside the training rows, at the beginning of the chain. None evaluates on the
+        training rows themselves; their state must come from models that have not seen them.
+    predict : callable
+        From a state to the labels that the chain predicts.
     measure : callable
         Score of (truth, labels), the higher the better.
     patience : int
@@ -109,14 +109,14 @@ class Watch:
     Y: NDArray[np.floating]
     run: ChainRun | None
     _: KW_ONLY
-    read: Reading
+    predict: Predict
     measure: Measure
     patience: int
     tolerance: float
     scores: list[float] = field(default_factory=list, init=False)
     best_round: int = field(default=0, init=False)
 
-    def says_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
+    def should_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
         """Measure the chain after a round.
 
         Parameters
@@ -132,7 +132,7 @@ class Watch:
             Whether none of the last `patience` rounds was better than one before them.
         """
         state = training_state if self.run is None else self.run.advance(boosters)
-        score = self.measure(self.Y, self.read(state))
+        score = self.measure(self.Y, self.predict(state))
         if not self.scores or score > self.scores[self.best_round - 1] + self.tolerance:
             self.best_round = len(self.scores) + 1
         self.scores.append(score)
@@ -202,7 +202,7 @@ def train_chain(
     params: Mapping[str, Any],
     plan: ChainPlan,
     *,
-    watch: Watch | None = None,
+    watch: EarlyStopping | None = None,
     callback: RoundCallback | None = None,
 ) -> list[list[xgb.Booster]]:
     """Train the boosters of a chain.
@@ -216,8 +216,8 @@ def train_chain(
         plus r - 1.
     plan : ChainPlan
         How to train.
-    watch : Watch, optional
-        Ends the training where it tells to, and cuts the chain to its best round.
+    watch : EarlyStopping, optional
+        Ends the training, and cuts the chain to its best round.
     callback : callable, optional
         Called after each round with its number from 1, the largest number of rounds, and the
         seconds that it took.
@@ -234,7 +234,7 @@ def train_chain(
         rounds.append(training.next_round(round_))
         if callback is not None:
             callback(round_, plan.n_rounds, time.perf_counter() - begin)
-        if watch is not None and watch.says_stop(rounds[-1], training.state):
+        if watch is not None and watch.should_stop(rounds[-1], training.state):
             return rounds[: watch.best_round]
         if plan.end_label and training.is_over():
             break
@@ -242,7 +242,7 @@ def train_chain(
 
 
 class _Training:
-    """The training rows of a chain, and where they stand."""
+    """The training rows of a chain, and their state."""
 
     def __init__(self, data: FitData, params: Mapping[str, Any], plan: ChainPlan) -> None:
         self._data = data
@@ -260,7 +260,7 @@ class _Training:
         self._n_folds = int(_all_workers(largest, collective.Op.MAX)) + 1
 
     def is_over(self) -> bool:
-        """Tell whether no row, of any worker, has a label left to propagate."""
+        """Return whether no row, of any worker, has a label left to propagate."""
         return bool(_all_workers(self.state.is_over(), collective.Op.MIN))
 
     def next_round(self, round_: int) -> list[xgb.Booster]:
@@ -310,13 +310,13 @@ class _Training:
         if self._plan.separate_and_conquer and "base_score" not in params:
             params = {**params, "base_score": open_base_score(truth, weight, self._P)}
         booster = xgb.Booster(params, [matrix])
-        for iteration in range(self._plan.n_estimators):
+        for boosting_round in range(self._plan.n_estimators):
             # `Booster.update`, which compares the features' names every time: on small data that
-            # takes a tenth of an iteration.
-            _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, iteration, matrix.handle))
+            # takes a tenth of a boosting round.
+            _check_call(_LIB.XGBoosterUpdateOneIter(booster.handle, boosting_round, matrix.handle))
         # The booster still has its predictions on this matrix at hand. After a reset, with which
-        # `xgboost.train` ends, it would have to walk through its trees. Who keeps it has to reset
-        # it, who does not saves that: it writes the model and reads it again.
+        # `xgboost.train` ends, it would have to traverse its trees. Callers that keep the booster
+        # must reset it; the others save the time, as a reset writes and reads the model.
         return booster, booster.predict(matrix, strict_shape=True)
 
 

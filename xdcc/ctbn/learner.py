@@ -178,7 +178,7 @@ def choose_C(X: Matrix, Y: Floats, random: np.random.RandomState) -> float:
     when the loss increases.
     """
     folds = stratified_folds(Y, min(_FOLDS, len(Y)), random)
-    path = FoldPath(FitData(X, Y, None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
+    path = FoldPath(FitData(X, Y.astype(np.float32), None), folds, Penalty(1.0, tol=_TOL_OF_CHOICE))
     smallest, chosen = np.inf, GRID[0]
     for C in GRID:
         loss = float(path.step(C).sum())

@@ -5,7 +5,7 @@ Functions on arrays choose thresholds, by label density or by a measure on valid
 :class:`TunedDecisionClassifierCV` calibrates it too and chooses among all kinds of rules.
 :class:`KnownLabelsets` predicts labelsets of the training data,
 :class:`SizedMarginals` the labelset of the highest expected F1, and :func:`bbc_cv` says what a
-choice among many is worth. :class:`LabelCosts` is a measure for who knows what an error costs.
+choice among many is worth. Use :class:`LabelCosts` as the measure if you know what errors cost.
 """
 
 from xdcc.decision.bbc_cv import bbc_cv

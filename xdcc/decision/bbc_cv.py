@@ -1,7 +1,7 @@
 """Bootstrap bias corrected cross-validation (BBC-CV): choose a configuration, judge the choice.
 
-Cross-validation that compares many configurations and reports the best one's loss reports too
-small a loss: the best one was partly lucky. BBC-CV repeats the choice instead of the training. The
+Cross-validation that compares many configurations and reports the loss of the best one is too
+optimistic: the best one was partly lucky. BBC-CV repeats the choice instead of the training. The
 out-of-sample losses of all configurations, one row for each sample, are put together over the
 folds; then, many times, rows are drawn with replacement, the best configuration is chosen on the
 drawn rows, and its loss is measured on the rows that were not drawn. The mean of these losses is
@@ -79,7 +79,7 @@ def bbc_cv(
     Raises
     ------
     ValueError
-        If the losses are no finite matrix of at least two rows, the two matrices have different
+        If the losses are not a finite matrix of at least two rows, the two matrices have different
         shapes, or a number is out of its range.
 
     Examples
@@ -145,7 +145,7 @@ def draw_choices(
     n_bootstraps: int,
     random_state: int | np.random.Generator | None = None,
 ) -> DrawnChoices:
-    """Draw rows for measures that are no means over samples, as macro F1.
+    """Draw rows for measures that are not means over samples, such as macro F1.
 
     Parameters
     ----------
@@ -193,5 +193,5 @@ def _check_losses(losses: ArrayLike, name: str) -> Floats:
         )
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"{name}[{row}, {column}] is {array[row, column]}, which is no number.")
+        raise ValueError(f"{name}[{row}, {column}] is {array[row, column]}; losses must be finite.")
     return array

@@ -1,4 +1,4 @@
-"""Cuts: all the ways in which a threshold can divide probabilities, and what each one adds up to.
+"""Cuts: all the ways in which a threshold can divide probabilities, and sums for each of them.
 
 A threshold predicts the labels whose probability is at least as high. Between two neighbouring
 probabilities every threshold predicts the same, so `Cuts` holds one for each gap, the midpoint,
@@ -92,7 +92,7 @@ def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.in
     Raises
     ------
     ValueError
-        If the probabilities are no matrix of numbers from 0 to 1, or a threshold is missing, too
+        If the probabilities are not a matrix of numbers from 0 to 1, or a threshold is missing, too
         many or NaN.
 
     Examples
@@ -157,7 +157,7 @@ def check_proba(Y_proba: Any) -> Floats:
     Raises
     ------
     ValueError
-        If it is no matrix of such numbers, or empty; the message says where.
+        If it is not a matrix of such numbers, or empty; the message says where.
 
     Examples
     --------

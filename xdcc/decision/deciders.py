@@ -1,7 +1,7 @@
-"""What estimators have in common that decide for other classifiers, one or several.
+"""Base classes of estimators that decide for other classifiers, one or several.
 
 X is checked as these classifiers check it: once, by the first of them, if they are of this package;
-others get X as the user gave it and check it themselves. `DecidingEnsemble` is of classifiers that
+others get X as the user gave it and check it themselves. `DecidingEnsemble` is for classifiers that
 predict together, calibrated and with a decision rule.
 """
 
@@ -29,14 +29,14 @@ from xdcc.decision.measures import MeasureName
 from xdcc.decision.rules import MeasureLike, Rule
 
 _OF_CLASSIFIERS = ("categories_", "sparse_X_")
-"""What the data said about X that only the classifiers need to know, which check it."""
+"""Attributes about X that only the classifiers need, which check it."""
 
 
 class Decider(MultiLabelEstimator):
-    """An estimator that leaves it to other classifiers what X holds."""
+    """An estimator that leaves the check of X to other classifiers."""
 
     _fitted_attribute: ClassVar[str]
-    """What a fitted one has and another has not."""
+    """An attribute that only a fitted estimator has."""
 
     @abstractmethod
     def _wrapped(self) -> Any:
@@ -47,7 +47,7 @@ class Decider(MultiLabelEstimator):
         """Get the fitted classifiers; all check X in the same way."""
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        """Check parameters and data, X as the classifiers do, and set what the data say."""
+        """Check parameters and data, X as the classifiers do, and learn from them."""
         wrapped = self._wrapped()
         if isinstance(X, FitData):
             return super()._begin_fit(X, Y)
@@ -118,7 +118,7 @@ class ClassifierWrapper(Decider):
 
 
 class DecidingEnsemble(Decider):
-    """What predicts by log-odds of several classifiers, calibrated, and by a rule."""
+    """An estimator that predicts by the calibrated log-odds of several classifiers and a rule."""
 
     _stored = MappingProxyType(
         {

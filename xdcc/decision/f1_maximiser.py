@@ -1,6 +1,6 @@
 """The labelset with the highest expected example-based F1 (general F-measure maximiser).
 
-Reading labels off marginal probabilities is best for Hamming loss, not for F1. Which labelset is
+Thresholding marginal probabilities at 0.5 is best for Hamming loss, not for F1. Which labelset is
 best for F1 depends on the joint distribution only through `SizedMarginals`,
 
     P(y_j = 1, |y| = s)   for each label j and each size s of a labelset, and P(|y| = 0).
@@ -299,7 +299,7 @@ def _check_binary(values: ArrayLike, name: str, n_dimensions: int) -> Floats:
     array = np.asarray(values)
     if array.ndim != n_dimensions or 0 in array.shape:
         raise ValueError(
-            f"{name} has the shape {array.shape}; expected {n_dimensions} dimensions, none 0."
+            f"{name} has the shape {array.shape}; expected {n_dimensions} dimensions of at least 1."
         )
     if not np.isin(array, (0, 1)).all():
         raise ValueError(f"{name} has other values than 0 and 1.")

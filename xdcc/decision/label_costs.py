@@ -1,4 +1,4 @@
-"""``LabelCosts``: the measure for who knows what a wrong label costs."""
+"""``LabelCosts``: a measure for known costs of wrong labels."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class LabelCosts(Measure):
     false_negative: float | Sequence[float] = 1.0
 
     def __post_init__(self) -> None:
-        """Stop if a cost is none."""
+        """Stop if a cost is invalid."""
         for name in ("false_positive", "false_negative"):
             cost = np.asarray(getattr(self, name))
             if cost.dtype.kind not in "iuf" or cost.ndim > 1 or not np.isfinite(cost).all():
@@ -66,7 +66,7 @@ class LabelCosts(Measure):
                 raise ValueError(f"{name} must not be negative, got {cost.min()}.")
 
     def prices(self, n_labels: int) -> tuple[Floats, Floats]:
-        """Tell what wrong entries cost.
+        """Return the costs of wrong entries.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class LabelCosts(Measure):
         Raises
         ------
         ValueError
-            If there are costs for another number of labels, or both are 0 for a label.
+            If the number of costs differs from that of labels, or both are 0 for a label.
         """
         found = []
         for name in ("false_positive", "false_negative"):
@@ -94,7 +94,7 @@ class LabelCosts(Measure):
         return found[0], found[1]
 
     def thresholds(self, n_labels: int) -> Floats:
-        """Tell from which probability on it is cheaper to predict a label.
+        """Return the probability from which predicting a label costs less than leaving it out.
 
         Parameters
         ----------
@@ -138,10 +138,10 @@ class LabelCosts(Measure):
         return -float(sizes[data.known & (data.truth != (data.X == 1))].sum())
 
     def sizes(self, data: FitData) -> Floats:
-        """Tell what each entry costs if it is predicted wrongly: (n_samples, n_labels)."""
+        """Return the cost of a wrong prediction of each entry, (n_samples, n_labels)."""
         false_positive, false_negative = self.prices(data.Y.shape[1])
         return np.where(data.known, np.where(data.truth, false_negative, false_positive), 0.0)
 
     def row_sizes(self, data: FitData) -> Floats:
-        """Tell what a row counts: 1."""
+        """Return the size of each row: 1."""
         return np.ones(len(data.Y))

@@ -1,8 +1,8 @@
 """Labelsets that occur in training: their numbers, and ``KnownLabelsets``, which predicts them.
 
-Labels that are read off probabilities one by one may make a combination that never occurs, an
-empty one for example where every row has a label. Whoever wants whole labelsets right (subset
-accuracy) can take the known labelset that is most probable instead. BOOMER predicts so with its
+Labels that are predicted one by one may make a combination that never occurs, for example an empty
+one where every row has a label. If whole labelsets count (subset accuracy), the most probable known
+labelset can be predicted instead. BOOMER predicts so with its
 example-wise loss (equation 19 of the BOOMER paper: the known label vector with the smallest loss);
 here it serves every estimator that gives probabilities.
 

@@ -1,6 +1,6 @@
 """Measures for decisions: by name, on checked validation data, and on rows drawn again.
 
-Each that has a name is a function of three counts, a mean over groups of entries: the samples, the
+Each named measure is a function of three counts, a mean over groups of entries: the samples, the
 labels, or all entries as one group. In a group it depends only on how many entries are true, how
 many are predicted, and how many are both, so the search can follow it while entries become
 predicted one by one. Zero-division conventions are the defaults of :mod:`xdcc.metrics`.
@@ -114,15 +114,15 @@ class Measure:
     value: Callable[[Floats, Floats, Floats], Floats]
 
     def sizes(self, data: FitData) -> Floats:
-        """Tell what each entry counts among those of its row: (n_samples, n_labels)."""
+        """Return the size of each entry in its row, (n_samples, n_labels)."""
         return data.known.astype(np.float64)
 
     def row_sizes(self, data: FitData) -> Floats:
-        """Tell what a row counts among all, if these are one group: (n_samples,)."""
+        """Return the size of each row if all are one group, (n_samples,)."""
         return data.known.sum(axis=1, dtype=np.float64)
 
     def entry_sizes(self, data: FitData) -> Floats:
-        """Tell what each entry counts in its group: (n_samples, n_labels), 0 if unknown."""
+        """Return the size of each entry in its group, (n_samples, n_labels); 0 if unknown."""
         sizes = self.sizes(data)
         if self.axis == 1:
             return sizes
@@ -130,7 +130,7 @@ class Measure:
         return sizes if self.axis == 0 else sizes / (data.weight @ self.row_sizes(data))
 
     def group_shares(self, data: FitData) -> Floats:
-        """Tell what groups count in the mean: (n_samples, 1), (1, n_labels) or (1, 1), sum 1."""
+        """Return the shares of groups in the mean: (n_samples, 1), (1, n_labels) or (1, 1)."""
         if self.axis == 1:
             return data.weight[:, np.newaxis] / data.weight.sum()
         known = data.known.any(axis=self.axis, keepdims=True)
@@ -191,7 +191,7 @@ class MeasureName:
         )
 
     def __str__(self) -> str:
-        """Say the names in words."""
+        """Describe the names."""
         return (
             f"one of {', '.join(map(repr, MEASURES))}, 'example_f2' for beta = 2 and so on, or "
             "'precision_at_recall_0.9' and so on"
@@ -199,7 +199,7 @@ class MeasureName:
 
 
 def beta_of(name: str) -> float | None:
-    """Tell the beta of an example-based F measure; None for another measure.
+    """Return the beta of an example-based F measure; None for another measure.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def measure_named(measure: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is no measure of that name.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def scores_on_draws(
 
 
 def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
-    """Make a callable stop if what it returns is no number.
+    """Make a callable raise an error if it does not return a finite number.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
     Returns
     -------
     callable
-        Returns a finite float or raises: TypeError for what is no number, ValueError for
+        Returns a finite float or raises: TypeError if the result is not a number, ValueError for
         infinity and NaN.
     """
 
@@ -325,8 +325,8 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
         value = measure(*arguments, **options)
         if isinstance(value, bool) or not isinstance(value, Real):
             raise TypeError(
-                f"The measure returned {value!r}, which is no number; a measure takes true and "
-                "predicted labels and returns a number, more being better."
+                f"The measure returned {value!r}, which is not a number; a measure takes true and "
+                "predicted labels and returns a number; higher is better."
             )
         if not np.isfinite(float(value)):
             raise ValueError(f"The measure returned {float(value)}; it has to be finite.")

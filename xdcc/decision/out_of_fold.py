@@ -1,12 +1,12 @@
 """Out-of-fold predictions of any classifier.
 
-A row is predicted by a clone that was trained without its fold. Estimators that do this themselves
-and better, as boosters that find their number of rounds on the way, are asked to
+A row is predicted by a clone that was trained without its fold. Estimators that can train all folds
+together, such as boosters that find their number of rounds on the way, do so themselves
 (:mod:`xdcc.base.folds`).
 
 Estimators of this package get checked data and give margins. Other classifiers get X as the user
-gave it, and labels in the form of those in ``fit``; :func:`margins_by` and :func:`proba_by` read
-what they predict.
+gave it, and labels in the form of those in ``fit``; :func:`margins_by` and :func:`proba_by` get
+their predictions.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,7 +98,7 @@ def margins_by(model: Any, X: Any, n_labels: int) -> Floats:
 def out_of_fold(
     estimator: Any, data: FitData, folds: NDArray[np.intp], *, n_jobs: int | None = None
 ) -> OutOfFold:
-    """Let a classifier train its folds as it does best: by itself if it can, else one by one.
+    """Train a classifier for each fold without it: all folds together if it can, else one by one.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def cross_fit(
         What to predict: :func:`margins_by` or :func:`proba_by`.
     n_jobs : int or None, default=None
         How many folds are trained at a time, in threads; -1 for as many as there are CPUs, -2 for
-        one less, and so on. None is one if the classifier has an `n_jobs` of its own, else as -1.
+        one less, and so on. None is 1 if the classifier has an `n_jobs` of its own, else -1.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
 
 
 def fit_on(model: Any, data: FitData, rows: NDArray[np.intp] | None = None) -> Any:
-    """Fit a classifier; one that is not of this package is given weights only if there are any.
+    """Fit a classifier; one of another package receives `sample_weight` only if there are weights.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Which rule is best, and what it is worth.
+"""Choosing the best decision rule, and estimating its score.
 
-A rule is judged on rows that it was not learned from: for each fold the thresholds and the known
+A rule is evaluated on rows that it was not learned from: for each fold the thresholds and the known
 labelsets come from the other folds' rows. (A row's own labelset among the known ones would make it
-easy to find.) The best score of many is still too good, as the best one was partly lucky. So the
-choice is repeated on rows drawn with replacement, and judged on the rows that were not drawn
+easy to find.) The best score of many is still too optimistic, as the best rule was partly lucky. So
+the choice is repeated on rows drawn with replacement, and evaluated on the rows that were not drawn
 (:mod:`xdcc.decision.bbc_cv`).
 """
 
@@ -31,13 +31,13 @@ from xdcc.decision.rules import (
 
 _N_BOOTSTRAPS = 200
 _N_BOOTSTRAPS_OF_CALLABLE = 20
-"""A callable has to be called for each draw and rule."""
+"""Fewer: a callable is called for each draw and rule."""
 
 _TIE = 1e-12
 
 
 class RuleTrial(NamedTuple):
-    """Rules, and how they score on rows that they were not learned from.
+    """Rules, and their scores on rows that they were not learned from.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ def try_rules(
     measure: MeasureLike,
     names: Sequence[str] | None = None,
 ) -> RuleTrial:
-    """Learn rules on out-of-fold margins, and judge each fold by rules of the others.
+    """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def trial_of(
     data: FitData,
     measure: MeasureLike,
 ) -> RuleTrial:
-    """Judge rules by what they predict for rows that they were not learned from.
+    """Evaluate rules by their predictions for rows that they were not learned from.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def trial_of(
     return RuleTrial(list(rules), scores, int(counts.sum()))
 
 
-class Standing(NamedTuple):
-    """How several rules, of one trial or of some, compare.
+class RuleComparison(NamedTuple):
+    """Scores of several rules, of one trial or more, on the same draws of rows.
 
     Attributes
     ----------
@@ -137,12 +137,12 @@ class Standing(NamedTuple):
     draws: DrawnChoices
 
     def best(self, handicap: Floats | float = 0.0) -> int:
-        """Tell the rule of the highest score less its handicap; the first of equal ones."""
+        """Return the rule of the highest score minus its handicap; the first of equal ones."""
         scores = self.scores - handicap
         return int(np.argmax(scores >= scores.max() - _TIE))
 
 
-def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> Standing:
+def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
     """Compare all rules of some trials on the same draws of rows.
 
     Parameters
@@ -156,7 +156,7 @@ def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) ->
 
     Returns
     -------
-    Standing
+    RuleComparison
         Of the rules of the first trial, then those of the second, and so on.
     """
 
@@ -166,18 +166,18 @@ def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) ->
     n_rows = trials[0].n_rows
     n_bootstraps = _N_BOOTSTRAPS_OF_CALLABLE if callable(measure) else _N_BOOTSTRAPS
     draws = draw_choices(scores, n_rows, n_bootstraps=n_bootstraps, random_state=seed)
-    return Standing(scores(np.ones((1, n_rows)))[0], draws)
+    return RuleComparison(scores(np.ones((1, n_rows)))[0], draws)
 
 
 class RuleChoice(NamedTuple):
-    """The chosen rule and how all of them scored.
+    """The chosen rule and the scores of all of them.
 
     Attributes
     ----------
     rule : Rule
         Learned from all rows.
     score : float
-        What the chosen rule scores on rows that it was not learned from, corrected for the choice.
+        Of the chosen rule on rows that it was not learned from, corrected for the choice.
     results : dict of str to list
         Columns, with an entry for each configuration of each kind of rule:
         "rule" (its kind), "params" (learned from all rows), "score" (on rows that it was not
@@ -207,7 +207,7 @@ def choose_rule(
     folds : int array of shape (n_samples,)
         Fold of each row.
     measure : str, Measure or callable
-        What is made as high as possible.
+        What to maximise.
     names : sequence of str, optional
         Kinds of rules; None for all that suit the measure and the data.
     seed : int, default=0
@@ -220,12 +220,12 @@ def choose_rule(
     Raises
     ------
     ValueError
-        If a kind of rule that was asked for does not suit the measure or the data.
+        If a requested kind of rule does not suit the measure or the data.
     """
     trial = try_rules(data, folds, measure=measure, names=names)
     rules = trial.rules
-    standing = compare([trial], measure, seed)
-    best, draws = standing.best(), standing.draws
+    comparison = compare([trial], measure, seed)
+    best, draws = comparison.best(), comparison.draws
     kinds = np.array([rule.name for rule in rules])
     corrected = {
         kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in np.unique(kinds)
@@ -233,7 +233,7 @@ def choose_rule(
     results = {
         "rule": kinds.tolist(),
         "params": [rule.params for rule in rules],
-        "score": standing.scores.tolist(),
+        "score": comparison.scores.tolist(),
         "standard_error": draws.drawn.std(axis=0).tolist(),
         "corrected_score": [float(corrected[kind]) for kind in kinds],
         "chosen": [i == best for i in range(len(rules))],
@@ -248,10 +248,10 @@ def _suitable(
     folds: NDArray[np.intp],
     measure: MeasureLike,
 ) -> list[str]:
-    """Leave out the kinds of rules that do not suit, or stop if one was asked for."""
+    """Leave out the kinds of rules that do not suit, or stop if one was requested."""
     unsuitable = {}
     if callable(measure):
-        unsuitable[ThresholdPerLabel.name] = "needs a measure that is known by its name, or costs"
+        unsuitable[ThresholdPerLabel.name] = "needs a named measure or costs"
     if not isinstance(measure, LabelCosts):
         unsuitable[LeastCost.name] = "needs costs, a measure `LabelCosts`"
     of_fold = folds[~np.isnan(Y).any(axis=1)]

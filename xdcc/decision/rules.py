@@ -31,7 +31,7 @@ _F1_PRIORS = (0.0, 0.25, 0.5)
 _F1_TEMPERATURES = (0.5, 0.75, 1.0)
 _SHRINKAGES = (10.0, 30.0, 100.0)
 _MAX_CANDIDATES = 50
-"""Thresholds that are tried for a measure that is a callable."""
+"""Thresholds that are tried for a callable measure."""
 
 
 class Rule(ABC):
@@ -81,7 +81,7 @@ class LabelWise(_ThresholdRule):
 
 @dataclass(frozen=True, eq=False)
 class LeastCost(_ThresholdRule):
-    """A label is predicted where that is expected to cost less, see `LabelCosts.thresholds`."""
+    """A label is predicted where that has the lower expected cost, see `LabelCosts.thresholds`."""
 
     name: ClassVar[str] = "least_cost"
     thresholds: Floats = field(repr=False)
@@ -128,7 +128,7 @@ class ThresholdPerLabel(_ThresholdRule):
 
 @dataclass(frozen=True, eq=False)
 class _LabelsetRule(Rule):
-    """A rule that reads the posterior over known labelsets."""
+    """A rule on the posterior over known labelsets."""
 
     known: KnownLabelsets = field(repr=False)
 
@@ -143,7 +143,7 @@ class _LabelsetRule(Rule):
 
 @dataclass(frozen=True, eq=False)
 class MostProbableLabelset(_LabelsetRule):
-    """The known labelset of the highest posterior with t = 1 (see `labelset_posterior`)."""
+    """The known labelset of the highest posterior with t = 1 (see `LabelsetPosterior`)."""
 
     name: ClassVar[str] = "known_labelset"
     prior: float
@@ -207,7 +207,7 @@ def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> li
     data : FitData
         Rows that count; X are their out-of-fold margins.
     measure : str, Measure or callable
-        What rules are learned for.
+        The measure that rules are learned for.
 
     Returns
     -------

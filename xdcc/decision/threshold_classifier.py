@@ -1,8 +1,8 @@
-"""``ThresholdClassifier``: any classifier, with thresholds of its own.
+"""``ThresholdClassifier``: any classifier, with tuned thresholds.
 
 ``fit`` gets probabilities for rows that the classifier was not trained on (by cross-validation
-or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. How its
-answers become an array of probabilities stands in ``out_of_fold.py``.
+or from an `eval_set`), chooses thresholds on them, and trains the classifier on all rows. See
+``out_of_fold.py`` for how its predictions become an array of probabilities.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.checks import check_labels_as_in_fit
 from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
-from xdcc.base.estimator import EvalSet, declares_parameters
+from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, label_frequency
@@ -53,8 +53,8 @@ class ThresholdClassifier(ClassifierWrapper):
     threshold : float or array-like of shape (n_labels,), default=0.5
         With ``method="fixed"``: the threshold of all labels or of each.
     measure : str or callable, default="example_f1"
-        With ``"global"`` and ``"per_label"``: what is made as high as possible, a name; with
-        ``"global"`` also a callable. See :func:`~xdcc.decision.best_threshold`.
+        With ``"global"`` and ``"per_label"``: what to maximise, a name; with ``"global"`` also a
+        callable. See :func:`~xdcc.decision.best_threshold`.
     cv : int, "prefit" or None, default=3
         Number of folds that the validation probabilities come from: each fold's are predicted
         by a clone trained on the others. With ``"prefit"`` the estimator is fitted already and
@@ -199,10 +199,7 @@ class ThresholdClassifier(ClassifierWrapper):
             )
 
     def _validation_pair(self, eval_set: EvalSet) -> tuple[Any, Labels]:
-        pair = eval_set[-1]
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError("eval_set has to be a sequence of pairs (X, Y).")
-        X, Y = pair
+        X, Y = checked_pairs(eval_set)[-1]
         labels = check_labels_as_in_fit(self, Y, "eval_set")
         check_consistent_length(X, labels)
         return X, labels

@@ -9,7 +9,7 @@ By a measure, `best_threshold` looks at every threshold that makes a difference:
 by probability, a measure known by name is a cumulative sum of what each entry changes in its group.
 `best_thresholds_per_label` goes through the labels and puts each label's threshold where the
 measure is highest with the others as they are, until nothing improves; for macro F1 and Hamming
-accuracy, where labels have nothing to do with each other, that is the exact maximum.
+accuracy, where labels do not affect each other, that is the exact maximum.
 """
 
 from collections.abc import Callable
@@ -223,7 +223,7 @@ def best_thresholds_per_label(
     "hamming_accuracy"; for the others it is a maximum in each single threshold, and never less
     than with the one for all labels.
 
-    A rare label's best threshold says more about its few rows than about the label. So a label
+    A rare label's best threshold depends on its few rows more than on the label. So a label
     with fewer than `min_positive` positive rows keeps the threshold for all labels, and so does
     one for which no other is better.
 

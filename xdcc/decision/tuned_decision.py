@@ -1,4 +1,4 @@
-"""``TunedDecisionClassifierCV``: any classifier, calibrated, with the decision rule that is best.
+"""``TunedDecisionClassifierCV``: any classifier, calibrated, with the best decision rule.
 
 ``fit`` goes from out-of-fold margins (``out_of_fold.py``) over calibration
 (``calibration.py``) to a rule for the measure (``rules.py``, ``rule_choice.py``). New rows are
@@ -30,15 +30,15 @@ from xdcc.decision.rules import RULE_NAMES, AnyRule
 
 @declares_parameters
 class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
-    """A classifier with calibrated probabilities and the decision rule that suits a measure.
+    """A classifier with calibrated probabilities and the best decision rule for a measure.
 
-    Which labels are the best prediction depends on the measure: for Hamming accuracy those of
-    probability 0.5, for subset accuracy the most probable *set*, for F1 sets of middling size.
-    This estimator trains the classifier on folds and, on probabilities of rows that it has not
-    seen, calibrates it and chooses among kinds of rules, with their parameters:
+    The best prediction depends on the measure: for Hamming accuracy labels of probability 0.5 and
+    more, for subset accuracy the most probable *set*, for F1 sets of medium size.
+    This estimator trains the classifier on folds. On predictions of rows that it has not seen, it
+    calibrates it and chooses among these kinds of rules, with their parameters:
 
     * `"label_wise"`: labels of probability at least 0.5;
-    * `"least_cost"`: labels of which the prediction is expected to cost less than its absence, if
+    * `"least_cost"`: labels whose prediction has a lower expected cost than their absence, if
       the measure is :class:`~xdcc.decision.LabelCosts`;
     * `"threshold"`: one threshold for all labels (:func:`~xdcc.decision.best_threshold`);
     * `"threshold_per_label"`: one for each
@@ -55,18 +55,18 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     ----------
     estimator : estimator
         Any classifier with `predict_proba` or `decision_function`, of this package or in
-        scikit-learn's manner. One that has a method `out_of_fold`, as
-        :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds the
-        number of its iterations on the way, at most its `n_estimators`.
+        scikit-learn's manner. One with a method `out_of_fold`, such as
+        :class:`~xdcc.boosting.MultiLabelXGBClassifier`, trains all folds together and finds its
+        number of boosting rounds on the way, at most its `n_estimators`.
     measure : str, LabelCosts or callable, default="example_f1"
-        What is made as high as possible: "subset_accuracy", "example_f1", "micro_f1",
+        What to maximise: "subset_accuracy", "example_f1", "micro_f1",
         "macro_f1", "hamming_accuracy", "jaccard", "example_f2" (F-beta with beta = 2) and so on,
         "precision_at_recall_0.9" (of all entries together, as far as the recall is reached) and
         so on; :class:`~xdcc.decision.LabelCosts`;
-        or ``measure(Y_true, Y_pred)`` that returns a number, more being better. It gets
+        or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     rules : "auto" or sequence of str, default="auto"
-        The kinds of rules among which is chosen. "auto": all that suit the measure and the data.
+        The kinds of rules to choose from. "auto": all that suit the measure and the data.
         Rules on labelsets need rows of which every label is known.
     calibrate : bool, default=True
         Whether probabilities are calibrated, by Platt scaling: sigmoid(slope * z + intercept) for
@@ -93,7 +93,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen the rule
         (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`), so as a rule lower than the
-        best "score" in `cv_results_`. It knows nothing of estimators that were compared.
+        best "score" in `cv_results_`. It is not corrected for a choice among several estimators.
     cv_results_ : dict of str to list
         Columns of a table, a row for each rule tried: "rule" and "params"; "score", out of fold,
         each fold with thresholds and labelsets of the others; its "standard_error";
@@ -113,8 +113,8 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
 
     Notes
     -----
-    A label that is the same in all n rows stays so, whatever the classifier says; its other value
-    has the probability 1 / (n + 2). Unknown labels
+    A label that is the same in all n rows is always predicted so, whatever the classifier predicts;
+    its other value has the probability 1 / (n + 2). Unknown labels
     (NaN) take no part in choosing, as far as the estimator takes them. The F1 maximiser is that of
     Dembczyński, Waegeman, Cheng, Hüllermeier: "An Exact Algorithm for F-Measure Maximization"
     (NeurIPS 2011), the calibration Platt's (1999), the correction that of Tsamardinos,
@@ -186,7 +186,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             If an argument is out of range, there are fewer rows than folds, the data are not as
             described, a rule does not suit them, or a callable measure returns no finite number.
         TypeError
-            If a callable measure returns no number at all.
+            If a callable measure does not return a number.
         """
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state) or 0
@@ -214,12 +214,12 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         return self
 
     def plot_rules(self, ax: Any = None) -> Any:
-        """Draw what each kind of rule scored, corrected for having chosen its parameters.
+        """Draw the score of each kind of rule, corrected for the choice of its parameters.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure if there is none.
+            Where to draw; by default in a new figure.
 
         Returns
         -------
@@ -269,5 +269,5 @@ class _Names:
         )
 
     def __str__(self) -> str:
-        """Say the names in words."""
+        """Describe the names."""
         return f"a sequence of {', '.join(map(repr, RULE_NAMES))}"

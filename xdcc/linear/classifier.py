@@ -84,7 +84,7 @@ class LogisticLabels(MultiLabelEstimator):
     of n rows. The intercept is not penalised.
 
     A missing number (NaN in X) is replaced by the mean of the feature. A missing or new category
-    is none of the known ones. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
+    counts as no category. What a sparse X does not store is 0. Unknown labels (NaN in Y) are
     ignored. A label that is the same in all n rows has no coefficients; the probability of its
     other value is 1 / (n + 2).
 

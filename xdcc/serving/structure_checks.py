@@ -305,7 +305,7 @@ def _check_tree(
     return parent
 
 
-def _check_starts(start: NDArray[np.int64], n: int, end: int, what: str) -> None:
+def _check_starts(start: NDArray[np.integer], n: int, end: int, what: str) -> None:
     """Check the starts of the n pieces of an array."""
     require(start.shape == (n + 1,), what)
     require(start[0] == 0 and start[-1] == end and (np.diff(start) >= 0).all(), what)

@@ -1,5 +1,5 @@
 /**
- * @brief Columns that are joined with features again and again: their cuts and bins.
+ * @brief Cuts and bins of the columns that are joined with features in each round.
  *
  * Each time, only the columns that changed since the last time are sketched and searched; a round
  * of a classifier chain changes few of many labels. Cuts and bins are those that XGBoost would make
@@ -65,7 +65,7 @@ class ExtraColumns {
   ExtraColumns(Context const* ctx, bst_bin_t max_bin) : ctx_{ctx}, max_bin_{max_bin} {}
 
   /**
-   * @brief Find cuts and bins. With several workers all of them have to call this together.
+   * @brief Find cuts and bins. With several workers, all must call this together.
    *
    * @param kept Whether `bins` are still those of the last time.
    * @param info Weights of the rows and so on; its size is set to that of the columns.
@@ -91,8 +91,8 @@ class ExtraColumns {
   /**
    * @brief Find the bin of each value: the first one whose cut is above it, else the last.
    *
-   * XGBoost's own search takes the values one by one. Here a block of them goes through the steps
-   * of a binary search together: no step of one value waits for another's, and none branches.
+   * XGBoost's own search takes the values one by one. Here the steps of the binary searches of a
+   * block of values are interleaved: they do not wait for each other, and do not branch.
    */
   [[nodiscard]] std::vector<std::uint32_t> FindBins(common::Span<Entry const> values) const {
     std::size_t n_places{1};  // for the cuts of a column: a power of two

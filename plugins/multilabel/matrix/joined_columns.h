@@ -1,7 +1,7 @@
 /**
- * @brief The bins of [X | P] by columns; trees need them to send rows to the left or right.
+ * @brief The bins of [X | P] by columns; trees need them to partition rows.
  *
- * Laid out as a page writes and reads its columns, so that a page can use them where they are. The
+ * Their layout is that of a page's columns, so that a page can use them without a copy. The
  * columns of X are as in the page of X, sparse or dense. Those of P come last and are dense, with
  * flags where values are missing: nothing else changes from one page to the next.
  */
@@ -128,7 +128,7 @@ class JoinedColumns {
     common::AlignedMemWriteStream out{&buffer};
     n_bytes = common::WriteVec(&out, bins) + common::WriteVec(&out, types) +
               common::WriteVec(&out, sparse_rows) + common::WriteVec(&out, offsets);
-    auto const missing_at = n_bytes + sizeof(std::uint64_t);  // behind their number
+    auto const missing_at = n_bytes + sizeof(std::uint64_t);  // after their number
     n_bytes += common::WriteVec(&out, missing) + out.Write(bin_type_);
     auto const any_missing_at = n_bytes;
     n_bytes += out.Write(true);

@@ -1,11 +1,10 @@
 /**
  * @brief Multi-label metrics: `hamming_loss`, `subset_loss`, `example_f1`, `micro_f1`, `macro_f1`.
  *
- * A label is predicted where its probability is at least the threshold, 0.5 or the t of
- * `<metric>@t`. Entries whose label is NaN (unknown) take no part, nor do rows without any known
- * label. Where nothing is true nor predicted, example_f1 is 1, micro_f1 and macro_f1 are 0 for
- * that label. Sums are taken over fixed blocks in a fixed order: the same value for any number of
- * threads.
+ * A label is predicted if its probability is at least the threshold, 0.5 or the t of `<metric>@t`.
+ * Entries whose label is NaN (unknown) are left out, and so are rows without any known label. If no
+ * label is true or predicted, example_f1 is 1; micro_f1 and macro_f1 are 0 for such a label. Sums
+ * are taken over fixed blocks in a fixed order: the same value for any number of threads.
  */
 #include "xgboost/metric.h"  // for Metric
 

@@ -32,7 +32,7 @@ std::vector<std::string> Words(std::string const& text) {
   return {std::istream_iterator<std::string>{in}, {}};
 }
 
-/** @brief Replace octal codes, which stand for spaces and the like in mount points. */
+/** @brief Replace octal codes, which encode spaces and similar characters in mount points. */
 std::string Unescaped(std::string const& path) {
   std::string out;
   for (std::size_t i = 0; i < path.size(); ++i) {
@@ -68,7 +68,7 @@ std::map<std::string, std::string> Groups(std::string const& process) {
   return groups;
 }
 
-/** @brief All of a file that holds a few words. */
+/** @brief The content of a small file. */
 std::vector<std::string> WordsOf(std::string const& file) {
   std::ifstream in{file};
   return {std::istream_iterator<std::string>{in}, {}};
@@ -100,8 +100,8 @@ double OfGroup(std::string const& folder) {
 /**
  * @brief Least quota of a group and of the groups above it, up to the mount.
  *
- * A mount may show a part of the hierarchy, from `root`. In a container with a namespace of its own
- * the path may lead out of it, or be that of the host: then the mount itself is what is left.
+ * A mount may show a part of the hierarchy, from `root`. In a container with its own namespace
+ * the path may lead out of it, or be that of the host: then only the mount itself is read.
  */
 double OfGroups(std::string const& mount, std::string const& root, std::string group) {
   if (root != "/" && (group == root || group.rfind(root + "/", 0) == 0)) {

@@ -1,10 +1,10 @@
 /**
  * @brief See `workers.h`.
  *
- * A worker has one word, its offer: 0, the address of a region that wants help, or that address
- * with a mark. The region's owner writes the address; the worker marks it when it comes by, and
- * writes 0 when no task is left. The owner takes an unmarked address back, which is why it need not
- * wait for workers that sleep, or that the system does not run. Regions stand on the owner's stack.
+ * A worker has an atomic variable, its offer: 0, the address of a region that wants help, or that
+ * address with a mark. The region's owner writes the address. The worker marks it when it begins to
+ * help, and writes 0 when no task is left. The owner takes an unmarked address back, so it does not
+ * wait for workers that sleep or are not running. Regions are on the owner's stack.
  */
 #include "workers.h"
 
@@ -33,13 +33,13 @@ namespace {
 using Nanoseconds = std::int64_t;
 
 constexpr int kMaxWorkers = 255;
-/** @brief Work in a region, of all threads together, that is worth a word to another thread. */
+/** @brief Work in a region, of all threads together, that is worth waking another thread for. */
 constexpr Nanoseconds kWorthSharing = 10'000, kUnknown = 0;
 /** @brief How long a worker spins for the next region before it sleeps. */
 constexpr Nanoseconds kSpin = 100'000;
 /** @brief How long an owner spins for a claimed task at least, before it sleeps. */
 constexpr Nanoseconds kWait = 50'000;
-/** @brief Time awake after which a worker judges whether it is of use. */
+/** @brief Time awake after which a worker checks whether it is useful. */
 constexpr Nanoseconds kWindow = 1'000'000;
 /** @brief Time that waking a thread takes on an idle machine, at most. */
 constexpr Nanoseconds kWaking = 200'000;
@@ -52,7 +52,7 @@ Nanoseconds Now() {
       .count();
 }
 
-/** @brief CPU time of this thread; where it is not known, the time itself: nothing seems lost. */
+/** @brief CPU time of this thread; if it is not known, the time itself, so that none seems lost. */
 Nanoseconds CpuTime() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
   timespec t;
@@ -141,7 +141,7 @@ class Pool {
     std::condition_variable wake, done;
   };
 
-  /** @brief As many as the quota of a container leaves, besides the thread that begins a region. */
+  /** @brief As many as the quota of a container allows, besides the thread that begins a region. */
   static int QuotaWorkers() {
     auto const cpus = std::ceil(std::min<double>(CpuQuota("/proc/self"), kMaxWorkers));
     return std::max(1, static_cast<int>(cpus)) - 1;
@@ -224,7 +224,7 @@ class Pool {
 #endif
   }
 
-  /** @brief What a worker does for ever. */
+  /** @brief The loop of a worker, which never ends. */
   void Serve(Worker* worker) {
     Nanoseconds awake = 0, lost = 0;  // since they were last looked at
     for (;;) {
@@ -284,7 +284,7 @@ class Pool {
     return std::max(Nanoseconds{0}, late);
   }
 
-  /** @brief Learn whether help was worth more than the time that was lost and waited for. */
+  /** @brief Check whether help was worth more than the time that was lost or spent waiting. */
   void Judge(Nanoseconds lost) {
     if (gained_.exchange(0, std::memory_order_relaxed) < lost) {
       this->Busy();
@@ -294,7 +294,7 @@ class Pool {
     }
   }
 
-  /** @brief Do without workers for a while, since they were of no use. */
+  /** @brief Do without workers for a while, since they did not help. */
   void Busy() {
     auto const now = Now();
     if (now < paused_until_.load(std::memory_order_relaxed)) {

@@ -1,10 +1,10 @@
 /**
  * @brief The tree updater `mask_known_labels`: separate-and-conquer for classifier chains.
  *
- * Stands before the updater that grows the tree. Where the label feature of label j is present in
+ * It runs before the updater that grows the tree. If the label feature of label j is present in
  * row i, the label is known there, and its gradient and Hessian are set to zero (section 3.3 of the
- * XDCC paper); where gradients are still to be derived, they are derived as of an unknown label.
- * Without `label_feature_begin` it does nothing.
+ * XDCC paper). If gradients are yet to be derived, the label is passed on as unknown. Without
+ * `label_feature_begin` it does nothing.
  */
 #include <algorithm>  // for copy_n, lower_bound
 #include <cstddef>    // for size_t

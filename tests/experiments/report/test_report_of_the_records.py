@@ -138,7 +138,7 @@ def test_the_results_page_shows_numbers_of_the_speed_benchmark():
 
 def test_the_results_page_shows_times_of_boomer(report):
     shown = table_after(RESULTS_PAGE.read_text(), "### Other methods")
-    made = table_after(report["papers/boomer-2020/REPORT.md"], "## Against mlrl-boomer")
+    made = table_after(report["papers/boomer-2020/REPORT.md"], "## Compared with mlrl-boomer")
     for cells in made.values():
         del cells["rank (6 data sets)"]
     assert shown == made
@@ -157,8 +157,8 @@ def test_the_readme_shows_means_of_the_speed_benchmark():
     assert round(float(worst)) == 2
 
 
-def test_the_first_screen_says_how_to_run_each_report_again(report):
-    again = table_after(report["README.md"], "## To run it again")
+def test_the_overview_has_a_command_for_each_report(report):
+    again = table_after(report["README.md"], "## Running the experiments again")
     assert {row.partition("]")[0] + "/REPORT.md" for row in again} == {
         f"[{name}" for name in report if name.endswith("REPORT.md")
     }

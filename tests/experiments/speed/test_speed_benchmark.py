@@ -801,7 +801,7 @@ def test_without_the_reference_time_to_quality_is_skipped(stub, tmp_path):
     groups = suites.plan(["quality"], data=[TINY], candidates=["ours"])
     run.run(groups, 1, 9.0, results)
     assert measured == []
-    assert results.records[0]["result"]["why"] == "one_output_per_tree has set no goal"
+    assert results.records[0]["result"]["why"] == "one_output_per_tree has not set a goal"
 
 
 def test_time_to_quality_as_a_user_runs_it(tmp_path):

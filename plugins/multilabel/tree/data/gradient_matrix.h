@@ -8,9 +8,9 @@
  * their absolute values over the rows (bounded by n_rows * maximum). Every sum over rows is then a
  * multiple of the step below 2^53 steps, so double precision represents it without error: sums do
  * not depend on their order (the same model for any number of threads), a child is exactly its
- * parent minus its sibling, and a label that is masked in all rows of a node sums to exactly 0.
- * The error is below 2^-52 n_rows max per entry, less than single precision loses anyway up to
- * about 2^28 rows. Workers of a distributed training agree on the grid and so on every sum.
+ * parent minus its sibling, and the sums of a label that is masked in all rows of a node are
+ * exactly 0. The error is below 2^-52 n_rows max per entry, less than single precision loses anyway
+ * up to about 2^28 rows. Workers of a distributed training agree on the grid and so on every sum.
  */
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
