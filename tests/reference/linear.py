@@ -44,8 +44,8 @@ def fit_one_label(features: Floats, target: Floats, weight: Floats, C: float) ->
     Examples
     --------
     >>> coef = fit_one_label(np.array([[-1.0], [1.0]]), np.array([0, 1]), np.ones(2), C=1.0)
-    >>> coef.round(4)
-    array([0.6749, 0.    ])
+    >>> coef.round(3)
+    array([0.675, 0.   ])
     """
     known = ~np.isnan(target) & (weight > 0)
     X = np.column_stack((features, np.ones(len(features))))[known]
@@ -77,9 +77,9 @@ def margins(X: Floats, Y: Floats, weight: Floats, C: float, text_like: bool) -> 
     Examples
     --------
     >>> X, Y = np.array([[-1.0], [1.0]]), np.array([[0.0], [1.0]])
-    >>> margins(X, Y, np.ones(2), 1.0, text_like=False).round(4)
-    array([[-0.6749],
-           [ 0.6749]])
+    >>> margins(X, Y, np.ones(2), 1.0, text_like=False).round(3)
+    array([[-0.675],
+           [ 0.675]])
     """
     made = columns(X, weight, text_like)
     found = np.empty(Y.shape)
