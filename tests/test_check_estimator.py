@@ -122,7 +122,7 @@ def _predicts_labelsets(estimator: BaseEstimator) -> bool:
 def _is_certain(estimator: BaseEstimator) -> bool:
     on_trees = isinstance(getattr(estimator, "estimator", None), DecisionTreeClassifier)
     others = LabelPowerset | HOMER | LPBR | EnsembleOfChains | LaCovaCClassifier
-    others |= LaCovaCForestClassifier | SketchedExtraTreesClassifier
+    others |= LaCovaCForestClassifier
     return on_trees or isinstance(estimator, others)
 
 

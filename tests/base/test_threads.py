@@ -236,7 +236,7 @@ DATA = xdcc.data.make_multilabel(60, n_labels=3, random_state=0)
         ("SketchedExtraTreesClassifier", "xdcc.forest.classifier"),
         ("BoomerClassifier", "xdcc.boomer.classifier"),
         ("LaCovaCClassifier", "xdcc.lacovac.estimator"),
-        ("CTBNClassifier", "xdcc.ctbn.estimator"),
+        ("CTBNClassifier", "xdcc.linear.logistic"),
     ],
 )
 def test_estimators_use_n_threads(name: str, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_all_labels_are_as_good_as_scikit_learns_extra_trees():
     expected = np.column_stack([proba[:, 1] for proba in other.predict_proba(rows)])
     assert np.abs(exact.predict_proba(rows) - expected).mean() < 0.04
     loss = log_loss(truth, exact.predict_proba(rows))
-    assert loss == pytest.approx(log_loss(truth, expected), rel=0.05)
+    assert loss < 1.05 * log_loss(truth, expected)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix, sparse.csc_array])

@@ -266,7 +266,7 @@ def test_pages_say_nothing_stronger_than_the_verdicts(report):
             "MC is better than BR",
             "undecided",
         ),
-        ("is confirmed in subset accuracy, in F1", "each of those without sketches", "confirmed"),
+        ("is confirmed in subset accuracy, in F1", "each method without sketches", "confirmed"),
     ):
         assert said in text
         found = [words for name, words in verdicts.items() if claim in f"{name} "]
