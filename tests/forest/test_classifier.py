@@ -44,11 +44,17 @@ def test_all_labels_are_as_good_as_scikit_learns_extra_trees():
     X, Y = labelled_rows(n_rows=300)
     rows, truth = labelled_rows(1, n_rows=300)
     exact = small(n_estimators=200, max_features="sqrt", sketch_size=None).fit(X, Y)
-    other = ExtraTreesClassifier(200, max_features="sqrt", random_state=0).fit(X, Y)
-    expected = np.column_stack([proba[:, 1] for proba in other.predict_proba(rows)])
-    assert np.abs(exact.predict_proba(rows) - expected).mean() < 0.04
-    loss = log_loss(truth, exact.predict_proba(rows))
-    assert loss < 1.05 * log_loss(truth, expected)
+    proba = exact.predict_proba(rows)
+    expected, again = (
+        np.column_stack([each[:, 1] for each in other.fit(X, Y).predict_proba(rows)])
+        for other in (
+            ExtraTreesClassifier(200, max_features="sqrt", random_state=seed) for seed in (0, 1)
+        )
+    )
+    # Two forests of scikit-learn differ by chance. Ours draws thresholds among quantiles, not
+    # values: 1.2 times as much here.
+    assert np.abs(proba - expected).mean() < 1.4 * np.abs(again - expected).mean()
+    assert log_loss(truth, proba) < 1.02 * log_loss(truth, expected)
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix, sparse.csc_array])
