@@ -10,21 +10,20 @@ is conservative. The p-values of several comparisons have Holm's correction.
 
 J. Demšar: Statistical comparisons of classifiers over multiple data sets. Journal of Machine
 Learning Research 7, 2006. C. Nadeau, Y. Bengio: Inference for the generalization error. Machine
-Learning 52, 2003. J. Hartung, G. Knapp: A refined method for the meta-analysis of controlled
-clinical trials with binary outcome. Statistics in Medicine 20, 2001. A Bayesian relative of that
-model for classifiers: G. Corani and others, Machine Learning 106, 2017.
+Learning 52, 2003. R. C. Paule, J. Mandel: Consensus values and weighting factors. Journal of
+Research of the National Bureau of Standards 87, 1982. J. Hartung, G. Knapp: A refined method for
+the meta-analysis of controlled clinical trials with binary outcome. Statistics in Medicine 20,
+2001. A Bayesian relative of that model for classifiers: G. Corani and others, Machine Learning 106,
+2017.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
-from statsmodels.stats.meta_analysis import combine_effects
-from statsmodels.stats.multitest import multipletests
+from scipy import optimize, stats
 
 LEVEL = 0.05
 """Significance level; the confidence of intervals is 1 minus this."""
@@ -52,13 +51,17 @@ class Comparison:
 
 
 def holm(found: Sequence[Comparison]) -> list[Comparison]:
-    """Correct the p-values of a family of comparisons."""
+    """Correct the p-values of a family of comparisons.
+
+    The k-th smallest of n p-values is multiplied by n + 1 - k, and is at least as large as the
+    smaller ones.
+    """
     tested = [k for k, one in enumerate(found) if not np.isnan(one.p_value)]
-    corrected = list(found)
-    if tested:
-        p_values = multipletests([found[k].p_value for k in tested], method="holm")[1]
-        for k, p_value in zip(tested, p_values, strict=True):
-            corrected[k] = replace(found[k], p_value=float(p_value))
+    tested.sort(key=lambda k: found[k].p_value)
+    corrected, largest = list(found), 0.0
+    for left, k in zip(range(len(tested), 0, -1), tested, strict=True):
+        largest = max(largest, min(left * found[k].p_value, 1.0))
+        corrected[k] = replace(found[k], p_value=largest)
     return corrected
 
 
@@ -156,23 +159,41 @@ def over_divisions(
 
     Each data set gives a mean difference with its corrected variance (`over_folds`). A
     random-effects model gives the mean over all data sets like these: Paule and Mandel's variance
-    between data sets, Hartung and Knapp's standard error, which here is never below that of the
-    model, and Student's t. Without two data sets and two divisions of each there is no test.
+    between data sets, the model's standard error, and Student's t (Hartung and Knapp). Without two
+    data sets and two divisions of each there is no test.
     """
     means = np.array([np.mean(one.ahead) for one in of_data.values()]).round(12)
     if len(means) < 2 or min(len(one.ahead) for one in of_data.values()) < 2:
         middle = float(means.mean()) if len(means) else np.nan
         return Comparison(names, "", *_counts(means), middle, np.nan, np.nan, np.nan, ratio)
-    variances = np.array([one.variance() for one in of_data.values()])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of intervals for single data sets, which are not used
-        model = combine_effects(means, variances, method_re="iterated", use_t=True)
-    mean = float(model.mean_effect_re)
-    error = float(model.sd_eff_w_re * np.sqrt(max(1.0, model.scale_hksj_re)))
+    mean, error = _random_effects(means, np.array([one.variance() for one in of_data.values()]))
     freedom = len(means) - 1
     reach = float(stats.t.ppf(1 - LEVEL / 2, freedom)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, freedom))
     return Comparison(names, "", *_counts(means), mean, mean - reach, mean + reach, p_value, ratio)
+
+
+def _random_effects(means: np.ndarray, variances: np.ndarray) -> tuple[float, float]:
+    """Return the mean of a random-effects model and its standard error.
+
+    The variance between data sets is what makes the weighted sum of squares equal to its expected
+    value, the number of data sets minus 1 (Paule and Mandel); 0 if the sum is below that. Hartung
+    and Knapp's factor of the standard error is then 1, or less, which is not used.
+    """
+
+    def middle(between: float) -> tuple[float, np.ndarray]:
+        weights = 1 / (variances + between)
+        return float(np.average(means, weights=weights)), weights
+
+    def excess(between: float) -> float:
+        mean, weights = middle(between)
+        return float((weights * (means - mean) ** 2).sum()) - (len(means) - 1)
+
+    # with this much the sum is at most half of what is expected
+    most = 2 * means.var(ddof=1)
+    between = optimize.brentq(excess, 0, most, xtol=1e-14) if excess(0) > 0 else 0.0
+    mean, weights = middle(between)
+    return mean, float(weights.sum() ** -0.5)
 
 
 def of_rows(names: tuple[str, str], place: str, right: tuple[int, int], n_rows: int) -> Comparison:

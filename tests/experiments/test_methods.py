@@ -40,7 +40,14 @@ from xdcc.decision import TunedDecisionClassifierCV
 
 MAX_LINES = 40
 
-SMALL = {"n_estimators": 5, "chain_length": 2, "n_rules": 10, "iterations": 10, "max_components": 2}
+SMALL = {
+    "n_estimators": 5,
+    "chain_length": 2,
+    "n_rules": 10,
+    "iterations": 10,
+    "max_components": 2,
+    "n_components": 4,
+}
 """Values of parameters that would take long, for the methods that have them."""
 
 

@@ -36,11 +36,9 @@ from experiments.report.tables import (
 from xdcc.decision.bbc_cv import bbc_cv
 
 
-@pytest.fixture(scope="module")
-def tiny_store(tmp_path_factory):
-    store = RecordStore(tmp_path_factory.mktemp("results"))
-    Runner(store).run(groups(load_configuration(find_configuration("tiny-quick"))))
-    return store
+@pytest.fixture
+def tiny_store(tiny_run):
+    return RecordStore(tiny_run.records)
 
 
 @pytest.fixture
