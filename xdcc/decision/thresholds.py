@@ -260,7 +260,7 @@ def best_thresholds_per_label(
 
 
 def thresholds_for(
-    data: FitData, measure: str | Measure, min_positive: int = 10
+    data: FitData, measure: str | Measure, min_positive: int = 10, common: float | None = None
 ) -> NDArray[np.float64]:
     """Choose as :func:`best_thresholds_per_label` does, on checked data of rows that count.
 
@@ -268,15 +268,20 @@ def thresholds_for(
     ----------
     data : FitData
         X are probabilities.
-    measure, min_positive
+    measure : str or Measure
         As in :func:`best_thresholds_per_label`.
+    min_positive : int, default=10
+        As in :func:`best_thresholds_per_label`.
+    common : float, optional
+        The best threshold for all labels, if it is known.
 
     Returns
     -------
     float64 array of shape (n_labels,)
     """
     rule = measure_named(measure)
-    common = _best_for_all(data, rule)
+    if common is None:
+        common = _best_for_all(data, rule)
     enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
     return _ascend(data, rule, common, np.flatnonzero(enough))
 
