@@ -40,6 +40,15 @@ from xdcc.decision.rules import MeasureLike
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
 
+_SAMPLE_ENTRIES = 2**21
+"""Entries of the rows that calibration and rules are learned from, without a time budget."""
+
+_FULL_SAMPLE = 80.0
+"""Seconds of a time budget from which on there are as many."""
+
+_RULES_PER_CALIBRATION = 6.0
+"""How much longer the choice of a rule takes than the calibration of a candidate."""
+
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
@@ -80,10 +89,19 @@ class TimeBudget:
         When the time began, by `time.perf_counter`.
     seconds : float or None
         None sets no limit.
+
+    Attributes
+    ----------
+    is_limited : bool
+        Whether there is a limit.
+    entries : int
+        Entries of the rows that calibration and rules are learned from.
     """
 
     def __init__(self, started: float, seconds: float | None) -> None:
         self.is_limited = seconds is not None
+        share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
+        self.entries = int(share * _SAMPLE_ENTRIES)
         self._started = started
         self._seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0
@@ -201,7 +219,11 @@ class Search:
         found = self._train(candidate)
         if found is None:
             return False
-        calibration, margins = calibrate_labels(self._data._replace(X=found.margins), self._folds)
+        trained = time.perf_counter()
+        calibration, margins = calibrate_labels(
+            self._data._replace(X=found.margins), self._folds, self._budget.entries
+        )
+        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
         enters = self._mixture.admit(candidate.name, margins)
         if enters:
             member = Member(candidate.name, 1.0, found.estimators, calibration)
@@ -244,7 +266,10 @@ class Search:
     def _choose_rule(self) -> RuleChoice:
         """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
         of_mixture = self._data._replace(X=self._mixture.margins)
-        trials: list[RuleTrial] = [try_rules(of_mixture, self._folds, measure=self._measure)]
+        entries = self._budget.entries
+        trials: list[RuleTrial] = [
+            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
+        ]
         favourite = 0
         # The chain is tried only if it costs less than the candidates do.
         seconds = chain_seconds(self._shape)
