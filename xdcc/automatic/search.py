@@ -94,6 +94,8 @@ class TimeBudget:
     ----------
     is_limited : bool
         Whether there is a limit.
+    seconds : float
+        The limit.
     entries : int
         Entries of the rows that calibration and rules are learned from.
     """
@@ -103,21 +105,21 @@ class TimeBudget:
         share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
         self.entries = int(share * _SAMPLE_ENTRIES)
         self._started = started
-        self._seconds = np.inf if seconds is None else seconds
+        self.seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0
         self._slowness: dict[type, float] = {}
 
     def reserve(self, seconds: float) -> None:
         """Keep time for what follows the training."""
-        self._reserved = min(seconds, _MOST_RESERVED * self._seconds)
+        self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
     def left(self) -> float:
         """Return the seconds that are left for training."""
-        return self._started + self._seconds - self._reserved - time.perf_counter()
+        return self._started + self.seconds - self._reserved - time.perf_counter()
 
     def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate takes, learned from others of its kind."""
-        return candidate.seconds * self._slowness.get(candidate.kind, 1.0)
+        """Return how many seconds a candidate needs, learned from others of its kind."""
+        return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
@@ -202,12 +204,13 @@ class Search:
         )
 
     def _candidates(self) -> Iterator[Candidate]:
-        usual = usual_candidates(self._shape)
+        seconds = self._budget.seconds
+        usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
             return iter(usual)
         # The least expensive first: then there is a model early.
         usual.sort(key=lambda candidate: candidate.seconds)
-        return chain(usual, more_candidates(self._shape, self._seed))
+        return chain(usual, more_candidates(self._shape, self._seed, seconds))
 
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
