@@ -64,7 +64,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if not isinstance(X, pd.DataFrame):
         if learned:
             raise ValueError(
-                f"X is a {type(X).__name__}, but has to be a DataFrame as in fit, where the "
+                f"X is a {type(X).__name__}, but must be a DataFrame as in fit, where the "
                 f"columns at position {', '.join(map(str, learned))} were categories."
             )
         return X
@@ -147,7 +147,7 @@ def categorical_mask(
     positions = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
     if not positions or ((array < 0) | (array >= n_features)).any():
         raise ValueError(
-            f"categorical_features={given!r}: it has to be a mask of "
+            f"categorical_features={given!r}: it must be a mask of "
             f"shape ({n_features},) or positions from 0 to {n_features - 1}."
         )
     mask[array.astype(np.intp)] = True

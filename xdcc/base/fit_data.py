@@ -142,7 +142,6 @@ class FitData(NamedTuple):
         """
         taken = self.take(rows)
         unknown = unknown_labels(taken.Y, taken.sample_weight)
-        require_known(unknown)
         taken.Y[:, unknown] = 0
         return taken
 
@@ -222,31 +221,23 @@ def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[An
     return np.asarray(classes[column])
 
 
-def require_known(unknown: NDArray[np.bool_]) -> None:
-    """Stop if all labels are unknown, `(n_labels,)`.
-
-    Examples
-    --------
-    >>> require_known(np.array([True, True]))
-    Traceback (most recent call last):
-    ValueError: Y has no known label: every entry that counts is NaN.
-    """
-    if unknown.all():
-        raise ValueError("Y has no known label: every entry that counts is NaN.")
-
-
 def unknown_labels(
     Y: NDArray[np.float32], weight: NDArray[np.floating] | None
 ) -> NDArray[np.bool_]:
-    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`.
+    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`; not all may be.
 
     Examples
     --------
     >>> unknown_labels(np.array([[1, np.nan], [np.nan, 0]], np.float32), np.array([1.0, 0.0]))
     array([False,  True])
+    >>> unknown_labels(np.array([[np.nan]], np.float32), None)
+    Traceback (most recent call last):
+    ValueError: Y has no known label: every entry that counts is NaN.
     """
     unknown = np.ones(Y.shape[1], dtype=bool)
     for rows in row_blocks(Y.shape):
         is_nan = np.isnan(Y[rows])
         unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    if unknown.all():
+        raise ValueError("Y has no known label: every entry that counts is NaN.")
     return unknown

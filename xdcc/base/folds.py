@@ -17,6 +17,8 @@ from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.seeds import generator_from
+
 
 def stratified_folds(
     Y: NDArray[np.floating | np.bool_],
@@ -53,8 +55,9 @@ def stratified_folds(
     """
     if n_folds > len(Y):
         raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")
-    seed = 0 if random_state is None else random_state
-    deal = MultilabelStratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    deal = MultilabelStratifiedKFold(
+        n_folds, shuffle=True, random_state=generator_from(random_state)
+    )
     present = np.nan_to_num(Y).astype(bool)
     # Whether a row has no label at all is dealt out like a label.
     present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
@@ -83,11 +86,11 @@ def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
     --------
     >>> check_folds(np.array([0, 1]), 3)
     Traceback (most recent call last):
-    ValueError: folds has the shape (2,); it has to be (3,), one per row.
+    ValueError: folds has the shape (2,); it must be (3,), one per row.
     """
     if np.shape(folds) != (n_samples,):
         raise ValueError(
-            f"folds has the shape {np.shape(folds)}; it has to be {(n_samples,)}, one per row."
+            f"folds has the shape {np.shape(folds)}; it must be {(n_samples,)}, one per row."
         )
 
 

@@ -11,9 +11,8 @@ known label, or weight 0) are taken out, so that a measure needs no rule of its 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -221,14 +220,15 @@ _HOLDS = {
 """What an input consists of, for messages."""
 
 
-@dataclass(frozen=True)
-class KnownEntries:
+class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
     """What can be compared in a block of rows, for the samples that count.
 
     Attributes
     ----------
-    truth, predicted : bool arrays, shape (n_counted, n_labels)
-        Both False where the truth is unknown.
+    truth : bool array, shape (n_counted, n_labels)
+        False where the truth is unknown.
+    predicted : bool or float64 array, shape (n_counted, n_labels)
+        Predicted labels, False where the truth is unknown; or finite scores, without meaning there.
     known : bool array, shape (n_counted, n_labels)
         At least one True per row.
     weight : float64 array, shape (n_counted,)
@@ -236,44 +236,20 @@ class KnownEntries:
 
     Examples
     --------
-    >>> (entries,) = known_blocks([[1, np.nan]], [[1, 1]])
-    >>> entries.known, entries.predicted
+    >>> (rows,) = known_blocks([[1, np.nan]], [[1, 1]])
+    >>> rows.known, rows.predicted
     (array([[ True, False]]), array([[ True, False]]))
     """
 
     truth: Bools
-    predicted: Bools
-    known: Bools
-    weight: Floats
-
-
-@dataclass(frozen=True)
-class KnownScores:
-    """What can be ranked in a block of rows, for the samples that count.
-
-    Attributes
-    ----------
-    truth, known, weight
-        As of `KnownEntries`.
-    score : float64 array, shape (n_counted, n_labels)
-        Finite; without meaning where the truth is unknown.
-
-    Examples
-    --------
-    >>> (scores,) = known_score_blocks([[1, np.nan]], [[0.9, 0.2]])
-    >>> scores.known, scores.score
-    (array([[ True, False]]), array([[0.9, 0.2]]))
-    """
-
-    truth: Bools
-    score: Floats
+    predicted: Predicted
     known: Bools
     weight: Floats
 
 
 def known_blocks(
     Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
-) -> Iterator[KnownEntries]:
+) -> Iterator[KnownRows[Bools]]:
     """Check labels and weights and take out what is unknown, block by block.
 
     Parameters
@@ -287,7 +263,7 @@ def known_blocks(
 
     Yields
     ------
-    KnownEntries
+    KnownRows
         Of the samples with a known label and a positive weight; blocks without any are left out.
 
     Raises
@@ -309,13 +285,13 @@ def known_blocks(
         _check(is_predicted | (predicted == 0), rows, source, "Y_pred", "0 or 1")
         return is_predicted
 
-    for truth, predicted, known, weight in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
-        yield KnownEntries(truth, predicted & known, known, weight)
+    for rows in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
+        yield rows._replace(predicted=rows.predicted & rows.known)
 
 
 def known_score_blocks(
     Y_true: Labels, Y_score: Labels, sample_weight: Weights = None
-) -> Iterator[KnownScores]:
+) -> Iterator[KnownRows[Floats]]:
     """Check labels, scores and weights and take out what is unknown, block by block.
 
     Parameters
@@ -328,7 +304,7 @@ def known_score_blocks(
 
     Yields
     ------
-    KnownScores
+    KnownRows
         Of the samples with a known label and a positive weight; blocks without any are left out.
 
     Raises
@@ -339,7 +315,7 @@ def known_score_blocks(
     Examples
     --------
     >>> for scores in known_score_blocks([[1, 0], [0, 1]], [[2.5, 1], [0, 3]], [1, 0]):
-    ...     print(scores.score, scores.weight)
+    ...     print(scores.predicted, scores.weight)
     [[2.5 1. ]] [1.]
     """
 
@@ -347,8 +323,7 @@ def known_score_blocks(
         _check(np.isfinite(score), rows, source, "Y_score", "finite")
         return score.astype(np.float64)
 
-    for block in _blocks(Y_true, Y_score, "Y_score", scores, sample_weight):
-        yield KnownScores(*block)
+    return _blocks(Y_true, Y_score, "Y_score", scores, sample_weight)
 
 
 def _blocks[Values: (Bools, Floats)](
@@ -357,7 +332,7 @@ def _blocks[Values: (Bools, Floats)](
     name: str,
     checked: Callable[[NDArray[Any], slice, LabelRows], Values],
     sample_weight: Weights,
-) -> Iterator[tuple[Bools, Values, Bools, Floats]]:
+) -> Iterator[KnownRows[Values]]:
     """Read truth, predictions of some kind, what is known, and weights of samples that count."""
     truth_rows = _label_rows(Y_true, "Y_true")
     if isinstance(Y_true, pd.DataFrame):
@@ -369,7 +344,9 @@ def _blocks[Values: (Bools, Floats)](
             f"Y_true and {name} must have the same shape (n_samples, n_labels), "
             f"got {truth_rows.shape} and {other_rows.shape}"
         )
-    weight = _checked_weight(sample_weight, n_samples)
+    weight = check_weight(sample_weight, n_samples, some_positive=False, dtype=np.float64)
+    if weight is None:
+        weight = np.ones(n_samples)
 
     nothing_counts = True
     for rows in row_blocks((n_samples, n_labels)):
@@ -383,9 +360,62 @@ def _blocks[Values: (Bools, Floats)](
         counts = ~unknown.all(axis=1) & (weight[rows] > 0)
         if counts.any():
             nothing_counts = False
-            yield is_true[counts], other[counts], ~unknown[counts], weight[rows][counts]
+            yield KnownRows(is_true[counts], other[counts], ~unknown[counts], weight[rows][counts])
     if nothing_counts:
         raise ValueError("Y_true has no known label in a sample of positive weight")
+
+
+def check_weight(
+    sample_weight: Any,
+    n_samples: int,
+    *,
+    some_positive: bool = True,
+    dtype: type[np.floating] = np.float32,
+) -> NDArray[Any] | None:
+    """Check the weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights.
+    n_samples : int
+        Number of rows.
+    some_positive : bool, default=True
+        Whether a weight must be positive; not where these are only some of the rows.
+    dtype : type, default=numpy.float32
+        Type of the array.
+
+    Returns
+    -------
+    float array of shape (n_samples,) or None
+        The weights, None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, are negative, infinite or NaN, or all zero.
+
+    Examples
+    --------
+    >>> check_weight([1, 0.5], 2)
+    array([1. , 0.5], dtype=float32)
+    """
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=dtype)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; it must be ({n_samples},), one per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight is {weight[row]} in row {row}; weights must be finite and not negative."
+        )
+    if some_positive and not weight.any():
+        raise ValueError("sample_weight is zero in every row: no row would count.")
+    return weight
 
 
 def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
@@ -437,17 +467,3 @@ def _check(valid: Bools, rows: slice, labels: LabelRows, name: str, allowed: str
             f"{name} must be a matrix of {_HOLDS[name]}, but {name}[{row}, {label}] is {entry!r}"
         )
     raise ValueError(f"{name}[{row}, {label}] is {float(entry):g}, must be {allowed}")
-
-
-def _checked_weight(sample_weight: Weights, n_samples: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have one weight per sample, shape ({n_samples},), "
-            f"got {weight.shape}"
-        )
-    if not (np.isfinite(weight) & (weight >= 0)).all():
-        raise ValueError("sample_weight must be finite and not negative")
-    return weight

@@ -46,13 +46,13 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
             ) from error
     else:
         raise TypeError(
-            f"xgb_model is a {type(xgb_model).__name__}; it has to be a fitted "
+            f"xgb_model is a {type(xgb_model).__name__}; it must be a fitted "
             "MultiLabelXGBClassifier, an xgboost.Booster or the file of one."
         )
     objective = _learner(booster)["objective"]["name"]
     if not objective.startswith(_PREFIX):
         raise ValueError(
-            f"xgb_model was trained with the objective {objective!r}; it has to be one of "
+            f"xgb_model was trained with the objective {objective!r}; it must be one of "
             "'multilabel:*', as that of a MultiLabelXGBClassifier is."
         )
     return booster

@@ -20,11 +20,11 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.checks import check_labels_as_in_fit, check_weight
 from xdcc.base.features import Features, SparseZeros, check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.base.labels import Labels, check_labels
+from xdcc.base.label_rows import check_weight
+from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
 
@@ -161,8 +161,7 @@ def join_measured_chunks(
         with _says_which(number):
             if _has_rows(number, X, Y, weight):
                 features = check_features(estimator, X)
-                labels = check_labels_as_in_fit(estimator, _as_matrix(Y))
-                check_consistent_length(features, labels)
+                labels = check_labels_as_in_fit(estimator, features, _as_matrix(Y))
                 checked.append(FitData(features, labels, None))
     return concatenate(checked)[:2] if checked else None
 

@@ -137,7 +137,7 @@ def check_thresholds(thresholds: ArrayLike, n_labels: int) -> Floats:
             f"got {values.dtype} of shape {values.shape}."
         )
     if np.isnan(values).any():
-        raise ValueError("A threshold is NaN; it has to be a number.")
+        raise ValueError("A threshold is NaN; it must be a number.")
     return np.array(np.broadcast_to(values, (n_labels,)), dtype=np.float64)
 
 
@@ -168,10 +168,10 @@ def check_proba(Y_proba: Any) -> Floats:
     try:
         proba = np.asarray(Y_proba, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Y_proba has to be a matrix of probabilities: {error}") from error
+        raise ValueError(f"Y_proba must be a matrix of probabilities: {error}") from error
     if proba.ndim != 2 or proba.size == 0:
         raise ValueError(
-            f"Y_proba has shape {proba.shape}; it has to be (n_samples, n_labels), neither 0."
+            f"Y_proba has shape {proba.shape}; it must be (n_samples, n_labels), neither 0."
         )
     bad = ~((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING))
     if bad.any():

@@ -212,7 +212,7 @@ class SizedMarginals(NamedTuple):
     def _check(self) -> None:
         if self.joint.ndim != 3 or self.joint.shape[2] != len(self.sizes):
             raise ValueError(
-                f"joint has the shape {self.joint.shape}; it has to be (n_samples, n_labels, "
+                f"joint has the shape {self.joint.shape}; it must be (n_samples, n_labels, "
                 f"{len(self.sizes)}), the last for the sizes."
             )
         n_samples, n_labels, _ = self.joint.shape

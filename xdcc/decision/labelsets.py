@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import row_blocks
+from xdcc.base.label_rows import check_weight, row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, check_proba

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.checks import check_weight
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import check_labels
 from xdcc.decision.cuts import Floats, check_proba
 
@@ -329,7 +329,7 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
                 "predicted labels and returns a number; higher is better."
             )
         if not np.isfinite(float(value)):
-            raise ValueError(f"The measure returned {float(value)}; it has to be finite.")
+            raise ValueError(f"The measure returned {float(value)}; it must be finite.")
         return float(value)
 
     return checked

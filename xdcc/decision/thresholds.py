@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 from xdcc.decision.measures import Measure, measure_named, validation_data
 
@@ -116,8 +116,7 @@ def _shares(values: ArrayLike, shape: tuple[int, ...]) -> Floats:
     if shares.shape != shape or shares.dtype.kind not in "iuf":
         wanted = "one number" if shape == () else f"{shape[0]} numbers, one for each label"
         raise ValueError(
-            f"A density or frequency has to be {wanted}; "
-            f"got {shares.dtype} of shape {shares.shape}."
+            f"A density or frequency must be {wanted}; got {shares.dtype} of shape {shares.shape}."
         )
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"A density or frequency is a share between 0 and 1; got {values!r}.")

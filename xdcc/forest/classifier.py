@@ -11,7 +11,6 @@ from typing import Any, Literal, NotRequired, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
@@ -19,6 +18,7 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Swi
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import take_rows
+from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import FeatureColumns, feature_columns
@@ -73,7 +73,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         feature divides its values into two random sets. Columns of the type ``category`` of a
         DataFrame are discrete anyway.
     random_state : int, RandomState instance or None, default=None
-        Seed of the trees.
+        Seed of the trees; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -174,12 +174,12 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         if self.oob_proba and self.max_samples == 1:
             raise ValueError(
                 "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
-                "max_samples has to be below 1, or None for the default."
+                "max_samples must be below 1, or None for the default."
             )
         categorical = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
         counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)

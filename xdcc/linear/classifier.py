@@ -235,7 +235,7 @@ class LogisticLabels(MultiLabelEstimator):
         given = np.asarray(self.C, dtype=np.float64)
         if given.ndim and len(given) != self.n_labels_:
             raise ValueError(
-                f"C has {len(given)} entries; it has to be a number or have one for each of the "
+                f"C has {len(given)} entries; it must be a number or have one for each of the "
                 f"{self.n_labels_} labels."
             )
         return np.full(self.n_labels_, given)
