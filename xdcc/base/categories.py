@@ -23,28 +23,10 @@ type Categories = dict[int, NDArray[Any]]
 def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """Replace categories by codes, and reject columns that are neither categories nor numbers.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its class attribute `_takes_categories` tells whether it takes categories. With `reset` it
-        gets `categories_`, a dict from a column's position to an array of its categories, if
-        there is a categorical column.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Features.
-    reset : bool
-        Whether to learn the categories instead of comparing with learned ones.
-
-    Returns
-    -------
-    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        X itself, or a DataFrame with float32 codes in its categorical columns.
-
-    Raises
-    ------
-    ValueError
-        If a column holds something else than numbers, or categories if the estimator takes them; if
-        a column is categorical only now or was so only in fit, or X is not a DataFrame although
-        there were categorical columns; if the number or names of columns differ from those in fit.
+    Only columns of a DataFrame can be categories, and only if the estimator's class attribute
+    `_takes_categories` says so. With `reset` they are learned: the estimator gets `categories_`, a
+    dict from a column's position to an array of its categories. Otherwise a ValueError says which
+    column differs from those in fit.
 
     Examples
     --------

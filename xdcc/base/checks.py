@@ -12,7 +12,7 @@ from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
 from xdcc.base.fit_data import FitData, unknown_labels
 from xdcc.base.label_rows import check_weight
-from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
+from xdcc.base.labels import Labels, check_labels
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """Warnings about a user's data point to the first line outside this folder."""
@@ -84,22 +84,7 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
 
 
 def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
-    """Check the Y and weights of ``fit`` and set on the estimator what Y determines.
-
-    Parameters
-    ----------
-    estimator, Y, sample_weight
-        As in :func:`check_fit_data`.
-
-    Returns
-    -------
-    FitData
-        Without X.
-
-    Raises
-    ------
-    ValueError
-        If Y or weights are not as described.
+    """Do what :func:`check_fit_data` does for Y and weights, without X.
 
     Examples
     --------
@@ -114,17 +99,7 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
 
 
 def learned_by(estimator: Any) -> dict[str, Any]:
-    """Collect the attributes that the data of ``fit`` determine.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        One that has seen data.
-
-    Returns
-    -------
-    dict of str to object
-        Those of :data:`LEARNED_FROM_DATA` that it has.
+    """Collect the attributes that the data of ``fit`` determined, of :data:`LEARNED_FROM_DATA`.
 
     Examples
     --------
@@ -137,60 +112,10 @@ def learned_by(estimator: Any) -> dict[str, Any]:
     }
 
 
-def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check further training data for a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        A fitted one. It is not changed.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        With the features of fit.
-    Y : array-like, sparse matrix, DataFrame or Series
-        With the labels of fit, as :func:`~xdcc.base.labels.check_labels_as_in_fit` takes it.
-    {sample_weight}
-
-    Returns
-    -------
-    FitData
-        The checked input. A label that is unknown in all rows stays unknown.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_fit_data`, and if features or labels are not those of fit.
-
-    Examples
-    --------
-    >>> from xdcc import BinaryRelevance
-    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
-    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
-    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
-    array([[0., 1.]], dtype=float32)
-    """
-    checked_X = check_features(estimator, X)
-    labels = check_labels_as_in_fit(estimator, checked_X, Y)
-    weight = check_weight(sample_weight, len(labels))
-    unknown_labels(labels, weight)  # stops if all are
-    return FitData(checked_X, labels, weight, feature_types(estimator), learned_by(estimator))
-
-
 def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
-    """Stop if a label is unknown, for methods that need every label of a row.
+    """Raise a ValueError that says which label is unknown, for methods that need every label.
 
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        After `check_fit_data`; its `label_names_` are used in the message.
-    Y : float32 array of shape (n_samples, n_labels)
-        Checked labels.
-    method : str
-        Name of the method in the message.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN; the message says which.
+    `method`, whose name stands in the message, is one of an estimator that has `label_names_`.
 
     Examples
     --------

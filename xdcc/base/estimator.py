@@ -28,13 +28,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.checks import LEARNED_FROM_DATA, check_data_as_in_fit, check_fit_data
+from xdcc.base.categories import feature_types
+from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
 from xdcc.base.documentation import documented
-from xdcc.base.domains import Domain, check_domain
+from xdcc.base.domains import Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import FitData, in_form_of_y
+from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
 from xdcc.base.folds import OutOfFold
-from xdcc.base.label_rows import matching_share
+from xdcc.base.label_rows import check_weight, matching_share
 from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.process import whole_or_nothing
@@ -74,6 +75,8 @@ def declares_parameters[T](cls: type[T]) -> type[T]:
     # Estimators are equal only to themselves, and scikit-learn knows how to print them.
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
+
+_COMMON_DOMAINS: Mapping[str, Domain] = {"random_state": Seed(), "n_jobs": Threads()}
 
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to evaluate on during training; the last pair decides."""
@@ -115,7 +118,10 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
-    """Values of each parameter; parameters of boosters are declared in `booster_parameters`."""
+    """Values of each parameter; `random_state` and `n_jobs` have the same everywhere.
+
+    Parameters of boosters are declared in `booster_parameters`.
+    """
 
     _takes_categories: bool = False
     """Whether the estimator can learn from categorical columns."""
@@ -137,6 +143,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
             cls.fit = whole_or_nothing(cls.fit)
+        common = {name: domain for name, domain in _COMMON_DOMAINS.items() if hasattr(cls, name)}
+        cls._domains = MappingProxyType({**cls._domains, **common})
         documented(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:
@@ -255,7 +263,11 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
-        data = check_data_as_in_fit(earlier, X, Y, sample_weight)
+        features = check_features(earlier, X)
+        labels = check_labels_as_in_fit(earlier, features, Y)
+        weight = check_weight(sample_weight, len(labels))
+        unknown_labels(labels, weight)  # stops if all are
+        data = FitData(features, labels, weight, feature_types(earlier), learned_by(earlier))
         self._learn_from(data)
         return data
 
@@ -286,22 +298,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
 
 def checked_pairs(eval_set: EvalSet | None) -> EvalSet:
-    """Check the form of an `eval_set`, not the data in it.
-
-    Parameters
-    ----------
-    eval_set : sequence of pairs (X, Y) or None
-        As ``fit`` takes it.
-
-    Returns
-    -------
-    sequence of pairs (X, Y)
-        Empty if None.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not a pair.
+    """Return the entries of an `eval_set`, none for None, if all are pairs.
 
     Examples
     --------

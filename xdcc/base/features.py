@@ -80,21 +80,10 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
 
 
 def check_sparse_structure(name: str, matrix: Any) -> None:
-    """Stop if a sparse matrix points outside itself.
+    """Raise a ValueError if a sparse matrix points outside itself; `name` is its name there.
 
-    Parameters
-    ----------
-    name : str
-        Name of the matrix in messages.
-    matrix : sparse matrix or array, or anything else
-        Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are
-        checked by SciPy when they are converted.
-
-    Raises
-    ------
-    ValueError
-        If row pointers do not ascend from 0 to the number of entries, or an index is outside the
-        matrix; the message says which.
+    Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are checked
+    by SciPy when they are converted.
 
     Examples
     --------

@@ -195,19 +195,9 @@ def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
 
 
 def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[Any]:
-    """Give labels the form of the Y in ``fit``.
+    """Give labels, zeros and ones `(n_samples, n_labels)`, the form of the Y in ``fit``.
 
-    Parameters
-    ----------
-    labels : int array of shape (n_samples, n_labels)
-        Zeros and ones.
-    classes : array of shape (n_classes,) or (n_labels, 2)
-        As an estimator has them in `classes_`.
-
-    Returns
-    -------
-    array of shape (n_samples, n_labels) or (n_samples,)
-        The labels, or classes if Y had one dimension.
+    `classes` is an estimator's `classes_`: with one dimension Y had one, and held these classes.
 
     Examples
     --------

@@ -68,19 +68,7 @@ def stratified_folds(
 
 
 def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
-    """Stop if there is not a fold for each row.
-
-    Parameters
-    ----------
-    folds : int array of shape (n_samples,)
-        Fold of each row.
-    n_samples : int
-        Number of rows.
-
-    Raises
-    ------
-    ValueError
-        If `folds` has another shape.
+    """Raise a ValueError if there is not a fold for each of `n_samples` rows.
 
     Examples
     --------

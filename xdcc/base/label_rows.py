@@ -141,26 +141,10 @@ class LabelRows:
 
 
 def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
-    """Bring the columns of a DataFrame into an order given by names; leave all else as it is.
+    """Bring the columns of a DataFrame into the order of `names`; leave all else as it is.
 
-    Parameters
-    ----------
-    Y : array-like, sparse matrix or array, DataFrame or Series
-        Labels, or probabilities of them.
-    names : sequence of length n_labels
-        Names of labels; they are compared as text.
-    what : str
-        Name of Y in messages.
-
-    Returns
-    -------
-    object
-        Y, or a DataFrame of its columns in the order of `names`.
-
-    Raises
-    ------
-    ValueError
-        If Y is a DataFrame with other names, or with another order of names that are not unique.
+    Names are compared as text. A ValueError, which calls Y `what`, says if Y is a DataFrame with
+    other names, or with another order of names that are not unique.
 
     Examples
     --------
@@ -294,23 +278,8 @@ def known_score_blocks(
 ) -> Iterator[KnownRows[Floats]]:
     """Check labels, scores and weights and take out what is unknown, block by block.
 
-    Parameters
-    ----------
-    Y_true, sample_weight
-        As in `known_blocks`.
-    Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
-        Finite numbers, higher where a label is more likely. If both are DataFrames, columns are
-        matched by name.
-
-    Yields
-    ------
-    KnownRows
-        Of the samples with a known label and a positive weight; blocks without any are left out.
-
-    Raises
-    ------
-    ValueError
-        As in `known_blocks`.
+    Like :func:`known_blocks`, but `Y_score` holds finite numbers, higher where a label is more
+    likely.
 
     Examples
     --------

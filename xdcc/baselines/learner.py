@@ -19,7 +19,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.base.checks import check_all_known
-from xdcc.base.domains import Classifier, Either, Seed, check_domain
+from xdcc.base.domains import Classifier, Either, check_domain
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.seeds import generator_from
@@ -64,14 +64,13 @@ class LearnerClassifier(MultiLabelEstimator):
 
     _entries = MappingProxyType(
         {
-            **MultiLabelEstimator._entries,
             "missing_values": """
                 Missing values in X are passed to the base learner, which may reject them. Entries
                 that a sparse X does not store are 0.
                 """,
         }
     )
-    _domains = MappingProxyType({"estimator": Either(Classifier(), None), "random_state": Seed()})
+    _domains = MappingProxyType({"estimator": Either(Classifier(), None)})
 
     estimator: Any = None
     random_state: int | np.random.RandomState | None = None

@@ -25,10 +25,8 @@ from xdcc.base.domains import (
     Choice,
     Either,
     Number,
-    Seed,
     Share,
     Switch,
-    Threads,
     Verbosity,
     check_domain,
 )
@@ -200,8 +198,6 @@ class BoomerClassifier(MultiLabelEstimator):
             "warm_start": Switch(),
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "verbose": Verbosity(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from xdcc.base.domains import Choice, Either, Number, Seed, Share, Threads, check_domain
+from xdcc.base.domains import Choice, Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
@@ -174,8 +174,6 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             "n_beams": _AT_LEAST_1,
             "n_draws": _AT_LEAST_1,
             "prediction": Choice(LABELSET_PREDICTIONS),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 

@@ -16,8 +16,6 @@ from xdcc.base.domains import (
     Classifier,
     Either,
     Number,
-    Seed,
-    Threads,
     Verbosity,
     check_domain,
 )
@@ -86,8 +84,6 @@ class BaseCTBN(MultiLabelEstimator):
             "n_draws": Number(low=1, whole=True),
             "n_parent_candidates": Either(Number(low=1, whole=True), None),
             "max_solver_iter": Number(low=1, whole=True),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
             "verbose": Verbosity(),
         }
     )

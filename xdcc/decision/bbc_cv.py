@@ -120,19 +120,11 @@ class DrawnChoices(NamedTuple):
     left_out: Floats
 
     def estimate(self, among: NDArray[np.intp], handicap: Floats | float = 0.0) -> Floats:
-        """Choose on the drawn rows, and judge on the others.
+        """Choose on the drawn rows, and judge on the others: the chosen one's score, `(n_draws,)`.
 
-        Parameters
-        ----------
-        among : int array
-            The configurations that can be chosen; the first of equal ones is.
-        handicap : float or array of shape (n_configurations,), default=0.0
-            Is taken off the scores that decide: a preference for others.
-
-        Returns
-        -------
-        float array of shape (n_draws,)
-            The chosen one's score. Their mean is the estimate for the best on all rows.
+        Their mean is the estimate for the best on all rows. `among` are the configurations that can
+        be chosen, the first of equal ones; `handicap`, for each of them or for all, is taken off
+        the scores that decide: a preference for others.
         """
         chosen = among[(self.drawn - handicap)[:, among].argmax(axis=1)]
         return np.asarray(self.left_out[np.arange(len(chosen)), chosen])

@@ -253,18 +253,7 @@ class LabelsetSizes:
         )
 
     def sum_up(self, probabilities: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Compute the three parts of `SizedMarginals`.
-
-        Parameters
-        ----------
-        probabilities : float array of shape (n_sets, n_samples)
-            Of the labelsets; a column for each sample.
-
-        Returns
-        -------
-        joint, sizes, empty
-            As in `SizedMarginals`.
-        """
+        """Compute joint, sizes and empty of `SizedMarginals` for `(n_sets, n_samples)`."""
         shape = (self._n_labels, len(self._sizes), probabilities.shape[1])
         joint = (self._sum @ probabilities).reshape(shape).transpose(2, 0, 1)
         empty = probabilities[self._is_empty].sum(axis=0)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, check_domain
 from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
@@ -101,7 +101,6 @@ class ThresholdClassifier(ClassifierWrapper):
             "measure": Anything(),
             "cv": Either(Number(low=2, whole=True), Choice(("prefit",)), None),
             "min_positive": Number(low=0, whole=True),
-            "random_state": Seed(),
         }
     )
 

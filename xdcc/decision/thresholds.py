@@ -180,19 +180,7 @@ def best_threshold(
 def threshold_for(
     data: FitData, measure: str | Measure | Callable[..., float], max_candidates: int = 200
 ) -> float:
-    """Choose as :func:`best_threshold` does, on checked data of rows that count.
-
-    Parameters
-    ----------
-    data : FitData
-        X are probabilities.
-    measure, max_candidates
-        As in :func:`best_threshold`.
-
-    Returns
-    -------
-    float
-    """
+    """Choose as :func:`best_threshold` does, on checked rows that count; X are probabilities."""
     if not callable(measure):
         return _best_for_all(data, measure_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
@@ -261,18 +249,9 @@ def best_thresholds_per_label(
 def thresholds_for(
     data: FitData, measure: str | Measure, min_positive: int = 10
 ) -> NDArray[np.float64]:
-    """Choose as :func:`best_thresholds_per_label` does, on checked data of rows that count.
+    """Choose as :func:`best_thresholds_per_label` does, on checked rows that count.
 
-    Parameters
-    ----------
-    data : FitData
-        X are probabilities.
-    measure, min_positive
-        As in :func:`best_thresholds_per_label`.
-
-    Returns
-    -------
-    float64 array of shape (n_labels,)
+    X are probabilities.
     """
     rule = measure_named(measure)
     common = _best_for_all(data, rule)

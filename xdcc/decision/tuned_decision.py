@@ -15,7 +15,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.seeds import seed_from
@@ -148,8 +148,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             "calibrate": Switch(),
             "cv": Number(low=2, whole=True),
             "ensemble": Switch(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 

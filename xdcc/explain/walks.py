@@ -52,9 +52,14 @@ documented_explanation = partial(
             TypeError
                 If the model has another type.
             """,
-        "ax": """
+        "ax_returned": """
             ax : Axes, optional
                 Axes to draw on. Default: a new figure.
+
+            Returns
+            -------
+            Axes
+                The axes.
             """,
         "pyplot_errors": """
             ImportError

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Switch, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import take_rows
@@ -135,8 +135,6 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             "oob_proba": Switch(),
             "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 

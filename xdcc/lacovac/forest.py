@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
+from xdcc.base.domains import Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -92,7 +92,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
             ),
             "bootstrap": Switch(),
             "voting": Choice(get_args(Voting)),
-            "random_state": Seed(),
         }
     )
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.checks import PACKAGE
-from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -109,8 +109,6 @@ class LogisticLabels(MultiLabelEstimator):
             ),
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
     _takes_categories = True

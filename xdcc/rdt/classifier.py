@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.checks import check_all_known
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.seeds import generator_from
@@ -151,8 +151,6 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             "transformation": Either(Choice(("powerset",)), None),
             "tree_weight": Choice(get_args(TreeWeight)),
             "size_exponent": Number(low=0, high=16),  # higher powers of large nodes overflow
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
