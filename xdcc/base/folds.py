@@ -10,6 +10,7 @@ how long to train, has a method ``out_of_fold`` with the signature of :class:`Tr
 estimators of this package also have ``_out_of_fold``, which takes checked data.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -80,6 +81,14 @@ def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
         raise ValueError(
             f"folds has the shape {np.shape(folds)}; it must be {(n_samples,)}, one per row."
         )
+
+
+type ShouldEnd = Callable[[int], bool]
+"""Called between the steps of a training with their number; True ends it with what it has."""
+
+
+class OutOfTime(Exception):
+    """A training was ended before there was a model of each fold."""
 
 
 class OutOfFold(NamedTuple):

@@ -19,11 +19,41 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+_SAMPLE_ENTRIES = 2**21
 _BLOCK_ENTRIES = 2**18
 """Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
 
 _NAMES_SHOWN = 5
 """Names of labels that a message lists."""
+
+
+def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Take rows of a matrix, all of them or as many as a few numbers can be learned from.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Number of rows, number of columns.
+    rows : bool array of shape (n_rows,), optional
+        Which rows can be taken; all if None.
+
+    Returns
+    -------
+    int array
+        Their positions, ascending: all, or about 2**21 entries, the same for the same shape.
+
+    Examples
+    --------
+    >>> sample_rows((3, 2))
+    array([0, 1, 2])
+    >>> len(sample_rows((10**6, 64)))
+    32768
+    """
+    able = np.arange(shape[0]) if rows is None else np.flatnonzero(rows)
+    most = max(1, _SAMPLE_ENTRIES // max(1, shape[1]))
+    if len(able) <= most:
+        return able
+    return np.sort(np.random.default_rng(0).choice(able, most, replace=False))
 
 
 def row_blocks(shape: tuple[int, int], entries: int | None = None) -> Iterator[slice]:

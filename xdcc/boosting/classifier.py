@@ -6,7 +6,6 @@ learning itself happens in the plugin (``plugins/multilabel``).
 """
 
 import os
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -23,7 +22,7 @@ from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold
+from xdcc.base.folds import OutOfFold, ShouldEnd
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
@@ -266,7 +265,7 @@ int, default="sumGain"
         sample_weight: Any = None,
         *,
         patience: int = 25,
-        should_end: Callable[[int], bool] | None = None,
+        should_end: ShouldEnd | None = None,
     ) -> OutOfFold:
         """Train a booster without each fold, and find the best number of boosting rounds.
 
@@ -308,7 +307,7 @@ int, default="sumGain"
         folds: NDArray[np.intp],
         *,
         patience: int = 25,
-        should_end: Callable[[int], bool] | None = None,
+        should_end: ShouldEnd | None = None,
     ) -> OutOfFold:
         model = clone(self)
         model._begin_fit(data, data.Y)

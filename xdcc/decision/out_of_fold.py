@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.fit_data import FitData, take_rows
-from xdcc.base.folds import OutOfFold, TrainsOutOfFold
+from xdcc.base.folds import OutOfFold, ShouldEnd, TrainsOutOfFold
 from xdcc.base.labels import label_scores
 from xdcc.base.margins import margins_of
 from xdcc.base.threads import n_threads
@@ -67,17 +67,23 @@ def margins_by(model: Any, X: Any, n_labels: int) -> Floats:
 
 
 def out_of_fold(
-    estimator: Any, data: FitData, folds: NDArray[np.intp], *, n_jobs: int | None = None
+    estimator: Any,
+    data: FitData,
+    folds: NDArray[np.intp],
+    *,
+    n_jobs: int | None = None,
+    should_end: ShouldEnd | None = None,
 ) -> OutOfFold:
     """Train a classifier for each fold without it: all folds together if it can, else one by one.
 
     Parameters and errors are those of :func:`cross_fit`. A classifier that trains all folds by
     itself uses as many threads as its own `n_jobs` says, and may find other settings than it has,
-    which all its folds and `unfitted` then share. Margins are in double precision.
+    which all its folds and `unfitted` then share. Margins are in double precision. `should_end`
+    is called between the steps of such a classifier, with their number; True ends the training.
     """
     found = None
     if isinstance(estimator, MultiLabelEstimator):
-        found = estimator._out_of_fold(data, folds)
+        found = estimator._out_of_fold(data, folds, should_end=should_end)
     elif isinstance(estimator, TrainsOutOfFold):
         found = clone(estimator).out_of_fold(data.X, data.target(), folds, data.sample_weight)
     if found is not None:

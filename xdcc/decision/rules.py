@@ -216,7 +216,7 @@ def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> li
             rules.append(CommonThreshold(common))
         if ThresholdPerLabel.name in names:
             assert isinstance(measure, str | Measure)
-            own = thresholds_for(of_proba, measure)
+            own = thresholds_for(of_proba, measure, common=common)
             n_present = np.nansum(data.Y, axis=0)
             rules += [
                 ThresholdPerLabel(common + n_present / (n_present + s) * (own - common), s)

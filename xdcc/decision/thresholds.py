@@ -247,14 +247,15 @@ def best_thresholds_per_label(
 
 
 def thresholds_for(
-    data: FitData, measure: str | Measure, min_positive: int = 10
+    data: FitData, measure: str | Measure, min_positive: int = 10, common: float | None = None
 ) -> NDArray[np.float64]:
     """Choose as :func:`best_thresholds_per_label` does, on checked rows that count.
 
-    X are probabilities.
+    X are probabilities. `common` is the best threshold for all labels, if it is known.
     """
     rule = measure_named(measure)
-    common = _best_for_all(data, rule)
+    if common is None:
+        common = _best_for_all(data, rule)
     enough = (data.truth.sum(axis=0) >= min_positive) & data.known.any(axis=0)
     return _ascend(data, rule, common, np.flatnonzero(enough))
 

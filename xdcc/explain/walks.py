@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.members import JointLabelset
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
 from xdcc.base.documentation import documented
 from xdcc.base.features import Features, check_features
@@ -204,30 +204,40 @@ class BoosterWalk(Walk):
 
 
 class MixtureWalk(Walk):
-    """The walk of a mixture of boosters, whose margins are summed."""
+    """The walk of the boosters of a mixture, whose margins are summed."""
 
     n_rounds = 1
 
     def __init__(self, model: MultiLabelClassifier) -> None:
         check_is_fitted(model)
+        self._members = [
+            member
+            for member in model.members_
+            if isinstance(member.estimators[0], MultiLabelXGBClassifier)
+        ]
+        if not self._members:
+            raise TypeError(
+                "The chosen mixture has no booster, and only boosters are explained: its members "
+                f"are {', '.join(member.name for member in model.members_)}."
+            )
         self._model = model
         self.labels = self.outputs = np.flatnonzero(model.calibration_.constant.varied)
         self.label_names = _explained_names(model.label_names_, self.labels)
         self.feature_names = _feature_names(model)
         self.propagated_names = []
-        self.boosters = [[_predicting(estimator) for estimator in model.estimators_]]
+        self.boosters = [
+            [_predicting(estimator) for member in self._members for estimator in member.estimators]
+        ]
 
     def rounds(self, X: Any) -> Iterator[Round]:
         """Yield the only round; see the base class."""
         model, labels = self._model, self.labels
         weights = [
             member.share * member.calibration.slope[labels] / len(member.estimators)
-            for member in model.members_
+            for member in self._members
             for _ in member.estimators
         ]
-        start = sum(
-            member.share * member.calibration.intercept[labels] for member in model.members_
-        )
+        start = sum(member.share * member.calibration.intercept[labels] for member in self._members)
         features = model._check_X(X)
         yield _only_round(
             self.boosters[0],

@@ -11,13 +11,16 @@ from typing import Any, Literal, NotRequired, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import take_rows
+from xdcc.base.fit_data import FitData, take_rows
+from xdcc.base.folds import OutOfFold, OutOfTime, ShouldEnd, check_folds
+from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
@@ -235,6 +238,23 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         total = decrease.sum()
         return decrease / total if total > 0 else decrease
 
+    def _out_of_fold(
+        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+    ) -> OutOfFold:
+        """Grow a forest without each fold, each from seeds of its own, on checked data."""
+        check_folds(folds, len(data.Y))
+        random = generator_from(self.random_state)
+        margins, estimators = np.empty(data.Y.shape), []
+        for fold in range(int(folds.max()) + 1):
+            if should_end is not None and should_end(fold):
+                raise OutOfTime
+            model = clone(self).set_params(random_state=random.randint(2**31 - 1), oob_proba=False)
+            model._fit_checked(data.part(np.flatnonzero(folds != fold)))
+            rows = folds == fold
+            margins[rows] = model._margins(take_rows(data.X, rows))
+            estimators.append(model)
+        return OutOfFold(margins, estimators, clone(self))
+
     def _shape(self, columns: FeatureColumns, n_rows: int, n_labels: int) -> TreeShape:
         n_features, n_dense = len(columns.feature), len(columns.dense)
         is_sparse = 2 * n_dense < n_features
@@ -280,3 +300,9 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return mean_proba(self.forest_, X, n_threads(self.n_jobs))
+
+    def _margins(self, X: Features) -> NDArray[np.float64]:
+        """Predict log-odds, as if one more tree knew the labels' frequencies and nothing else."""
+        n_trees = len(self.forest_.start) - 1
+        total = n_trees * self._proba(X) + self.forest_.labels.mean
+        return margins_of(total / (n_trees + 1))

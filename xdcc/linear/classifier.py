@@ -18,7 +18,7 @@ from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, check_folds, stratified_folds
+from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -189,14 +189,16 @@ class LogisticLabels(MultiLabelEstimator):
         """
         return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
 
-    def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold:
+    def _out_of_fold(
+        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+    ) -> OutOfFold:
         """Train the models of all folds on checked data."""
         check_folds(folds, len(data.Y))
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
             rows, design = model._learn_columns(data)
-            found = model._train_folds(rows, folds, run)
+            found = model._train_folds(rows, folds, run, should_end)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
@@ -221,9 +223,16 @@ class LogisticLabels(MultiLabelEstimator):
             rows = design.transform(rows)
         return data._replace(X=rows), design
 
-    def _train_folds(self, data: FitData, folds: NDArray[np.intp], run: Run) -> FoldModels:
+    def _train_folds(
+        self,
+        data: FitData,
+        folds: NDArray[np.intp],
+        run: Run,
+        should_end: ShouldEnd | None = None,
+    ) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
-        path = FoldPath(_in_single(data), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
+        penalty = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
+        path = FoldPath(_in_single(data), folds, penalty, run, should_end)
         if isinstance(self.C, str):
             return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
