@@ -256,29 +256,15 @@ def to_native(
 ) -> dict[str, Any]:
     """Check values and return them by XGBoost's own names, for `xgboost.train`.
 
-    Parameters
-    ----------
-    arguments : mapping
-        The estimator's arguments that are booster parameters, by their names here.
-    booster_params : mapping
-        Further keyword arguments, by any of their names.
-    defaults : mapping
-        The defaults of `arguments`. A keyword argument under another name (``eta`` for
-        ``learning_rate``) replaces an argument that still has its default.
-    plugin : bool
-        Whether parameters of the multi-label plugin are allowed.
+    `arguments` are the estimator's arguments that are booster parameters, by their names here, and
+    `booster_params` further keyword arguments, by any of their names. One under another name
+    (``eta`` for ``learning_rate``) replaces an argument that still has its default. Without
+    `plugin`, parameters of the multi-label plugin are unknown.
 
-    Returns
-    -------
-    dict
-        Values by native name, without those that are None. `random_state` becomes the seed drawn
-        from it, `split_method` its name. Without `n_jobs`, and with -1, there is no `nthread`:
-        XGBoost then uses all processors of its machine.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a parameter is given twice, or a value is out of range.
+    Values that are None are left out. `random_state` becomes the seed drawn from it, `split_method`
+    its name. Without `n_jobs`, and with -1, there is no `nthread`: XGBoost then uses all processors
+    of its machine. A ValueError says if a name is unknown, a parameter is given twice, or a value
+    is out of range.
 
     Examples
     --------

@@ -18,19 +18,7 @@ def _dedent(text: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """Put entries below the heading of a section.
-
-    Parameters
-    ----------
-    title : str
-        The heading, "Parameters" for example.
-    *parts : str
-        What stands below it.
-
-    Returns
-    -------
-    str
-        An entry.
+    """Put entries below the heading of a section, "Parameters" for example; the result is an entry.
 
     Examples
     --------

@@ -87,16 +87,7 @@ class FitData(NamedTuple):
         return rows if self.sample_weight is None else rows & (self.sample_weight > 0)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "FitData":
-        """Take rows.
-
-        Parameters
-        ----------
-        rows : int array or bool array
-            Positions, or whether to take each row.
-
-        Returns
-        -------
-        FitData
+        """Take rows, by their positions or a mask.
 
         Examples
         --------
@@ -120,19 +111,7 @@ class FitData(NamedTuple):
     def part(self, rows: NDArray[np.intp]) -> "FitData":
         """Take rows to fit on; a label that is unknown in all of them is absent.
 
-        Parameters
-        ----------
-        rows : int array
-            Which rows.
-
-        Returns
-        -------
-        FitData
-
-        Raises
-        ------
-        ValueError
-            If no label of these rows is known.
+        A ValueError says that no label of these rows is known.
 
         Examples
         --------
@@ -169,19 +148,9 @@ class FitData(NamedTuple):
 
 
 def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
-    """Take rows of an array-like, a sparse matrix, a DataFrame or a Series.
+    """Take rows, by position or mask, of an array-like, a sparse matrix, a DataFrame or a Series.
 
-    Parameters
-    ----------
-    data : array-like, sparse matrix, DataFrame or Series
-        Of any number of columns.
-    rows : int array or bool array
-        Positions, or whether to take each row.
-
-    Returns
-    -------
-    array, sparse matrix, DataFrame or Series
-        A sparse matrix has the form CSR.
+    A sparse matrix becomes CSR.
 
     Examples
     --------

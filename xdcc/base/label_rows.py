@@ -127,18 +127,10 @@ class LabelRows:
             self._labels = self._labels.tocsr()
 
     def block(self, rows: slice) -> NDArray[Any]:
-        """Read some rows as numbers. Y needs to have two dimensions.
+        """Read some rows of a Y of two dimensions as numbers, `(n_rows, n_labels)`.
 
-        Parameters
-        ----------
-        rows : slice
-            Which rows.
-
-        Returns
-        -------
-        bool, int or float array of shape (n_rows, n_labels)
-            It may share memory with Y. None and pandas' NA are NaN; an entry that is not
-            a number is infinite, which is not a label.
+        The array may share memory with Y. None and pandas' NA are NaN; an entry that is not a
+        number is infinite, which is not a label.
         """
         if sparse.issparse(self._labels):
             values = self._labels[rows].toarray()
@@ -153,18 +145,7 @@ class LabelRows:
         return np.vectorize(_number, otypes=[np.float64])(values)
 
     def entry(self, row: int, label: int) -> Any:
-        """Return an entry as it was given, for a message.
-
-        Parameters
-        ----------
-        row, label : int
-            Which entry.
-
-        Returns
-        -------
-        object
-            A number or anything else.
-        """
+        """Return an entry as it was given, for a message."""
         if isinstance(self._labels, pd.DataFrame):
             return self._labels.iat[row, label]
         return self._labels[row, label]

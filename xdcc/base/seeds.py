@@ -12,20 +12,8 @@ from xdcc.base.domains import Seed, check_domain
 def seed_from(random_state: int | np.random.RandomState | None) -> int:
     """Return a seed for a parameter `random_state`.
 
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        An integer is the seed itself; a generator draws one; None is 0.
-
-    Returns
-    -------
-    int
-        The seed.
-
-    Raises
-    ------
-    ValueError
-        If `random_state` is something else, or out of range.
+    An integer is the seed itself, a generator draws one, None is 0; a ValueError says if it is
+    something else, or out of range.
 
     Examples
     --------
