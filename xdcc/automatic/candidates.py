@@ -58,8 +58,8 @@ PER_TREE = 3e-4
 _PER_LABEL = 2.5e-8
 """Seconds for gradient, margin and log-loss of a row and a label."""
 
-_N_TREES = 60
-"""Trees of a forest for each fold."""
+_TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
+"""Trees of a forest for each fold, and the seconds up to which it has so many."""
 
 _PER_DRAW = 6e-9
 """Seconds for a row and a feature that a node of a forest draws."""
@@ -117,6 +117,11 @@ class Candidate:
         """Seconds after which it is worth something: others than forests can end early."""
         is_forest = self.kind is SketchedExtraTreesClassifier
         return self.seconds if is_forest else _LEAST_SHARE * self.seconds
+
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed makes another model."""
+        return self.kind is not LogisticLabels
 
     def estimator(self, seed: int, n_jobs: int | None) -> BaseEstimator:
         """Make the estimator, not fitted."""
@@ -238,10 +243,12 @@ def forest(shape: Shape, **params: Any) -> Candidate:
     share = shape.n_entries / (shape.n_rows * shape.n_features)
     drawn = min(2 * shape.n_features**0.5, shape.n_features * max(share, 0.01))
     depth = log2(max(shape.n_rows, 2))
-    seconds = _PER_DRAW * shape.n_folds * _N_TREES * shape.n_rows * depth * drawn
-    return Candidate(
-        "extra trees", SketchedExtraTreesClassifier, {"n_estimators": _N_TREES, **params}, seconds
-    )
+    for n_trees, longest in _TREES:
+        seconds = _PER_DRAW * shape.n_folds * n_trees * shape.n_rows * depth * drawn
+        if seconds <= longest:
+            break
+    params = {"n_estimators": n_trees, **params}
+    return Candidate("extra trees", SketchedExtraTreesClassifier, params, seconds)
 
 
 def linear(shape: Shape) -> Candidate:

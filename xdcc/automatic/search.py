@@ -8,7 +8,8 @@ these margins how labels depend; it has a log-loss, too, that of whole labelsets
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
 that were not drawn (:mod:`xdcc.decision.bbc_cv`).
 
-The usual candidates come first. With a time budget, others follow as long as it lasts, and none is
+The usual candidates come first. With a time budget, the members are trained again with other seeds
+and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
 begun that would last longer than that by its estimate. The estimates are corrected by what earlier
 candidates of the same kind took.
 """
@@ -16,8 +17,7 @@ candidates of the same kind took.
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ _RULES_PER_CALIBRATION = 6.0
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
-_MOST_FAILURES = 8
+_MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
 
 
@@ -126,6 +126,17 @@ class TimeBudget:
         self._slowness[candidate.kind] = seconds / candidate.seconds
 
 
+@dataclass(frozen=True)
+class _Trained:
+    """A member of the mixture, and its raw margins out of fold, the mean over its seeds."""
+
+    candidate: Candidate
+    n_seeds: int
+    margins: NDArray[np.float32]
+    estimators: list[Any]
+    calibration: LabelCalibration
+
+
 class Search:
     """One search for the best model.
 
@@ -165,7 +176,7 @@ class Search:
         n_folds = int(folds.max()) + 1
         self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
         self._mixture = Mixture(data)
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
@@ -194,7 +205,9 @@ class Search:
         choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
-            row["share"] = float(shares.get(row["candidate"], 0.0))
+            member = self._members.get(row["candidate"])
+            is_last = member is not None and row["seeds"] == member.n_seeds
+            row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
@@ -207,29 +220,43 @@ class Search:
         seconds = self._budget.seconds
         usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
-            return iter(usual)
+            yield from usual
+            return
         # The least expensive first: then there is a model early.
-        usual.sort(key=lambda candidate: candidate.seconds)
-        return chain(usual, more_candidates(self._shape, self._seed, seconds))
+        yield from sorted(usual, key=lambda candidate: candidate.seconds)
+        others = more_candidates(self._shape, self._seed, seconds)
+        while True:
+            for name in list(self._mixture.names):
+                if name in self._members and self._members[name].candidate.is_random:
+                    yield self._members[name].candidate
+            yield next(others)
 
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
-            yield replace(self._members[name], share=float(share))
+            found = self._members[name]
+            yield Member(name, float(share), found.estimators, found.calibration)
 
     def _try(self, candidate: Candidate) -> bool:
-        """Train a candidate; return whether it enters the mixture."""
+        """Train a candidate, or a member with another seed; return whether the mixture improves."""
         begun = time.perf_counter()
         found = self._train(candidate)
         if found is None:
             return False
         trained = time.perf_counter()
+        earlier = self._members.get(candidate.name)
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        if earlier is not None:
+            n_seeds += earlier.n_seeds
+            raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
+            estimators = [*earlier.estimators, *estimators]
         calibration, margins = calibrate_labels(
-            self._data._replace(X=found.margins), self._folds, self._budget.entries
+            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
         )
         self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
-        enters = self._mixture.admit(candidate.name, margins)
+        test = self._mixture.admit if earlier is None else self._mixture.improve
+        enters = test(candidate.name, margins)
         if enters:
-            member = Member(candidate.name, 1.0, found.estimators, calibration)
+            member = _Trained(candidate, n_seeds, raw, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         seconds = time.perf_counter() - begun
@@ -238,6 +265,7 @@ class Search:
         self._table.append(
             {
                 "candidate": candidate.name,
+                "seeds": n_seeds,
                 "rounds": getattr(found.unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,

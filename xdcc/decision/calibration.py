@@ -56,18 +56,18 @@ class PlattScaling(NamedTuple):
         return self.slope * margins + self.intercept
 
 
-class Calibration(NamedTuple):
-    """Scaling for new rows, and calibrated margins of the rows that it was fitted to.
+class Calibrated[Scaling](NamedTuple):
+    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
 
     Attributes
     ----------
-    scaling : PlattScaling
+    scaling : PlattScaling or LabelCalibration
         Fitted to all rows.
     margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a scaling that was fitted without its fold.
+        Each row's by a calibration that was fitted without its fold.
     """
 
-    scaling: PlattScaling
+    scaling: Scaling
     margins: Floats
 
 
@@ -77,7 +77,7 @@ def calibrate(
     weight: Floats,
     folds: NDArray[np.intp],
     entries: int = 2**21,
-) -> Calibration:
+) -> Calibrated[PlattScaling]:
     """Fit Platt scaling to out-of-fold margins.
 
     Parameters
@@ -95,7 +95,7 @@ def calibrate(
 
     Returns
     -------
-    Calibration
+    Calibrated
         A label has numbers of its own if its mean log-loss, out of fold, is lower with them than
         with the common ones by more than the standard error of that difference.
     """
@@ -129,7 +129,7 @@ def calibrate(
     for fold, of_fold in zip(numbers, nested, strict=True):
         out = folds == fold
         calibrated[out] = of_fold.margins(margins[out])
-    return Calibration(scaling, calibrated)
+    return Calibrated(scaling, calibrated)
 
 
 def fit_platt(
@@ -240,33 +240,11 @@ class ConstantLabels(NamedTuple):
         return np.where(self.varied, margins, logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
-        """Put their probabilities in place of others.
-
-        Parameters
-        ----------
-        proba : float64 array of shape (n_samples, n_labels)
-            Probabilities.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_labels)
-            A new one.
-        """
+        """Put their probabilities in place of others, in a new array."""
         return np.where(self.varied, proba, self.proba)
 
     def in_labels[T: np.integer](self, labels: NDArray[T]) -> NDArray[T]:
-        """Put their values in place of what was predicted.
-
-        Parameters
-        ----------
-        labels : int array of shape (n_samples, n_labels)
-            Predictions. They are changed.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            The same.
-        """
+        """Put their values in place of what was predicted; `labels` are changed and returned."""
         labels[:, ~self.varied] = self.value[~self.varied].astype(np.int64)
         return labels
 
@@ -302,38 +280,12 @@ class LabelCalibration:
         return self.constant.in_proba(expit(self.margins(margins)))
 
 
-class CalibratedLabels(NamedTuple):
-    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
-
-    Attributes
-    ----------
-    calibration : LabelCalibration
-        Fitted to all rows.
-    margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a calibration that was fitted without its fold.
-    """
-
-    calibration: LabelCalibration
-    margins: Floats
-
-
 def calibrate_labels(
     data: FitData, folds: NDArray[np.intp], entries: int = 2**21
-) -> CalibratedLabels:
-    """Calibrate out-of-fold margins of the labels that are not constant.
+) -> Calibrated[LabelCalibration]:
+    """Calibrate the labels that are not constant.
 
-    Parameters
-    ----------
-    data : FitData
-        X are margins by models that have not seen the row.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
-    entries : int, default=2**21
-        As in :func:`calibrate`.
-
-    Returns
-    -------
-    CalibratedLabels
+    X are margins by models that have not seen the row.
     """
     found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
@@ -342,4 +294,4 @@ def calibrate_labels(
         fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds, entries)
         calibrated[:, varied] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
-    return CalibratedLabels(found, found.constant.in_margins(calibrated))
+    return Calibrated(found, found.constant.in_margins(calibrated))
