@@ -121,8 +121,10 @@ class SketchIndex {
   void Classify(Context const* ctx, GHistIndexMatrix const& page);
   template <typename BinT, typename SlotT>
   void ReadRows(Context const* ctx, GHistIndexMatrix const& page);
-  /** @brief Say where the histogram of each block begins. */
-  void SetFirstSlots();
+  /** @brief Give a dense feature the place `at`, the next one. */
+  void AddToBlocks(std::size_t at, bst_feature_t feature, bool has_missing, std::uint32_t n_bins);
+  /** @brief Count the slots of blocks that have all their features. */
+  void EndBlocks();
 
   std::size_t n_rows_{0};
   std::vector<Place> places_;  // by feature

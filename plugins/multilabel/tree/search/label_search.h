@@ -121,6 +121,7 @@ class LabelSearch : public SplitSearch {
   [[nodiscard]] bool SortsCategories(std::uint32_t max_to_onehot) const;
   /** @brief Forget the nodes of the tree before; their memory is used again. */
   void ForgetNodes();
+  void ForgetNode(LabelNode* node);
   [[nodiscard]] BatchSet<GHistIndexMatrix> Pages() const {
     return p_fmat_->GetBatches<GHistIndexMatrix>(ctx_, batch_);
   }
@@ -207,9 +208,6 @@ class LabelSearch : public SplitSearch {
   void DecideOnPages(Level const& level, std::vector<RunningBest> const& best);
   /** @brief Check that all workers have the same number of sums: they do if they compute alike. */
   void CheckAgreement(std::size_t n_sums) const;
-  /** @brief Add up numbers of all workers. */
-  template <typename T>  // double or int32_t
-  void SumOverWorkers(std::vector<T>* values) const;
 
   Context const* ctx_{nullptr};
   /** @brief Number of threads that loops make use of. */

@@ -10,10 +10,10 @@
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../../src/common/categorical.h"      // for IsCat
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "category_lists.h"  // for NumberCategories, SumCategories, SumCategorySiblings
+#include "../../reductions.h"  // for SumOverWorkers, MaxOverWorkers, SubtractArray
+#include "category_lists.h"    // for NumberCategories, SumCategories, SumCategorySiblings
 #include "label_search.h"
 #include "row_lists.h"   // for MakeLists, PartitionLists
 #include "row_units.h"   // for RowUnits, SizesOf
@@ -89,7 +89,7 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
   }
   std::vector<double> n_active(end.cbegin(), end.cend());
   if (is_shared_) {
-    this->SumOverWorkers(&n_active);
+    SumOverWorkers(ctx_, &n_active);
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     rows[i].global.resize(end[i]);
@@ -114,7 +114,7 @@ void LabelSearch::Prepare(Level const& level) {
     for (auto const& of_job : totals) {
       message.insert(message.end(), of_job.Data(), of_job.Data() + of_job.Size());
     }
-    this->SumOverWorkers(&message);
+    SumOverWorkers(ctx_, &message);
     auto const* in = message.data();
     for (auto& of_job : totals) {
       std::copy_n(in, of_job.Size(), of_job.Data());
@@ -143,9 +143,8 @@ std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
                                                 std::int32_t n_threads) {
   auto sizes = SizesOf(n_threads, gradients_, global_rows);
   if (is_shared_) {
-    this->SumOverWorkers(&sizes.sums);
-    collective::SafeColl(collective::Allreduce(
-        ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
+    SumOverWorkers(ctx_, &sizes.sums);
+    MaxOverWorkers(ctx_, &sizes.largest);
   }
   bool const has_many = RowUnits::HasMany(request.stats->n_active, gradients_.NumLabels());
   bool const may_pack =
@@ -206,7 +205,7 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
   }
   auto& parent = nodes_[request->parent];
   auto large_totals = parent.totals;
-  XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(
+  XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(
       totals.Data(), 2 * parent.row_set->rows.PaddedLabels(), large_totals.Data());
   for (std::size_t k = 0; k < 2; ++k) {
     if (!job.HasLists() && !job.stays[k]) {

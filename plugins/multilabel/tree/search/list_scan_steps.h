@@ -56,22 +56,13 @@
         Prefetch(rows + (it[ahead] & kRowMask) * kWidth, kWidth * sizeof(std::int32_t));         \
       }                                                                                          \
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * kWidth);       \
-      XDCC_UNROLL(8)                                                                             \
-      for (int v = 0; v < kVectors; ++v) {                                                       \
-        Int8 const both = row[v];                                                                \
-        grad[v] += both >> kPackedShift;                                                         \
-        hess[v] += both & kPackedMask;                                                           \
-      }                                                                                          \
+      XDCC_ADD_PACKED_ROW(row)                                                                   \
     } else {                                                                                     \
       if (fetches) {                                                                             \
         Prefetch(rows + (it[ahead] & kRowMask) * 2 * kWidth, 2 * kWidth * sizeof(std::int32_t)); \
       }                                                                                          \
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * (2 * kWidth)); \
-      XDCC_UNROLL(8)                                                                             \
-      for (int v = 0; v < kVectors; ++v) {                                                       \
-        grad[v] += row[v];                                                                       \
-        hess[v] += row[kVectors + v];                                                            \
-      }                                                                                          \
+      XDCC_ADD_ROW(row)                                                                          \
     }                                                                                            \
     ListEntry next;                                                                              \
     if (i < range.n) {                                                                           \
