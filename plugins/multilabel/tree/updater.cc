@@ -93,11 +93,10 @@ class MultiLabelHistMaker : public TreeUpdater {
   void* TakeLoss(TrainParam const& param, ObjFunction* obj, MetaInfo const& info) override {
     auto* offers = dynamic_cast<OffersLogisticLoss*>(obj);
     std::size_t const n_labels = offers ? obj->Targets(info) : 0;
-    std::size_t const k = ml_param_.sketch_size, n_groups = ml_param_.NumGroups(n_labels);
     bool const is_uniform =
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
     bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
-                          k > 0 && k < n_labels / n_groups;
+                          this->IsSketched(n_labels / ml_param_.NumGroups(n_labels));
     return offers && supports ? offers->LossOn(info) : nullptr;
   }
 

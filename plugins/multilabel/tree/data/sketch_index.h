@@ -14,11 +14,12 @@
 #ifndef XDCC_MULTILABEL_SKETCH_INDEX_H_
 #define XDCC_MULTILABEL_SKETCH_INDEX_H_
 
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t, uint16_t, uint32_t, uint8_t
-#include <limits>   // for numeric_limits
-#include <memory>   // for make_shared, shared_ptr
-#include <vector>   // for vector
+#include <algorithm>  // for max
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint16_t, uint32_t, uint8_t
+#include <limits>     // for numeric_limits
+#include <memory>     // for make_shared, shared_ptr
+#include <vector>     // for vector
 
 #include "../../../../src/data/gradient_index.h"  // for GHistIndexMatrix
 #include "aligned_array.h"                        // for AlignedArray
@@ -99,6 +100,11 @@ class SketchIndex {
   /** @brief Number of slots of all sparse features, and of those that have one slot. */
   [[nodiscard]] std::size_t NumSlots() const { return lists_->slot_bin.size(); }
   [[nodiscard]] std::size_t NumSingles() const { return lists_->n_singles; }
+  /** @brief Mean number of a row's stored slots. */
+  [[nodiscard]] double StoredPerRow() const {
+    return static_cast<double>(lists_->row_slots.size()) /
+           static_cast<double>(std::max<std::size_t>(1, n_rows_));
+  }
   /** @brief Bin of a slot, counted from the feature's first. */
   [[nodiscard]] bst_bin_t Bin(std::size_t slot) const { return lists_->slot_bin[slot]; }
   /** @brief A row's slots are [RowSlots()[RowPtr()[row]], RowSlots()[RowPtr()[row + 1]]). */

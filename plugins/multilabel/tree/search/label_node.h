@@ -4,14 +4,15 @@
 #ifndef XDCC_MULTILABEL_LABEL_NODE_H_
 #define XDCC_MULTILABEL_LABEL_NODE_H_
 
-#include <algorithm>  // for max, min, transform
-#include <cmath>      // for abs, floor, isfinite, ldexp, sqrt
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t, uint32_t
-#include <limits>     // for numeric_limits
-#include <memory>     // for shared_ptr
-#include <numeric>    // for accumulate
-#include <vector>     // for vector
+#include <algorithm>   // for max, min, transform
+#include <cmath>       // for abs, floor, isfinite, ldexp, sqrt
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint8_t, uint32_t
+#include <functional>  // for minus
+#include <limits>      // for numeric_limits
+#include <memory>      // for shared_ptr
+#include <numeric>     // for accumulate
+#include <vector>      // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../param/split_method.h"                // for SplitMethod
@@ -435,7 +436,7 @@ inline bool LeftIsShort(LabelNode const& left, LabelNode const& right, std::size
 /**
  * @brief Sum the shorter list of each feature; the longer one is what the parent has left.
  *
- * @param has      `has(node, list)`: whether a list of a node has sums; null: of the parent.
+ * @param has      `has(node, list)`: whether a node's list has sums.
  * @param sum      `sum(node, list)` adds up rows.
  * @param subtract `subtract(origin, node, list, other, other_list)` takes a node's sums away.
  */

@@ -206,9 +206,8 @@ bool SketchSearch::WorthKeeping(Node const& node) const {
   }
   // Adding up a row takes about a step for each feature stored; reading a histogram half a step for
   // each of its vectors, several times.
-  auto const per_row = static_cast<double>(index_->Blocks().size() * kLanes) +
-                       static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
-                           static_cast<double>(std::max<std::size_t>(1, index_->NumRows()));
+  auto const per_row =
+      static_cast<double>(index_->Blocks().size() * kLanes) + index_->StoredPerRow();
   auto const of_histogram = static_cast<double>(4 * index_->NumBlockSlots() + index_->NumSlots());
   return static_cast<double>(node.NumRows()) * per_row > of_histogram;
 }
@@ -333,11 +332,9 @@ void SketchSearch::ShareSlots(Jobs jobs, Requests const& requests) {
   if (n_threads_ == 1 || index_->NumSlots() == 0) {
     return;
   }
-  auto const per_row = static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
-                       static_cast<double>(index_->NumRows());
   std::vector<bst_node_t> large;
   for (auto nid : FilledNodes(jobs, requests)) {
-    if (static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
+    if (static_cast<double>(nodes_[nid].NumRows()) * index_->StoredPerRow() > kLarge) {
       large.push_back(nid);
       shared_[nid].resize(n_threads_);
     }

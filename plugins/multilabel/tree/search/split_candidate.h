@@ -121,7 +121,7 @@ struct ThreadScanners {
   CategoryScanner categories;
 };
 
-/** @brief Call `fn(row, bin)` for rows of a page that are stored in bins [low, high) of a feature.
+/** @brief Call `fn(row, bin)` for a page's rows that are stored in bins [low, high) of a feature.
  */
 template <typename Fn>
 void ForEachRow(CandidateContext const& ctx, BinIndex const& index, LocalRows const& local_rows,
