@@ -43,7 +43,6 @@ struct LogisticLoss {
   float positive_weight;            // factor of positives' weights
   std::size_t n_rows, n_labels;
 
-  [[nodiscard]] bool HasWeights() const { return !weights.Empty() || positive_weight != 1.0f; }
   /** @brief Stop unless there is a margin for each label. */
   void CheckSize(std::size_t n_margins) const {
     CHECK_EQ(n_rows * n_labels, n_margins)

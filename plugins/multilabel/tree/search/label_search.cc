@@ -211,9 +211,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
   auto is_large = [&](std::size_t i) {
     return is_shared_ || n_rows(requests[i]) > param_.max_list_rows;
   };
-  auto push_new = [&](std::size_t i) {
-    jobs.push_back({{i, 1}, is_large(i) ? JobKind::kNewHistogram : JobKind::kNewLists});
-  };
+  auto push_new = [&](std::size_t i) { jobs.push_back({{i, 1}, true, !is_large(i)}); };
   ForEachJob(requests, n_rows, [&](NodeJob const& job) {
     if (job.n_nodes == 1) {
       push_new(job.begin);
@@ -221,7 +219,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
     }
     auto& parent = nodes_[requests[job.begin].parent];
     if (parent.row_set->has_lists) {
-      jobs.push_back({job, JobKind::kListSiblings});
+      jobs.push_back({job, false, true});
       return;
     }
     std::array<bool, 2> stays{};
@@ -230,7 +228,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
                  n_rows(requests[job.begin + k]) * kMaxShrinkage >= parent.row_set->n_all_rows;
     }
     if (stays[0] || stays[1]) {
-      jobs.push_back({job, JobKind::kHistogramSiblings, stays});
+      jobs.push_back({job, false, false, stays});
     } else {
       this->DropSums(&parent);
       parent.row_set.reset();  // before its rows are in other row sets as well
@@ -257,7 +255,7 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
                       [&](std::size_t sum, Job const& job) { return sum + n_rows(job); });
   std::size_t const n_threads = n_threads_, n_blocks = blocks_.size();
   return MakeTasks(level.jobs, n_blocks, [&](Job const& job) {
-    if (!job.HasLists()) {
+    if (!job.has_lists) {
       return n_blocks;
     }
     // Tasks of about the same size, some for each thread.

@@ -275,11 +275,6 @@ inline void Collect(SplitRange const& range, bool has_lists, float const* scores
   }
 }
 
-inline bool IsSum(SplitMethod method) {
-  return method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
-         method == SplitMethod::kSumAbsG;
-}
-
 /**
  * @brief Give splits of which a child does not reach what it must the score -inf.
  *
@@ -329,7 +324,8 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   auto const& ranges = buffer->ranges;
   auto const method = param.method;
   auto const rule = param.Rule();
-  bool const is_sum = IsSum(method), has_reach = param.HasReach();
+  bool const is_sum = VisitMethod(method, [](auto m) { return MethodTraits<m>::kSum; });
+  bool const has_reach = param.HasReach();
   auto const& rows = node.row_set->rows;
   if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
     return;
