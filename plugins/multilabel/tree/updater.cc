@@ -92,12 +92,15 @@ class MultiLabelHistMaker : public TreeUpdater {
 
   void* TakeLoss(TrainParam const& param, ObjFunction* obj, MetaInfo const& info) override {
     auto* offers = dynamic_cast<OffersLogisticLoss*>(obj);
-    std::size_t const n_labels = offers ? obj->Targets(info) : 0;
+    if (!offers) {
+      return nullptr;
+    }
+    std::size_t const n_labels = obj->Targets(info);
     bool const is_uniform =
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
     bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
                           this->IsSketched(n_labels / ml_param_.NumGroups(n_labels));
-    return offers && supports ? offers->LossOn(info) : nullptr;
+    return supports ? offers->LossOn(info) : nullptr;
   }
 
   [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {
