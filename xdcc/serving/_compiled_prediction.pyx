@@ -96,7 +96,7 @@ cdef extern from "compiled_walk.h" namespace "xdcc" nogil:
 
 cdef enum:
     LARGEST_BLOCK = 64     # rows
-    BLOCK_SLOTS = 32768    # of a block of rows; 128 KiB
+    BLOCK_VALUES = 32768   # of the slots of a block: 128 KiB
     WORTH_THREADS = 65536  # walks through a tree
 
 
@@ -205,7 +205,7 @@ cdef class Kernel:
             out = found
             call.out = &out[0, 0]
         call.model = model
-        call.block = BLOCK_SLOTS // model.n_slots // 8 * 8
+        call.block = BLOCK_VALUES // max(model.n_slots, model.n_features) // 8 * 8
         call.block = min(max(call.block, 8), LARGEST_BLOCK, n_rows)
         n_blocks = (n_rows + call.block - 1) // call.block
         n_threads = threads_worth(n_threads, <double>n_rows * len(self.layout.root), WORTH_THREADS)

@@ -12,7 +12,7 @@ forest.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xgboost as xgb
@@ -29,7 +29,7 @@ from xdcc.linear import LogisticLabels
 type Floats = NDArray[np.float64]
 type Ints = NDArray[np.int32]
 
-_NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("child", "i4"), ("leaf", "i4")])
+_NODE = np.dtype([("threshold", "f4"), ("slot", "i4"), ("smaller", "i4"), ("other", "i4")])
 
 _LEAF, _NUMERIC = 0, 1
 """Kinds of the nodes of a forest, as in ``_node.pxd``."""
@@ -101,6 +101,17 @@ class Layout:
     intercept: Floats
 
 
+class _Nodes(NamedTuple):
+    """Nodes of some trees, an entry of each array for a node."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    threshold: NDArray[np.float32]
+    slot: Ints
+    leaf: NDArray[np.intp]
+    is_leaf: NDArray[np.bool_]
+
+
 class LayoutBuilder:
     """Collects the parts of a model.
 
@@ -160,14 +171,9 @@ class LayoutBuilder:
     def build(self, calibration: LabelCalibration | None) -> Layout:
         """Make the arrays; with a calibration of the whole, or None for a single booster."""
         nodes = np.concatenate([np.empty(0, _NODE), *self._nodes])
-        is_test = ~np.isnan(nodes["threshold"]) | (nodes["slot"] < 0)
-        keys, slot = np.unique(
-            np.where(nodes["slot"] < 0, ~nodes["slot"], nodes["slot"])[is_test],
-            return_inverse=True,
-        )
-        nodes["slot"][is_test] = np.where(nodes["slot"][is_test] < 0, ~slot, slot)
-        if not len(keys):  # leaves look at slot 0
-            keys = np.zeros(1, np.int32)
+        is_set = nodes["slot"] < 0
+        keys, slot = np.unique(np.where(is_set, ~nodes["slot"], nodes["slot"]), return_inverse=True)
+        nodes["slot"] = np.where(is_set, ~slot, slot)
         feature = keys >> 2
         missing = np.where(keys & _MISSING_RIGHT, np.inf, -np.inf).astype(np.float32)
         leaves = sparse.vstack([sparse.csr_array((0, 2 * self._n_labels)), *self._forest_leaves])
@@ -208,39 +214,40 @@ class LayoutBuilder:
         self._trees.append(TreePart(begin, len(self._root), start))
 
     def _add_tree(self, tree: dict[str, Any], group: int) -> None:
-        left, right = tree["left_children"], tree["right_children"]
-        cover, is_left_default = tree["sum_hessian"], tree["default_left"]
-        condition, feature = tree["split_conditions"], tree["split_indices"]
-        place_of_set = self._add_sets(tree)
-        nodes = np.zeros(1 + 2 * (len(left) - np.count_nonzero(np.less(left, 0))), _NODE)
-        leaf_of: list[int] = []
-        waiting, n_placed = [(0, 0)], 1
-        while waiting:
-            old, at = waiting.pop()
-            if left[old] < 0:
-                nodes[at] = (np.nan, 0, self._n_nodes + at - 1, self._n_leaves + len(leaf_of))
-                leaf_of.append(old)
-                continue
-            slot = feature[old] << 2 | (0 if is_left_default[old] else _MISSING_RIGHT)
-            threshold = np.float32(condition[old])
-            if old in place_of_set:
-                slot, threshold = ~slot, np.int32(place_of_set[old]).view(np.float32)
-            nodes[at] = (threshold, slot, self._n_nodes + n_placed, 0)
-            children = [(left[old], n_placed), (right[old], n_placed + 1)]
-            n_placed += 2
-            # The last one is visited next.
-            waiting += sorted(children, key=lambda child: cover[child[0]])
-        values = np.zeros((len(leaf_of), self._width), np.float32)
+        left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+        threshold = np.array(tree["split_conditions"], np.float32)
+        slot = np.array(tree["split_indices"], np.int32) << 2
+        slot += np.where(np.array(tree["default_left"], bool), 0, _MISSING_RIGHT)
+        for node, place in self._add_sets(tree).items():
+            slot[node], threshold[node] = ~slot[node], np.int32(place).view(np.float32)
+        is_leaf = left < 0
         if "leaf_weights" in tree:  # the right child of a leaf is its row there
-            vectors = np.float32(tree["leaf_weights"]).reshape(-1, self._n_labels)
-            values[:, : self._n_labels] = vectors[np.array(right)[leaf_of]]
-        else:
-            values[:, group] = np.float32(condition)[leaf_of]
-        self._root.append(self._n_nodes)
-        self._nodes.append(nodes[:n_placed])
-        self._n_nodes += n_placed
+            leaf = np.where(is_leaf, right, 0)
+            vectors = np.array(tree["leaf_weights"], np.float32).reshape(-1, self._n_labels)
+            values = np.zeros((len(vectors), self._width), np.float32)
+            values[:, : self._n_labels] = vectors
+        else:  # a leaf's condition is its value
+            leaf = np.cumsum(is_leaf) - 1
+            values = np.zeros((is_leaf.sum(), self._width), np.float32)
+            values[:, group] = threshold[is_leaf]
+        nodes = _Nodes(left, right, threshold, slot, self._n_leaves + leaf, is_leaf)
+        self._add_nodes(nodes, np.zeros(1, np.intp), np.array(tree["sum_hessian"]))
         self._leaf_values.append(values.ravel())
-        self._n_leaves += len(leaf_of)
+        self._n_leaves += len(values)
+
+    def _add_nodes(self, nodes: "_Nodes", root: NDArray[np.intp], cover: Floats) -> None:
+        """Add trees in the order of visits; a reference to a leaf is ~ its number."""
+        tests = np.flatnonzero(~nodes.is_leaf)
+        place = self._n_nodes + _visit_order(nodes, root, cover)
+        reference = np.where(nodes.is_leaf, ~nodes.leaf, place)
+        made = np.empty(len(tests), _NODE)
+        at = place[tests] - self._n_nodes
+        made["threshold"][at], made["slot"][at] = nodes.threshold[tests], nodes.slot[tests]
+        made["smaller"][at] = reference[nodes.left[tests]]
+        made["other"][at] = reference[nodes.right[tests]]
+        self._root += reference[root].tolist()
+        self._nodes.append(made)
+        self._n_nodes += len(made)
 
     def _add_sets(self, tree: dict[str, Any]) -> dict[int, int]:
         """Add the sets of categories that go to the right; return the place of each by its node."""
@@ -270,33 +277,26 @@ class LayoutBuilder:
                 "category, not those that were named in `categorical_features`."
             )
         leaves, number = _distinct_rows(_leaf_frequencies(forest))
-        kind, own = forest.kind, np.arange(len(forest.kind), dtype=np.int32)
-        nodes = np.empty(len(kind), _NODE)
+        is_leaf = forest.kind == _LEAF
         # value > threshold exactly where it is not less than the next number.
-        nodes["threshold"] = np.nextafter(forest.threshold, np.float32(np.inf))
+        threshold = np.nextafter(forest.threshold, np.float32(np.inf))
         goes_right = forest.missing.astype(np.int32)
-        nodes["child"] = self._n_nodes + forest.child
-        nodes["leaf"] = 0
-        of_sets = np.flatnonzero((kind != _LEAF) & (kind != _NUMERIC))
+        of_sets = np.flatnonzero(~is_leaf & (forest.kind != _NUMERIC))
         places = np.zeros(len(of_sets), np.int32)
-        for i, (node, words) in enumerate(
-            zip(of_sets, forest.category_set.reshape(-1, 4), strict=bool(len(of_sets)))
-        ):
+        for i, node in enumerate(of_sets.tolist()):
+            words = forest.category_set[4 * i : 4 * i + 4].astype("<u8")
             bits = np.unpackbits(words.view(np.uint8), bitorder="little").astype(bool)
             places[i] = self._add_set(bits[self._bins(forest, int(forest.feature[node]))])
             goes_right[node] = bits[_MISSING_BIN]
-        nodes["threshold"][of_sets] = places.view(np.float32)
-        nodes["slot"] = forest.feature << 2 | goes_right * _MISSING_RIGHT | _ABSENT_IS_ZERO
-        nodes["slot"][of_sets] = ~nodes["slot"][of_sets]
-        is_leaf = kind == _LEAF
-        nodes["threshold"][is_leaf] = np.nan
-        nodes["slot"][is_leaf] = 0
-        nodes["child"][is_leaf] = self._n_nodes + own[is_leaf] - 1
-        nodes["leaf"][is_leaf] = self._n_forest_leaves + number[forest.child[is_leaf]]
+        threshold[of_sets] = places.view(np.float32)
+        slot = forest.feature << 2 | goes_right * _MISSING_RIGHT | _ABSENT_IS_ZERO
+        slot[of_sets] = ~slot[of_sets]
+        leaf, cover = np.zeros(len(slot), np.intp), np.zeros(len(slot))
+        leaf[is_leaf] = self._n_forest_leaves + number[forest.child[is_leaf]]
+        cover[is_leaf] = forest.leaf_weight[forest.child[is_leaf]]
         begin = len(self._root)
-        self._root += (self._n_nodes + forest.start[:-1]).tolist()
-        self._nodes.append(nodes)
-        self._n_nodes += len(nodes)
+        nodes = _Nodes(forest.child, forest.child + 1, threshold, slot, leaf, is_leaf)
+        self._add_nodes(nodes, forest.start[:-1], cover)
         self._forest_leaves.append(leaves)
         self._n_forest_leaves += leaves.shape[0]
         has_unknown = bool(len(forest.labels.unknown))
@@ -337,6 +337,33 @@ class LayoutBuilder:
                     text_like=columns.text_like,
                 )
             )
+
+
+def _visit_order(nodes: _Nodes, root: NDArray[np.intp], cover: Floats) -> NDArray[np.intp]:
+    """Number the tests of trees: below each, first what most rows visit.
+
+    `cover` has the number of rows in each leaf.
+    """
+    levels = []
+    level = root[~nodes.is_leaf[root]]
+    while len(level):
+        levels.append(level)
+        below = np.concatenate((nodes.left[level], nodes.right[level]))
+        level = below[~nodes.is_leaf[below]]
+    size, cover = np.zeros(len(cover), np.intp), cover.astype(np.float64)
+    for level in reversed(levels):
+        left, right = nodes.left[level], nodes.right[level]
+        size[level] = 1 + size[left] + size[right]
+        cover[level] = cover[left] + cover[right]
+    place = np.zeros(len(cover), np.intp)
+    place[root] = np.cumsum(size[root]) - size[root]
+    for level in levels:
+        left, right = nodes.left[level], nodes.right[level]
+        is_first = cover[left] >= cover[right]
+        first, second = np.where(is_first, left, right), np.where(is_first, right, left)
+        place[first] = place[level] + 1
+        place[second] = place[first] + size[first]
+    return place
 
 
 def affine(calibration: LabelCalibration) -> tuple[Floats, Floats]:

@@ -3,9 +3,9 @@
  *
  * A node tests a *slot*: the value of a feature, or, where that is missing, an infinity that sends
  * the row to the side where the node sends missing values. So a test is one comparison, and missing
- * values cost nothing. A leaf is its own successor, so that eight walks go on side by side until
- * none moves any more; they hide each other's waiting for memory. One row walks eight trees at a
- * time, a block of rows eight rows at a time through a tree that stays in the cache.
+ * values cost nothing. Eight walks go on side by side until all have reached leaves, so that they
+ * hide each other's waiting for memory: one row walks eight trees at a time, of a block of rows
+ * eight walk through a tree that stays in the cache.
  */
 #ifndef XDCC_SERVING_COMPILED_WALK_H_
 #define XDCC_SERVING_COMPILED_WALK_H_
@@ -26,10 +26,9 @@ constexpr int kLanes = 8;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Node {
-  float threshold;     // NaN in a leaf; of a test for categories, the bits of its place in `sets`
-  std::int32_t slot;   // what is tested; ~slot if the test is for categories
-  std::int32_t child;  // of smaller values; the next node is the other one. In a leaf: itself - 1
-  std::int32_t leaf;   // number of a leaf
+  float threshold;       // of a test for categories, the bits of its place in `sets`
+  std::int32_t slot;     // what is tested; ~slot if the test is for categories
+  std::int32_t next[2];  // for smaller values, or none of the set, and others; ~ number of a leaf
 };
 
 struct Tree {  // a booster or a forest
@@ -66,7 +65,7 @@ struct Compiled {
   float const* slot_missing;         // [n_slots] for a missing value
   float const* slot_absent;          // [n_slots] for a value that a sparse row does not store
   Node const* nodes;
-  std::int32_t const* root;          // [n_trees]
+  std::int32_t const* root;          // [n_trees] first node, or ~ number of a leaf
   std::uint32_t const* sets;         // number of categories, then a bit for each, set by set
   float const* leaf_value;           // [n_leaves, width] of boosters
   std::int64_t const* leaf_start;    // [n_leaves + 1] entries of a forest's leaf
@@ -140,9 +139,9 @@ inline std::int32_t Next(Node const& node, std::uint32_t const* sets, float cons
   if (kSets && node.slot < 0) {
     std::int32_t place;
     std::memcpy(&place, &node.threshold, sizeof(place));
-    return node.child + static_cast<int>(IsRight(sets + place, slots[~node.slot]));
+    return node.next[IsRight(sets + place, slots[~node.slot])];
   }
-  return node.child + static_cast<int>(!(slots[node.slot] < node.threshold));
+  return node.next[!(slots[node.slot] < node.threshold)];
 }
 
 /** @brief Go on from eight nodes to leaves, and write their numbers. */
@@ -151,35 +150,48 @@ inline void WalkLanes(Compiled const& model, std::int32_t const* from, float con
                       std::int32_t* leaves) {
   Node const* const nodes = model.nodes;
   std::uint32_t const* const sets = model.sets;
-  std::int32_t at[kLanes], moved;
-  std::copy_n(from, kLanes, at);
-  do {
-    moved = 0;
+  std::int32_t at[kLanes], all = -1;
+  XDCC_UNROLL(8)
+  for (int k = 0; k < kLanes; ++k) {
+    at[k] = from[k];
+    all &= at[k];
+  }
+  while (all >= 0) {
+    all = -1;
     XDCC_UNROLL(8)
     for (int k = 0; k < kLanes; ++k) {
-      std::int32_t const next = Next<kSets>(nodes[at[k]], sets, slots[k]);
-      moved |= next ^ at[k];
-      at[k] = next;
+      // A lane that has arrived looks at the first node in vain.
+      std::int32_t const next = Next<kSets>(nodes[std::max(at[k], 0)], sets, slots[k]);
+      at[k] = at[k] < 0 ? at[k] : next;
+      all &= at[k];
     }
-  } while (moved != 0);
+  }
   for (int k = 0; k < kLanes; ++k) {
-    leaves[k] = nodes[at[k]].leaf;
+    leaves[k] = ~at[k];
   }
 }
 
-inline void AddLeaf(Compiled const& model, Tree const& tree, std::int32_t leaf,
-                    float* __restrict values, double* __restrict frequencies) {
+/** @brief Add leaves of trees that follow each other to the margins of a row. */
+inline void AddLeaves(Compiled const& model, Tree const& tree, std::int32_t const* leaves,
+                      std::int64_t n, float* __restrict values, double* __restrict frequencies) {
   if (tree.start != nullptr) {
-    float const* __restrict of_leaf = model.leaf_value + leaf * model.width;
     for (std::int64_t j = 0; j < model.width; j += 4) {
-      for (int k = 0; k < 4; ++k) {
-        values[j + k] += of_leaf[j + k];
+      float sums[4];
+      std::copy_n(values + j, 4, sums);
+      for (std::int64_t i = 0; i < n; ++i) {
+        float const* of_leaf = model.leaf_value + leaves[i] * model.width + j;
+        for (int k = 0; k < 4; ++k) {
+          sums[k] += of_leaf[k];
+        }
       }
+      std::copy_n(sums, 4, values + j);
     }
     return;
   }
-  for (std::int64_t i = model.leaf_start[leaf]; i < model.leaf_start[leaf + 1]; ++i) {
-    frequencies[model.leaf_label[i]] += model.leaf_share[i];
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (auto at = model.leaf_start[leaves[i]]; at < model.leaf_start[leaves[i] + 1]; ++at) {
+      frequencies[model.leaf_label[at]] += model.leaf_share[at];
+    }
   }
 }
 
@@ -199,10 +211,8 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
           at[k] = model.root[begin + std::min<std::int64_t>(k, n_here - 1)];
         }
         WalkLanes<kSets>(model, at, slots, leaves);
-        for (std::int64_t k = 0; k < n_here; ++k) {
-          AddLeaf(model, tree, leaves[k], values + row * model.width,
+        AddLeaves(model, tree, leaves, n_here, values + row * model.width,
                   frequencies + row * 2 * model.n_labels);
-        }
       }
     }
     return;
@@ -217,8 +227,8 @@ void WalkTrees(Compiled const& model, Tree const& tree, std::int64_t n_rows, Mem
       WalkLanes<kSets>(model, at, slots, leaves + begin);
     }
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      AddLeaf(model, tree, leaves[row], values + row * model.width,
-              frequencies + row * 2 * model.n_labels);
+      AddLeaves(model, tree, leaves + row, 1, values + row * model.width,
+                frequencies + row * 2 * model.n_labels);
     }
   }
 }
