@@ -229,8 +229,8 @@ class Claim(_Part):
     along: str | None = None
     values: Annotated[list[Any], Field(min_length=2, max_length=2)] | None = None
     # The test: Wilcoxon's over the data sets; Nemenyi's of the average ranks of these lines, after
-    # Friedman's; or one over the folds or rows of each data set.
-    by: Literal["data sets", "ranks", "folds"] = "data sets"
+    # Friedman's; one over the folds or rows of each data set; or one over the divisions of all.
+    by: Literal["data sets", "ranks", "folds", "divisions"] = "data sets"
     of: Literal["all", "most"] = "all"  # how many of the comparisons must hold
     datasets: list[DatasetName] | None = None  # None: all
 
@@ -240,8 +240,8 @@ class Claim(_Part):
             raise ValueError("order needs two lines, or first_of, or along")
         if (self.along is None) != (self.values is None):
             raise ValueError("give both along and values, or neither")
-        if self.more_measures and self.by == "folds":
-            raise ValueError("more_measures cannot be used with by: folds")
+        if self.more_measures and self.by in ("folds", "divisions"):
+            raise ValueError(f"more_measures cannot be used with by: {self.by}")
         if self.by == "ranks" and len(self.names()) < 3:
             raise ValueError("by: ranks needs three lines")
         return self
@@ -287,7 +287,7 @@ class Section(_Part):
     # `bbc_cv`: the best of all combinations, and its loss without selection bias. `statistics`: a
     # line per data set, a column per measure. `pareto`: training time against a measure. `curve`:
     # measures against a parameter or the stages of a prediction. `figure`: drawn by the function
-    # that `draw` names.
+    # that `draw` names. `shares`: the means of `cells`, over the data sets that all of them have.
     kind: Literal[
         "scores",
         "ranks",
@@ -298,6 +298,7 @@ class Section(_Part):
         "pareto",
         "curve",
         "figure",
+        "shares",
     ]
     title: str
     measures: Annotated[list[MeasureName], Field(min_length=1)]
@@ -306,6 +307,9 @@ class Section(_Part):
     published: PublishedTable | None = None
     x: str = "stage"  # for `curve`: a parameter, or "stage"
     draw: Figure | None = None  # for `figure`: a name in `experiments.report.figures.FIGURES`
+    columns: list[str] = []  # for `shares`: heads of the columns of `cells`
+    # For `shares`: a row's title → its lines, one for each column; None: an empty cell.
+    cells: dict[str, list[str | None]] = {}
     claims: list[Claim] = []
     note: str | None = None  # a sentence that explains the table
 
@@ -313,6 +317,10 @@ class Section(_Part):
     def _says_what_to_draw(self) -> Self:
         if (self.kind == "figure") != (self.draw is not None):
             raise ValueError("a section of the kind figure, and no other, needs draw")
+        if (self.kind == "shares") != bool(self.cells):
+            raise ValueError("a section of the kind shares, and no other, needs cells")
+        if any(len(row) != len(self.columns) for row in self.cells.values()):
+            raise ValueError(f"each row of cells needs {len(self.columns)} lines, as columns has")
         if self.kind == "bbc_cv" and not {*self.measures} <= {"subset_loss", "hamming_loss"}:
             raise ValueError("bbc_cv allows only the measures subset_loss and hamming_loss")
         return self
@@ -378,6 +386,8 @@ class Configuration(_Part):
             check(exception.methods, f"exceptions.{number}.methods")
         for number, section in enumerate(self.report):
             check(section.lines, f"report.{number}.lines")
+            for row in section.cells.values():
+                check([line for line in row if line], f"report.{number}.cells")
             for claim in section.claims:
                 check(claim.lines(), f"report.{number}.claims")
             if section.kind == "bbc_cv" and not self._tells_rows(section):

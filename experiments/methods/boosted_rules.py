@@ -72,6 +72,7 @@ METHODS = {
             "l2_regularization_weight": [0.0, 0.25, 1.0, 4.0, 16.0],
         },
         readings={"labels": _labels_mlrl_boomer},
+        scores={"log_loss": log_loss},
         requires=("mlrl",),
     ),
 }

@@ -3,13 +3,14 @@
 The IBLR of scikit-multilearn-ng always has ten neighbours, and counts a row as its own neighbour.
 """
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 
@@ -42,11 +43,19 @@ def _forest(train: MultiLabelDataset, seed: int, *, chain: bool, **params: Any) 
     return ClassifierChain(forest, order="random", random_state=seed) if chain else forest
 
 
-def _of_forest(title: str, reference: str, *, chain: bool) -> Method:
+def _forest_br(train: MultiLabelDataset, seed: int, **params: Any) -> MultiOutputClassifier:
+    return MultiOutputClassifier(_forest(train, seed, chain=False, **params))
+
+
+def _extra_trees(train: MultiLabelDataset, seed: int, **params: Any) -> ExtraTreesClassifier:
+    return ExtraTreesClassifier(random_state=seed, n_jobs=1, **params)
+
+
+def _of_forest(title: str, reference: str, build: Callable[..., Any]) -> Method:
     return Method(
         title=title,
         reference=reference,
-        build=partial(_forest, chain=chain),
+        build=build,
         params={"n_estimators": 100},
         grid={"min_samples_leaf": [1, 2, 5], "max_features": ["sqrt", "log2", 0.2]},
         scores={"log_loss": log_loss},
@@ -72,6 +81,36 @@ def _catboost(train: MultiLabelDataset, seed: int, **params: Any) -> Any:
     )
 
 
+class Varied(ClassifierMixin, BaseEstimator):
+    """A classifier for labels that vary in training; the others are predicted as they were."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Train the classifier on the labels that vary."""
+        truth = np.asarray(Y)
+        self.frequency_ = truth.mean(axis=0, dtype=np.float64)
+        self.varied_ = np.ptp(truth, axis=0) > 0
+        self.classes_ = np.tile([0, 1], (truth.shape[1], 1))
+        self.estimator_ = clone(self.estimator).fit(X, truth[:, self.varied_])
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities of labels, of shape (n_samples, n_labels)."""
+        proba = np.tile(self.frequency_, (X.shape[0], 1))
+        proba[:, self.varied_] = self.estimator_.predict_proba(X)
+        return proba
+
+    def predict(self, X: Any) -> Labels:
+        """Return labels of probability 0.5 and more."""
+        return (self.predict_proba(X) >= 0.5).astype(np.int8)
+
+
+def _catboost_varied(train: MultiLabelDataset, seed: int, **params: Any) -> Varied:
+    return Varied(_catboost(train, seed, **params))
+
+
 def _labels_catboost(model: Any, split: Split) -> Labels:
     return np.asarray(model.predict(split.X), dtype=np.int8)
 
@@ -91,16 +130,34 @@ def _labels_multilearn(model: Any, split: Split) -> Labels:
     return (model.predict_proba(split.X) > 0.5).astype(np.int8)
 
 
+CATBOOST = "Prokhorenkova et al., CatBoost: unbiased boosting with categorical features, 2018"
+CATBOOST_GRID: dict[str, list[Any]] = {
+    "iterations": [50, 100, 200],
+    "learning_rate": [0.1, 0.3],
+    "depth": [4, 6],
+}
+
 METHODS = {
     "forest": _of_forest(
         "scikit-learn's random forest for all labels",
+        "Breiman, Random forests, 2001; for all labels: Kocev et al., Tree ensembles for "
+        "predicting structured outputs, 2013",
+        partial(_forest, chain=False),
+    ),
+    "forest_br": _of_forest(
+        "scikit-learn's random forest, one per label",
         "Breiman, Random forests, 2001",
-        chain=False,
+        _forest_br,
+    ),
+    "extra_trees": _of_forest(
+        "scikit-learn's extra trees for all labels",
+        "Geurts, Ernst, Wehenkel, Extremely randomized trees, 2006",
+        _extra_trees,
     ),
     "forest_chain": _of_forest(
         "scikit-learn's classifier chain of random forests",
         "Read, Pfahringer, Holmes, Frank, 2011; Breiman, Random forests, 2001",
-        chain=True,
+        partial(_forest, chain=True),
     ),
     "lightgbm_br": Method(
         title="LightGBM, one model per label",
@@ -117,11 +174,18 @@ METHODS = {
     ),
     "catboost": Method(
         title="CatBoost with MultiLogloss",
-        reference="Prokhorenkova et al., CatBoost: unbiased boosting with categorical features, "
-        "2018",
+        reference=CATBOOST,
         build=_catboost,
-        grid={"iterations": [50, 100, 200], "learning_rate": [0.1, 0.3], "depth": [4, 6]},
+        grid=CATBOOST_GRID,
         readings={"labels": _labels_catboost},
+        requires=("catboost",),
+    ),
+    "catboost_varied": Method(
+        title="CatBoost with MultiLogloss, on labels that vary in training",
+        reference=CATBOOST,
+        build=_catboost_varied,
+        grid=CATBOOST_GRID,
+        scores={"log_loss": log_loss},
         requires=("catboost",),
     ),
     "multilearn": Method(

@@ -16,10 +16,12 @@ from experiments.engine.measures import MEASURES
 from experiments.engine.results import Results
 from experiments.report.comparisons import (
     Comparison,
+    Divisions,
     by_ranks,
     holm,
     of_rows,
     over_data_sets,
+    over_divisions,
     over_folds,
     ranks,
 )
@@ -103,6 +105,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
         "data sets": _over_data_sets,
         "ranks": _by_ranks,
         "folds": _over_folds,
+        "divisions": _over_divisions,
     }
     table = results.table
     if claim.along is not None:
@@ -213,3 +216,36 @@ def _over_folds(
     if measure in OF_ROWS:
         return holm(found), f"Fisher's exact test of the test rows, not paired{corrected}"
     return found, "One run each, which no test can compare"
+
+
+def _over_divisions(
+    claim: Claim, table: pd.DataFrame, results: Results
+) -> tuple[list[Comparison], str]:
+    """Compare on the divisions that all lines have, data set by data set."""
+    measure, ratio = claim.measure, claim.measure == "train_time"
+    divided: dict[str, tuple[pd.DataFrame, dict[str, int]]] = {}
+    for data in claim.datasets or list(table["data"].unique()):
+        of_data = table[table["data"] == data]
+        folds = of_data.pivot_table(index="fold", columns="line", values=measure)
+        folds = folds.reindex(columns=claim.names()).dropna()
+        if len(folds) > 1:
+            rows = results.records[of_data.index[0]]["result"]["rows"]
+            divided[data] = _better(measure, folds), rows
+    pairs = claim.pairs()
+    found = [
+        over_divisions(
+            (one, other),
+            {
+                data: Divisions((folds[one] - folds[other]).to_numpy(), rows["train"], rows["test"])
+                for data, (folds, rows) in divided.items()
+            },
+            ratio=ratio,
+        )
+        for one, other in pairs
+    ]
+    numbers = [len(folds) for folds, _ in divided.values()]
+    corrected = f", Holm over {len(pairs)}" if len(pairs) > 1 else ""
+    return holm(found), (
+        f"A random-effects model over {count_datasets(len(divided))} and {sum(numbers)} random "
+        f"divisions{corrected}"
+    )

@@ -27,6 +27,7 @@ from experiments.report.tables import (
     ranked_over,
     ranks_table,
     scores_table,
+    shares_table,
     statistics_table,
 )
 
@@ -191,6 +192,8 @@ def _section(config: Configuration, results: Results, section: Section, file: Pa
         return [*tables, *ranked_over(results, section)]
     if section.kind == "ranks":
         return [ranks_table(config, results, section), *ranked_over(results, section)]
+    if section.kind == "shares":
+        return [shares_table(results, section, m) for m in section.measures]
     if section.kind == "statistics":
         return [statistics_table(config, results, section)]
     if section.kind == "bbc_cv":

@@ -218,13 +218,13 @@ def _values_along(
     """Return a row per fold and seed, and a column per line and value of x."""
     table = results.table
     found = []
-    for k in np.flatnonzero((table["data"] == dataset) & table["line"].isin(lines)):
-        run = (table["fold"][k], table["seed"][k])
+    for row in table[(table["data"] == dataset) & table["line"].isin(lines)].itertuples():
+        run = row.fold, row.seed
         if x == "stage":
-            stages = stage_values(results.records[k], table["reading"][k], measure)
-            found += [(run, table["line"][k], n, value) for n, value in enumerate(stages, start=1)]
-        elif x in table["params"][k]:
-            found.append((run, table["line"][k], table["params"][k][x], table[measure][k]))
+            stages = stage_values(results.records[row.Index], row.reading, measure)
+            found += [(run, row.line, n, value) for n, value in enumerate(stages, start=1)]
+        elif x in row.params:
+            found.append((run, row.line, row.params[x], getattr(row, measure)))
     frame = pd.DataFrame(found, columns=["run", "line", "x", "value"])
     return frame.pivot_table(index="run", columns=["line", "x"], values="value").dropna(axis=1)
 

@@ -133,6 +133,24 @@ def ranks_table(config: Configuration, results: Results, section: Section) -> st
     return markdown_table(heads, rows)
 
 
+def shares_table(results: Results, section: Section, measure: str) -> str:
+    """Return the mean of a measure for each of the section's cells, and the number of data sets.
+
+    The data sets are those that all cells have.
+    """
+    scores = results.scores(measure).loc[section_datasets(results, section)]
+    lines = [line for row in section.cells.values() for line in row if line]
+    complete = scores.reindex(columns=list(dict.fromkeys(lines))).dropna()
+    kind = MEASURES[measure]
+    rows = [
+        [title, *("" if line is None else _number(complete[line].mean(), kind.digits)
+                  for line in row)]
+        for title, row in section.cells.items()
+    ]  # fmt: skip
+    head = f"{kind.title}, mean over {count_datasets(len(complete))}"
+    return markdown_table([head, *section.columns], rows)
+
+
 def statistics_table(config: Configuration, results: Results, section: Section) -> str:
     """Return a line per data set and a column per measure of the first line: `ours (published)`."""
     scores = {m: section_scores(results, section, m).iloc[:, 0] for m in section.measures}

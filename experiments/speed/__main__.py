@@ -22,7 +22,6 @@ from experiments.speed.limits import find_compiler
 from experiments.speed.results import Results, Summary, describe_machine, installed_versions
 from experiments.speed.run import run
 from experiments.speed.suites import CANDIDATES, SUITES, plan
-from experiments.speed.tables import roofline_table
 
 DEFAULT_TIME_LIMIT = 900.0
 
@@ -54,6 +53,8 @@ def _run(options: argparse.Namespace) -> None:
     run(groups, options.repeats, options.time_limit, results)
     summary = Summary(results.records)
     if summary.cells("roofline"):
+        from experiments.speed.tables import roofline_table  # as in `_report`
+
         print(roofline_table(summary))
     print(f"Measurements: {results.file}")
 

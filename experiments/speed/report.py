@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.report.plots import plain_logarithmic, style
+from experiments.report.tables import markdown_table
 from experiments.speed import tables
 from experiments.speed.quality import Curve, from_json
 from experiments.speed.requirements import judge, read_requirements
@@ -89,7 +90,7 @@ def _header(results: Results) -> str:
     rows = []
     for part in ("machine", "versions", "settings"):
         rows += [[part, name, _text(value)] for name, value in results.header[part].items()]
-    return tables.markdown_table(["", "", ""], rows)
+    return markdown_table(["", "", ""], rows, 3)
 
 
 def _text(value: Any) -> str:

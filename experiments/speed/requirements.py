@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 import yaml
 
-from experiments.speed.results import Cell, Ratio, Summary, geometric_mean
+from experiments.speed.results import Cell, Ratio, Summary
 from experiments.speed.suites import SUITES, members
 
 

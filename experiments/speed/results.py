@@ -12,7 +12,7 @@ import math
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -279,9 +279,3 @@ class Summary:
             "at least" if numerator.at_least else "at most" if denominator.at_least else ""
         )
         return Ratio(numerator.value / denominator.value, bound)
-
-
-def geometric_mean(values: Iterable[float]) -> float:
-    """Return the geometric mean of positive numbers, of which there is at least one."""
-    logarithms = [math.log(value) for value in values]
-    return math.exp(sum(logarithms) / len(logarithms))

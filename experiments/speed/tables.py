@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from statistics import mean, stdev
+from statistics import geometric_mean, mean, stdev
 from typing import Any
 
+from experiments.report.tables import markdown_table
 from experiments.speed.limits import CONVENTION
 from experiments.speed.requirements import Verdict
-from experiments.speed.results import Best, Cell, Ratio, Summary, geometric_mean
+from experiments.speed.results import Best, Cell, Ratio, Summary
 from experiments.speed.suites import SUITES
 
 _MIB = 1 << 20
@@ -28,12 +29,6 @@ _PAIRS_OF_CHAINS = (
     ("xdcc_auto", "binary_relevance"),
 )
 """Our chains, and the baselines that they are compared with."""
-
-
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def number(value: float) -> str:
@@ -73,7 +68,7 @@ def requirement_table(verdicts: Iterable[Verdict]) -> str:
         if verdict.state == "incomplete":
             state += f" ({verdict.found} of {len(requirement.comparisons)})"
         rows.append([requirement.text, required, measured, state, worst])
-    return markdown_table(["what", "required", "measured", "", "worst case"], rows)
+    return markdown_table(["what", "required", "measured", "", "worst case"], rows, 5)
 
 
 def title(summary: Summary, suite: str) -> str:
@@ -146,7 +141,7 @@ def thread_table(summary: Summary, suite: str) -> str:
             times = [_with_spread(summary.best(cell, "wall_seconds")) for cell in (one, two)]
             rows.append([one.data, one.phase, one.candidate, *times, ratio_text(ratio)])
     head = ["data", "phase", "candidate", "1 thread, wall s", "2 threads, wall s", "speed-up"]
-    return markdown_table(head, rows)
+    return markdown_table(head, rows, 3)
 
 
 def quality_table(summary: Summary, suite: str) -> str:
@@ -219,7 +214,7 @@ def busy_table(summary: Summary, suite: str) -> str:
         ratios = [result["ratios"].get(name) for name in situations]
         entries = ["" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
         rows.append([cell.data, cell.candidate, *entries])
-    return markdown_table(["data", "candidate", *situations], rows)
+    return markdown_table(["data", "candidate", *situations], rows, 2)
 
 
 def many_labels_table(summary: Summary, suite: str) -> str:
@@ -241,7 +236,7 @@ def pass_table(summary: Summary, suite: str) -> str:
             one_pass, passes = 1000 * result["pass_seconds"], result["passes"]
             times = [number(one_pass), number(one_pass * passes), f"{passes:.1f}"]
             rows.append([cell.data, cell.candidate, *times])
-    return markdown_table(["data", "candidate", "pass, ms", "round, ms", "passes"], rows)
+    return markdown_table(["data", "candidate", "pass, ms", "round, ms", "passes"], rows, 2)
 
 
 def chain_table(summary: Summary, suite: str) -> str:

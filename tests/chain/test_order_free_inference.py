@@ -36,7 +36,7 @@ def next_label(log_odds: Floats, revealed: Floats) -> int:
 
 
 def log_prob(predict: LogOdds, y: Floats, order: list[int] | None = None) -> float:
-    """Compute the logarithm of the probability of a labelset by the chain rule.
+    """Return the logarithm of the probability of a labelset, a float, by the chain rule.
 
     Parameters
     ----------
@@ -46,10 +46,6 @@ def log_prob(predict: LogOdds, y: Floats, order: list[int] | None = None) -> flo
         Zeros and ones.
     order : list, optional
         The labels are appended to it in the order in which they were revealed.
-
-    Returns
-    -------
-    float
     """
     revealed, total = np.full(len(y), np.nan), 0.0
     for _ in y:

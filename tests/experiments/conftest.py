@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,11 @@ import numpy as np
 import pytest
 import yaml
 
+from experiments.engine.configuration import find_configuration, load_configuration
+from experiments.engine.plan import groups
+from experiments.engine.records import RecordStore
+from experiments.engine.runner import Runner
+from experiments.engine.task import Task
 from xdcc.data import load_arff, make_multilabel, published
 from xdcc.data.published import content_digest
 from xdcc.data.registry import DATASETS
@@ -125,6 +131,27 @@ def write_config(tmp_path):
         return file
 
     return write
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of `tiny` wrote and told; tests only read it, or copy the records."""
+
+    records: Path
+    started: list[Task]
+    ended: list[Task]
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory):
+    found = Run(tmp_path_factory.mktemp("tiny") / "records", [], [])
+    runner = Runner(
+        RecordStore(found.records),
+        on_start=found.started.append,
+        on_end=lambda task, record: found.ended.append(task),
+    )
+    runner.run(groups(load_configuration(find_configuration("tiny-quick"))))
+    return found
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from experiments import ROOT
 from experiments.datasets.published import N_LABELS
@@ -29,6 +31,7 @@ from experiments.methods.label_networks import (
     LogisticChains,
     cll_loss_of_own_labels,
 )
+from experiments.methods.other_libraries import Varied
 from xdcc import metrics
 from xdcc.ctbn import CTBNMixtureClassifier
 from xdcc.data import MultiLabelDataset, load_dataset, make_multilabel
@@ -37,7 +40,14 @@ from xdcc.decision import TunedDecisionClassifierCV
 
 MAX_LINES = 40
 
-SMALL = {"n_estimators": 5, "chain_length": 2, "n_rules": 10, "iterations": 10, "max_components": 2}
+SMALL = {
+    "n_estimators": 5,
+    "chain_length": 2,
+    "n_rules": 10,
+    "iterations": 10,
+    "max_components": 2,
+    "n_components": 4,
+}
 """Values of parameters that would take long, for the methods that have them."""
 
 
@@ -208,6 +218,50 @@ def test_readings_and_promises_are_the_classifier_s():
             assert error == abs(gap)
         sure, _ = model.promises[f"in sample, {measure}"]
         assert sure > tuned.best_score_
+
+
+def test_peers_are_read_as_the_classifier_reads_them():
+    data = make_multilabel(300, n_labels=4, noise=0.1, random_state=0)
+    data.Y[:, 2] = 1
+    train, test = data[np.arange(200)], data[np.arange(200, 300)]
+    method, split = registry.method("extra_trees_decided"), Split(train, test.X)
+    params = {"n_estimators": 20, "min_samples_leaf": 2}
+    model = method.build(train, 0, **params).fit(train.X, train.Y)
+    own = registry.method("extra_trees").build(train, 0, **params)
+    for measure in ("subset_accuracy", "example_f1", "hamming_accuracy"):
+        tuned = TunedDecisionClassifierCV(own, measure=measure, random_state=0)
+        tuned.fit(train.X, train.Y)
+        expected = tuned.predict(test.X)
+        np.testing.assert_array_equal(method.readings[measure](model, split), expected)
+    proba = tuned.predict_proba(test.X)
+    np.testing.assert_array_equal(method.readings["at 0.5"](model, split), proba >= 0.5)
+    assert (proba[:, 2] > 0.9).all()
+
+
+def test_only_labels_that_vary_are_trained():
+    truth = DATA.Y.copy()
+    truth[:, 1], truth[:, 3] = 1, 0
+    tree = DecisionTreeClassifier(min_samples_leaf=10, random_state=0)
+    model = Varied(MultiOutputProba(tree)).fit(DATA.X, truth)
+    proba = model.predict_proba(DATA.X)
+    np.testing.assert_array_equal(proba[:, [1, 3]], truth[:, [1, 3]])
+    alone = MultiOutputProba(tree).fit(DATA.X, truth[:, [0, 2]]).predict_proba(DATA.X)
+    np.testing.assert_array_equal(proba[:, [0, 2]], alone)
+    np.testing.assert_array_equal(model.predict(DATA.X), proba >= 0.5)
+
+
+class MultiOutputProba(BaseEstimator):
+    """A tree with probabilities of labels in one array, as CatBoost returns them."""
+
+    def __init__(self, tree):
+        self.tree = tree
+
+    def fit(self, X, Y):
+        self.tree_ = clone(self.tree).fit(X, Y)
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([proba[:, 1] for proba in self.tree_.predict_proba(X)])
 
 
 def test_a_score_of_one_reading_is_not_that_of_another():

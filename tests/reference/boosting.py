@@ -18,16 +18,18 @@ a node. Features are compared in float32, as in XGBoost; everything else is floa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from xdcc.base.documentation import documented_with
+from xdcc.base import documentation
 
-documented = documented_with(
-    {
+documented = partial(
+    documentation.documented,
+    entries={
         "rows": """
             X : array-like, shape (n_rows, n_features)
                 NaN is a missing value.
@@ -48,7 +50,7 @@ documented = documented_with(
             ValueError
                 If the scope is unknown.
             """,
-    }
+    },
 )
 """Decorator that fills in shared docstring entries."""
 
@@ -220,7 +222,7 @@ def node_score(
 def split_allowed(
     H_left: ArrayLike, H_right: ArrayLike, *, min_child_weight: float = 0.0, scope: Scope = "any"
 ) -> Bools:
-    """Return whether both children have enough weight, as by ``min_child_weight_scope``.
+    """Return a bool array of shape (...): whether both children have enough weight.
 
     Parameters
     ----------
@@ -230,10 +232,6 @@ def split_allowed(
         Minimum weight in both children ...
     scope : {"any", "all", "mean"}
         ... of at least one label, of all labels, or of the mean over all labels.
-
-    Returns
-    -------
-    bool array, shape (...)
 
     {raises_for_scope}
 
@@ -443,7 +441,7 @@ def grow_tree(
     gamma: float = 0.0,
     **regularisation: Unpack[Regularisation],
 ) -> ReferenceTree:
-    """Grow a tree level by level, with the best candidate split of each node.
+    """Return a `ReferenceTree`, grown level by level with the best candidate split of each node.
 
     A node is a leaf at ``max_depth``, or if no candidate gains more than `SMALLEST_GAIN` and at
     least ``gamma``. Leaf values are ``learning_rate`` times the weights of
@@ -465,10 +463,6 @@ def grow_tree(
         Minimum gain of a split.
     **regularisation
         As for `label_weights_and_gains` and `split_allowed`.
-
-    Returns
-    -------
-    ReferenceTree
 
     {raises}
 
@@ -531,7 +525,7 @@ def boost(
     gamma: float = 0.0,
     **regularisation: Unpack[Regularisation],
 ) -> list[ReferenceTree]:
-    """Boost multi-label trees on the logistic loss, with cuts between all feature values.
+    """Return trees boosted on the logistic loss, with cuts between all feature values.
 
     Parameters
     ----------
@@ -546,10 +540,6 @@ def boost(
         As for `gradients`.
     method, max_depth, learning_rate, gamma, **regularisation
         As for `grow_tree`.
-
-    Returns
-    -------
-    list of ReferenceTree
 
     {raises}
 

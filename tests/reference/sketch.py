@@ -88,7 +88,9 @@ def coefficients(
     tree: int = 0,
     group: int = 0,
 ) -> Floats:
-    """Draw the coefficients of the labels in the sketch dimensions of one tree.
+    """Return the coefficients of the labels in the sketch dimensions of one tree.
+
+    Their shape is (n_tree_labels, n_dimensions).
 
     Parameters
     ----------
@@ -105,10 +107,6 @@ def coefficients(
     seed, iteration, tree, group : int
         Seed of the booster, number of previous rounds, and indices of the parallel tree and of the
         group of labels.
-
-    Returns
-    -------
-    float64 array, shape (n_tree_labels, n_dimensions)
     """
     labels = np.asarray(labels)
     n, k = len(labels), sketch_size

@@ -34,6 +34,10 @@ def _method(**keys):
     return {"BR": {"method": "br"} | keys}
 
 
+SHARES = {"kind": "shares", "title": "", "measures": ["jaccard"], "columns": ["x"],
+          "cells": {"x": ["BR"]}}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("keys", "place", "what"),
     [
@@ -109,6 +113,21 @@ def _method(**keys):
             {"report": [{"kind": "figure", "title": "", "measures": ["jaccard"]}]},
             "report.0",
             "needs draw",
+        ),
+        (
+            {"report": [{"kind": "shares", "title": "", "measures": ["jaccard"]}]},
+            "report.0",
+            "a section of the kind shares, and no other, needs cells",
+        ),
+        (
+            {"report": [SHARES | {"columns": ["one", "two"]}]},
+            "report.0",
+            "each row of cells needs 2 lines, as columns has",
+        ),
+        (
+            {"report": [SHARES | {"cells": {"x": ["BRR"]}}]},
+            "the file",
+            "report.0.cells names 'BRR', which is not a key of methods. Did you mean BR?",
         ),
         (
             {"report": [{"kind": "bbc_cv", "title": "", "measures": ["jaccard"]}]},

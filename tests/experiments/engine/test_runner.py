@@ -7,6 +7,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,22 +55,20 @@ def contents(folder):
     return found
 
 
-def test_run_and_nothing_left_to_do(small, store):
-    started, ended = [], []
-    runner = Runner(store, on_start=started.append, on_end=lambda task, _: ended.append(task))
-    assert len(runner.missing(groups(small))) == N_TASKS
-    runner.run(groups(small))
-    assert len(started) == len(ended) == len(list(store.read_all()))
-    assert all(record["error"] is None for record in store.read_all())
-    assert not list(store.folder.glob("*/*.npz"))
+def test_run_and_nothing_left_to_do(small, store, tiny_run):
+    assert len(Runner(store).missing(groups(small))) == N_TASKS
+    done, started = RecordStore(tiny_run.records), []
+    assert len(tiny_run.started) == len(tiny_run.ended) == len(list(done.read_all()))
+    assert all(record["error"] is None for record in done.read_all())
+    assert not list(done.folder.glob("*/*.npz"))
+    runner = Runner(done, on_start=started.append)
     assert runner.missing(groups(small)) == []
-    started.clear()
     runner.run(groups(small))
     assert started == []
 
 
-def test_packed_records_are_not_made_again(small, store):
-    Runner(store).run(groups(small))
+def test_packed_records_are_not_made_again(small, store, tiny_run):
+    shutil.copytree(tiny_run.records, store.folder)
     store.pack(records_of_studies([small]))
     assert store.loose_names() == []
     started = []
@@ -103,10 +102,9 @@ def test_final_model_follows_its_trials(one_method, store):
     assert [task.inner is None for task in started] == [False, False, True] * 2
 
 
-def test_number_of_processes_changes_nothing(small, tmp_path):
-    for number in (1, 3):
-        Runner(RecordStore(tmp_path / str(number)), n_processes=number).run(groups(small))
-    assert contents(tmp_path / "1") == contents(tmp_path / "3")
+def test_number_of_processes_changes_nothing(small, store, tiny_run):
+    Runner(store, n_processes=3).run(groups(small))
+    assert contents(store.folder) == contents(tiny_run.records)  # of two processes
 
 
 def test_records_say_how_they_were_made(one_method, store):
@@ -279,12 +277,12 @@ def until_records(folder, number):
     return wait
 
 
-def test_killed_run_continues(root, write_config, tmp_path):
+def test_killed_run_continues(root, write_config, tmp_path, tiny_run):
     config = write_config()
-    undisturbed = kill_and_continue(root, config, tmp_path / "undisturbed", [])
     folder = tmp_path / "killed" / "records"
     waits = [until_records(folder, number) for number in (2, 9)]
-    assert kill_and_continue(root, config, tmp_path / "killed", waits) == undisturbed
+    found = kill_and_continue(root, config, tmp_path / "killed", waits)
+    assert found == contents(tiny_run.records)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Verdicts: which test decides what, and what is said of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,6 +104,24 @@ def test_over_folds(steps, of, word):
     assert len(verdict.comparisons) == 8
 
 
+@pytest.mark.parametrize(
+    ("steps", "word"),
+    [([0.1] * 8, "confirmed"), ([-0.1] * 8, "refuted"), ([0.1, -0.1] * 4, "undecided")],
+)
+def test_over_divisions_of_all_data_sets(steps, word):
+    results = of_folds(*steps)
+    verdict = judge(claim(order=["A", "B"], by="divisions"), results)
+    assert verdict.word == word
+    assert verdict.test == "A random-effects model over 8 data sets and 80 random divisions"
+    assert verdict.comparisons[0].effect == pytest.approx(np.mean(steps), abs=0.003)
+    # a division that a line does not have is left out, and so is a data set of one division
+    table = results.table
+    few = (table["data"] == "flags") & (table["fold"] > 0) & (table["line"] == "B")
+    gone = (table["data"] == "yeast") & (table["fold"] == 3)
+    some = judge(verdict.claim, replace(results, table=table[~(few | gone)]))
+    assert some.test == "A random-effects model over 7 data sets and 69 random divisions"
+
+
 def test_some_data_sets():
     verdict = judge(
         claim(order=["A", "B"], by="folds", datasets=["flags", "birds"]),
@@ -164,6 +184,10 @@ def test_without_results():
         (
             {"order": ["A", "B"], "by": "folds", "more_measures": ["jaccard"]},
             "more_measures cannot be used",
+        ),
+        (
+            {"order": ["A", "B"], "by": "divisions", "more_measures": ["jaccard"]},
+            "more_measures cannot be used with by: divisions",
         ),
     ],
 )

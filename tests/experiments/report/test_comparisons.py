@@ -13,6 +13,8 @@ from scipy import stats
 from experiments import PAPERS
 from experiments.report.comparisons import (
     Comparison,
+    Divisions,
+    _random_effects,
     by_ranks,
     critical_difference,
     friedman_test,
@@ -21,6 +23,7 @@ from experiments.report.comparisons import (
     nemenyi_test,
     of_rows,
     over_data_sets,
+    over_divisions,
     over_folds,
     ranks,
 )
@@ -219,3 +222,59 @@ def test_published_ranks() -> None:
         average = ranks(scores, higher_is_better=better).mean()
         for method, rank in expected.items():
             assert average[method] == pytest.approx(rank, abs=0.01)
+
+
+def divisions(*means, spread=0.01, number=10):
+    """Differences around each mean, of the same variance; twice as many training as test rows."""
+    noise = spread * np.where(np.arange(number) % 2, 1.0, -1.0)
+    return {str(k): Divisions(mean + noise, 200, 100) for k, mean in enumerate(means)}
+
+
+def test_data_sets_that_differ_more_than_divisions_are_the_sample() -> None:
+    """With equal variances within, the t-test of the means of data sets."""
+    means = [0.02, 0.05, 0.09, -0.01, 0.04]
+    found = over_divisions(NAMES, divisions(*means))
+    expected = stats.ttest_1samp(means, 0)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-4)
+    ends = expected.confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high), rel=1e-4)
+    assert (found.better, found.equal, found.worse) == (4, 0, 1)
+
+
+def test_data_sets_that_are_alike_have_the_error_of_their_divisions() -> None:
+    """Nadeau and Bengio's variance, weighted by its inverse; t with 2 degrees of freedom."""
+    alike = divisions(0.02, 0.02, 0.02)
+    alike["2"] = Divisions(alike["2"].ahead, 100, 100)
+    variance = alike["0"].ahead.var(ddof=1)
+    weights = 1 / (variance * np.array([0.1 + 0.5, 0.1 + 0.5, 0.1 + 1.0]))
+    error = weights.sum() ** -0.5
+    found = over_divisions(NAMES, alike)
+    assert found.effect == pytest.approx(0.02)
+    assert found.p_value == pytest.approx(2 * stats.t.sf(0.02 / error, 2))
+    assert found.high - found.effect == pytest.approx(stats.t.ppf(0.975, 2) * error)
+
+
+def test_random_effects_are_those_of_statsmodels() -> None:
+    """combine_effects(means, variances, method_re="iterated") of statsmodels 0.15."""
+    found = _random_effects(np.array([0.01, 0.02, 0.05]), np.array([1e-4, 2e-4, 1e-4]))
+    assert found == pytest.approx((0.027115133573913416, 0.012351751959156257), rel=1e-5)
+
+
+def test_a_data_set_without_differences_does_not_decide_alone() -> None:
+    of_data = divisions(0.03, 0.05, 0.04) | {"same": Divisions(np.zeros(10), 200, 100)}
+    found = over_divisions(NAMES, of_data)
+    assert 0.01 < found.effect < 0.05
+    assert found.equal == 1
+    same = {name: Divisions(np.zeros(10), 200, 100) for name in "abc"}
+    assert over_divisions(NAMES, same).p_value == 1
+
+
+def test_one_data_set_or_one_division_is_no_test() -> None:
+    for of_data in (divisions(0.1), divisions(0.1, 0.2, spread=0, number=1)):
+        found = over_divisions(NAMES, of_data)
+        assert np.isnan(found.p_value)
+        assert found.effect == pytest.approx(
+            np.mean([one.ahead.mean() for one in of_data.values()])
+        )
+        assert found.side == 0
+    assert np.isnan(over_divisions(NAMES, {}).effect)

@@ -30,16 +30,15 @@ from experiments.report.tables import (
     ranks_table,
     read_published,
     scores_table,
+    shares_table,
     statistics_table,
 )
 from xdcc.decision.bbc_cv import bbc_cv
 
 
-@pytest.fixture(scope="module")
-def tiny_store(tmp_path_factory):
-    store = RecordStore(tmp_path_factory.mktemp("results"))
-    Runner(store).run(groups(load_configuration(find_configuration("tiny-quick"))))
-    return store
+@pytest.fixture
+def tiny_store(tiny_run):
+    return RecordStore(tiny_run.records)
 
 
 @pytest.fixture
@@ -65,6 +64,22 @@ RESULTS = made_up(
         "C": {"flags": 0.5, "yeast": 0.7, "scene": 0.3},
     }
 )
+
+
+def test_shares_are_means_over_the_data_sets_that_all_have():
+    results = made_up(
+        {"A": {"flags": 0.7, "yeast": 0.6}, "B": {"flags": 0.6, "yeast": 0.7, "scene": 0.1}}
+    )
+    section = Section(
+        kind="shares", title="", measures=["example_f1"], columns=["at 0.5", "rule"],
+        cells={"ours": ["A", "B"], "peer": [None, "B"]},
+    )  # fmt: skip
+    assert shares_table(results, section, "example_f1").splitlines() == [
+        "| example-based F1, mean over 2 data sets | at 0.5 | rule |",
+        "| --- | ---: | ---: |",
+        "| ours | 0.650 | 0.650 |",
+        "| peer |  | 0.650 |",
+    ]
 
 
 def test_results_of_tiny(tiny, tiny_store):
