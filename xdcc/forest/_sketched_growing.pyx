@@ -10,7 +10,8 @@ draws an edge between the least and the largest, and adds up the rows above it. 
 few rows with another value than 0. Each tree draws one threshold for it, so it is binary in the
 tree, and a node knows for every such feature how many of its rows are *on*, that is on the other
 side of the threshold than 0, and the sum of their values. These sums are counted for the smaller
-child of a split and subtracted for the larger one.
+child of a split and subtracted for the larger one. In small nodes each feature has a mask of the
+rows in which it is on instead.
 
 A tree depends on its seed alone, not on the thread that grows it. At last the trees, in the order
 of their seeds, are made to refer to their places in one set of arrays.
