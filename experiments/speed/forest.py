@@ -30,7 +30,8 @@ def cpu_seconds(model: Any, X: Any, Y: Any) -> float:
 def ratios(name: str) -> list[float]:
     """Print the times on a data set; return how many times longer scikit-learn takes."""
     data = load_dataset(name, None if name == "slashdot" else "train")
-    dense = np.float32(data.X.toarray() if sparse.issparse(data.X) else data.X)
+    X: Any = data.X
+    dense = np.float32(X.toarray() if sparse.issparse(X) else X)
     theirs, ours = np.inf, np.full(len(SKETCH_SIZES), np.inf)
     for seed in range(N_RUNS):
         settings: dict[str, Any] = {"max_features": "sqrt", "n_jobs": 1, "random_state": seed}
@@ -39,7 +40,7 @@ def ratios(name: str) -> list[float]:
             model = SketchedExtraTreesClassifier(
                 200, min_samples_leaf=1, sketch_size=size, **settings
             )
-            ours[i] = min(ours[i], cpu_seconds(model, data.X, data.Y))
+            ours[i] = min(ours[i], cpu_seconds(model, X, data.Y))
     print(name, f"{theirs:.3f}", ours.round(4).tolist(), (theirs / ours).round(1).tolist())
     return (theirs / ours).tolist()
 
