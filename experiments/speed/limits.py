@@ -12,7 +12,7 @@ The suite `pass` compares a round of boosting with one pass over all rows and la
 cannot do without adding the last tree's leaf values to all margins, deriving the gradients and
 projecting them; a kernel does this and nothing else, in the same process.
 
-The kernels stand in `limits.cc`, which is compiled for this machine when it is needed.
+The kernels are in `limits.cc`, which is compiled for this machine when it is needed.
 """
 
 import ctypes
@@ -81,18 +81,20 @@ def address(array: NDArray[Any]) -> ctypes.c_void_p:
 
 
 CONVENTION = """\
-What is counted is what histograms need that are built as follows, whether or not the updater builds
-them so everywhere:
+The work that is counted is that of histograms built by the following rules, whether or not the
+updater builds them this way everywhere:
 
-- A tree builds the histogram of the root and, of the two children of a split that are evaluated
-  themselves (those above the largest depth), of the one with fewer rows, the left one if both have
-  as many. The other child's is the parent's less this one and is free, and so is every scan.
-- A row of a node adds each of its entries: gradient and Hessian of every label, one addition each.
-- An entry is a feature's value that is not missing. If a feature has no missing values, those in
-  its most frequent bin over all training rows are no entries: that bin's sums are the node's less
-  those of the other bins.
-- Bytes: of each row of a node the gradients and Hessians of all labels in single precision, read
-  once, and four bytes for each entry, the number of its bin. Histograms stay in a cache.
+- A tree builds the histogram of the root. Of the two children of a split that are evaluated (those
+  above the maximum depth), it builds that of the child with fewer rows, or of the left child if
+  both have the same number. The other child's histogram is the parent's minus this one. It is free,
+  and so is every scan.
+- A row of a node adds each of its entries: one addition each for the gradient and the Hessian of
+  every label.
+- An entry is the value of a feature that is not missing. If a feature has no missing values, values
+  in its most frequent bin over all training rows are not entries: the sums of that bin are those of
+  the node minus those of the other bins.
+- Bytes: the gradients and Hessians of all labels in single precision, read once for each row of a
+  node, and four bytes for each entry, the number of its bin. Histograms stay in a cache.
 """
 """The convention of the count, in words."""
 

@@ -1,48 +1,108 @@
-"""Which boosters are tried, as far as they depend on nothing but sizes."""
+"""What is tried, as far as it depends on nothing but sizes."""
+
+from itertools import islice
 
 import numpy as np
+import pytest
 
-from xdcc.automatic.candidates import candidates_for
+from xdcc.automatic.candidates import (
+    Shape,
+    booster,
+    forest,
+    linear,
+    more_candidates,
+    usual_candidates,
+)
+from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.linear import LogisticLabels
 
 
-def test_a_cheap_one_comes_first():
-    for sizes in [(129, 2451, 7), (391, 28152, 6), (1500, 154500, 14), (4880, 334250, 159)]:
-        works = [candidate.work for candidate in candidates_for(*sizes, 5)]
-        assert works[0] < sum(works) / len(works)
+def shape(n_rows, n_features, n_labels, share=1.0):
+    return Shape(n_rows, n_features, n_labels, int(share * n_rows * n_features), 5)
 
 
-def test_a_low_rate_where_it_is_cheap():
-    rates = {n: candidates_for(n, 50 * n, 20, 5)[0].params["learning_rate"] for n in (10**3, 10**6)}
-    assert rates == {10**3: 0.05, 10**6: 0.1}
+def kinds(candidates):
+    return [candidate.kind for candidate in candidates]
+
+
+def test_three_families():
+    assert kinds(usual_candidates(shape(391, 72, 6))) == [
+        MultiLabelXGBClassifier,
+        MultiLabelXGBClassifier,
+        SketchedExtraTreesClassifier,
+        LogisticLabels,
+    ]
+
+
+def test_a_low_rate_where_it_is_inexpensive():
+    rates = [
+        usual_candidates(shape(n_rows, 50, 20))[0].params["learning_rate"]
+        for n_rows in (10**3, 10**5, 10**7)
+    ]
+    assert rates == [0.05, 0.1, 0.3]
+
+
+def test_a_higher_rate_where_time_is_short():
+    of_shape = shape(1500, 100, 14)
+    rates = [
+        usual_candidates(of_shape, seconds)[0].params["learning_rate"]
+        for seconds in (np.inf, 10, 0.1)
+    ]
+    assert rates == sorted(rates)
+    assert (rates[0], rates[-1]) == (0.05, 0.3)
+
+
+def test_forests_do_not_end_early():
+    for candidate in usual_candidates(shape(391, 72, 6)):
+        is_forest = candidate.kind is SketchedExtraTreesClassifier
+        assert (candidate.least_seconds == candidate.seconds) == is_forest
 
 
 def test_groups_are_half_of_the_labels_and_at_most_forty():
-    sizes = {n: [c.params["labels_per_tree"] for c in candidates_for(500, 9000, n, 5)]
-             for n in (3, 7, 80, 200)}  # fmt: skip
-    assert {n: max(groups) for n, groups in sizes.items()} == {3: 2, 7: 4, 80: 40, 200: 40}
+    largest = {
+        n: max(c.params.get("labels_per_tree", 0) for c in usual_candidates(shape(500, 18, n)))
+        for n in (3, 7, 80, 200)
+    }
+    assert largest == {3: 2, 7: 4, 80: 40, 200: 40}
 
 
 def test_a_single_label_makes_no_groups():
-    (only,) = candidates_for(500, 9000, 1, 5)
-    assert only.params["labels_per_tree"] == 0
+    tried = usual_candidates(shape(500, 18, 1))
+    assert kinds(tried).count(MultiLabelXGBClassifier) == 1
+    assert tried[0].params["labels_per_tree"] == 0
 
 
 def test_few_rows_are_all_taken():
-    shares = {n: [c.params["subsample"] for c in candidates_for(n, 20 * n, 5, 5)]
+    shares = {n: [c.params.get("subsample") for c in usual_candidates(shape(n, 20, 5))]
               for n in (299, 300)}  # fmt: skip
-    assert shares == {299: [1.0, 1.0], 300: [0.7, 1.0]}
+    assert shares == {299: [1.0, 1.0, None, None], 300: [0.7, 1.0, None, None]}
 
 
 def test_more_data_are_tried_with_fewer_candidates():
-    numbers = [len(candidates_for(n, 50 * n, 20, 5)) for n in 10 ** np.arange(2, 8)]
+    numbers = [len(usual_candidates(shape(n, 50, 20))) for n in 10 ** np.arange(2, 8)]
     assert numbers == sorted(numbers, reverse=True)
-    assert set(numbers) == {1, 2}
+    assert set(numbers) == {3, 4}
+
+
+@pytest.mark.parametrize("describe", [lambda s: booster(s, 4, 0), forest, linear])
+def test_more_rows_cost_more(describe):
+    small, large = (describe(shape(n, 50, 20)).seconds for n in (1000, 3000))
+    assert 0 < small < large
 
 
 def test_names_are_distinct_and_all_can_be_made():
     for n_labels in (1, 5, 90):
-        tried = candidates_for(300, 3000, n_labels, 5)
+        of_shape = shape(300, 10, n_labels)
+        tried = [*usual_candidates(of_shape), *islice(more_candidates(of_shape, 3), 40)]
         assert len({candidate.name for candidate in tried}) == len(tried)
         for candidate in tried:
             params = candidate.estimator(7, 1).get_params()
-            assert {**candidate.params, "random_state": 7, "max_bin": 64}.items() <= params.items()
+            assert {**candidate.params, "random_state": 7, "n_jobs": 1}.items() <= params.items()
+
+
+def test_the_seed_draws_them():
+    first, again, other = (
+        [c.name for c in islice(more_candidates(shape(300, 10, 5), seed), 10)] for seed in (3, 3, 4)
+    )
+    assert first == again != other

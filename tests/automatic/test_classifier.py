@@ -1,6 +1,7 @@
 """MultiLabelClassifier against its parts, within its time, and with every form of data."""
 
 import pickle
+import time
 import warnings
 from itertools import count
 
@@ -8,7 +9,6 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-import xgboost as xgb
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
@@ -16,14 +16,15 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 
 from xdcc import MultiLabelClassifier, metrics
-from xdcc.automatic import search
-from xdcc.automatic.candidates import candidates_for
-from xdcc.base.fit_data import FitData
+from xdcc.automatic.candidates import Shape, forest, usual_candidates
+from xdcc.automatic.mixture import Mixture
+from xdcc.automatic.search import TimeBudget
+from xdcc.base.checks import check_fit_data
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
 from xdcc.decision.calibration import calibrate_labels
+from xdcc.decision.out_of_fold import mean_margins, out_of_fold
 from xdcc.decision.rule_choice import choose_rule
-from xdcc.explain import shap_values
 
 matplotlib.use("Agg")
 NAN = np.nan
@@ -48,60 +49,36 @@ def fitted():
 
 
 def test_the_parts(fitted):
+    """Every candidate by itself, calibrated; the mixture of those that entered; its rules."""
     table = pd.DataFrame(fitted.summary_).set_index("candidate")
-    tried = candidates_for(140, 140 * 6, 4, 3)
-    assert table.index.tolist() == [c.name for c in tried] + ["mixture"]
-    boosters = {}
+    tried = usual_candidates(Shape(140, 6, 4, 140 * 6, 3))
+    assert table.index.tolist() == [candidate.name for candidate in tried]
+    data = check_fit_data(MultiLabelXGBClassifier(), X, Y)
+    mixture, margins_of = Mixture(data), {}
     for number, candidate in enumerate(tried):
-        found = candidate.estimator(3 + number, 1).out_of_fold(X, Y, fitted.folds_)
-        data = FitData(found.margins.astype(float), Y.astype(float), None)
-        calibration, calibrated = calibrate_labels(data, fitted.folds_)
-        choice = choose_rule(
-            data._replace(X=calibrated), fitted.folds_, measure="example_f1", seed=3
-        )
-        proba = expit(calibrated)
+        found = out_of_fold(candidate.estimator(3 + number, 1), data, fitted.folds_)
+        calibration, margins = calibrate_labels(data._replace(X=found.margins), fitted.folds_)
         row = table.loc[candidate.name]
-        assert row["rounds"] == found.unfitted.n_estimators
-        right = np.where(Y == 1, proba, 1 - proba)
+        right = np.where(Y == 1, expit(margins), 1 - expit(margins))
         assert row["log_loss"] == pytest.approx(-np.log(right).mean(), rel=1e-4)
-        assert row["score"] == pytest.approx(max(choice.results["score"]))
-        assert row["corrected_score"] == pytest.approx(choice.score)
-        boosters[candidate.name] = found.estimators, calibration
-    margins = 0
-    assert table.share.sum() == 1
-    for name, share in table.share[table.share > 0].items():
-        estimators, calibration = boosters[name]
-        mean = np.mean(
-            [
-                each.booster_.predict(xgb.DMatrix(X_NEW), output_margin=True).astype(float)
-                for each in estimators
-            ],
-            axis=0,
-        )
-        margins = margins + share * (calibration.slope * mean + calibration.intercept)
+        mixture.admit(candidate.name, margins)
+        assert row["best_log_loss"] == pytest.approx(mixture.log_loss)
+        predicted = mean_margins(found.estimators, X_NEW.astype(np.float32), 4)
+        margins_of[candidate.name] = calibration.margins(predicted)
+    assert table.loc["linear", "rounds"] != table.loc["linear", "rounds"]
+    shares = table.share[table.share > 0]
+    assert shares.to_dict() == dict(zip(mixture.names, mixture.shares, strict=True))
+    assert shares.sum() == pytest.approx(1)
+    expected = sum(share * margins_of[name] for name, share in shares.items())
     proba = fitted.predict_proba(X_NEW)
-    np.testing.assert_allclose(proba, 1 / (1 + np.exp(-margins)))
-    np.testing.assert_array_equal(fitted.predict(X_NEW), fitted.rule_.predict(proba))
-    assert fitted.rule_.name == table.loc[table.chosen, "rule"].item()
-
-
-def test_the_model_of_the_least_log_loss_unless_another_is_clearly_better(fitted):
-    table = pd.DataFrame(fitted.summary_)
-    chosen, favourite = table.chosen.idxmax(), table.log_loss.idxmin()
-    assert favourite == chosen or table.score[chosen] > table.score[favourite]
-    # A copy of the favourite that scores hardly better, and one that scores much better.
-    random = np.random.default_rng(0)
-    rows = random.random((60, 3)) < [0.5, 0.5, 0.9]
-    rows[:, 1] = rows[:, 0] ^ (np.arange(60) == np.argmin(rows[:, 0]))
-    for best, columns in [(0, [0, 1]), (1, [0, 2])]:
-        scores = rows[:, columns].astype(float)
-        trial = search.RuleTrial(
-            [None, None], lambda c, s=scores: c @ s / c.sum(axis=1, keepdims=True), 60
-        )
-        comparison = search.compare([trial], "example_f1")
-        handicap = search._handicap(comparison, np.array([0, 1]), 0)
-        assert handicap[0] == 0 < handicap[1]
-        assert comparison.best(handicap) == best
+    np.testing.assert_allclose(proba, expit(expected))
+    np.testing.assert_allclose(fitted.oof_proba_, expit(mixture.margins))
+    choice = choose_rule(
+        data._replace(X=mixture.margins), fitted.folds_, measure="example_f1", seed=3
+    )
+    assert fitted.cv_results_["score"] == choice.results["score"]
+    assert fitted.best_score_ == choice.score
+    np.testing.assert_array_equal(fitted.predict(X_NEW), choice.rule.predict(proba))
 
 
 def test_better_than_the_booster_read_at_one_half():
@@ -138,7 +115,7 @@ def test_noise_is_chance(measure):
         noise = random.integers(0, 2, size=(100, 3))
         model = _classifier(measure, cv=2).fit(random.normal(size=(100, 3)), noise)
         scores.append(model.best_score_)
-        errors.append(model.summary_["standard_error"][model.summary_["chosen"].index(True)])
+        errors.append(model.cv_results_["standard_error"][model.cv_results_["chosen"].index(True)])
     labelsets = np.array([[n >> j & 1 for j in range(3)] for n in range(8)])
     chance = {"subset_accuracy": 1 / 8, "hamming_accuracy": 1 / 2}.get(measure)
     if chance is None:
@@ -147,12 +124,11 @@ def test_noise_is_chance(measure):
     assert 0.5 * chance - margin < np.mean(scores) < chance + margin
 
 
-def test_the_same_for_any_number_of_threads_and_any_long_time(fitted):
-    for params in ({"n_jobs": 2}, {"time_budget": 1e6}):
-        model = _classifier(random_state=3, **params).fit(X, Y)
-        assert _without_seconds(model) == _without_seconds(fitted)
-        assert model.best_score_ == fitted.best_score_
-        np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
+def test_the_same_for_any_number_of_threads(fitted):
+    model = _classifier(random_state=3, n_jobs=2).fit(X, Y)
+    assert _without_seconds(model) == _without_seconds(fitted)
+    assert model.best_score_ == fitted.best_score_
+    np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
 
 
 def test_the_seed_decides(fitted):
@@ -167,30 +143,52 @@ def _stop_watch(monkeypatch):
     monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
 
 
-@pytest.mark.parametrize(("time_budget", "n_rounds"), [(1, 1), (17, 10)])
-def test_too_short_for_one_model(monkeypatch, time_budget, n_rounds):
+def test_too_short_for_one_model(monkeypatch):
     _stop_watch(monkeypatch)
-    with pytest.warns(UserWarning, match=f"ended .* first model after {n_rounds} r"):
-        model = _classifier(time_budget=time_budget).fit(X, Y)
+    with pytest.warns(UserWarning, match="time_budget is too short for any model"):
+        model = _classifier(time_budget=1).fit(X, Y)
     assert len(model.summary_["candidate"]) == 1
-    assert {booster.get_booster().num_boosted_rounds() for booster in model.estimators_} == {
-        n_rounds
-    }
+    assert {booster.get_booster().num_boosted_rounds() for booster in model.estimators_} == {1}
     assert model.predict(X_NEW).shape == Y_NEW.shape
 
 
-def test_the_best_so_far_when_time_is_up(monkeypatch, fitted):
-    first = fitted.summary_["rounds"][0]
+def test_the_best_so_far_when_time_is_up(monkeypatch):
     _stop_watch(monkeypatch)
-    monkeypatch.setattr(search, "_SHARE_FOR_THE_FIRST", 0.8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = _classifier(random_state=3, time_budget=1.3 * (first + 30)).fit(X, Y)
-    table, full = pd.DataFrame(model.summary_), pd.DataFrame(fitted.summary_)
-    assert table.log_loss[0] == full.log_loss[0]
-    assert table.rounds.sum() < full.rounds.sum()
-    assert len(table) > 1
-    assert table.chosen.sum() == 1
+        short, long = (
+            pd.DataFrame(_classifier(time_budget=seconds).fit(X, Y).summary_)
+            for seconds in (60, 700)
+        )
+    assert 0 < len(short) < len(long)
+    # The least expensive candidates come first.
+    assert short.candidate.tolist() == long.candidate[: len(short)].tolist()
+    assert long.best_log_loss.iloc[-1] <= short.best_log_loss.iloc[-1]
+
+
+def test_more_time_tries_more_candidates_and_never_keeps_a_worse_mixture():
+    usual = len(usual_candidates(Shape(140, 6, 4, 140 * 6, 3)))
+    table = pd.DataFrame(_classifier(time_budget=1e6, random_state=3).fit(X, Y).summary_)
+    assert len(table) > usual
+    assert (np.diff(table.best_log_loss) <= 0).all()
+    assert table.seeds.max() > 1
+    assert table.share.sum() == pytest.approx(1)
+    assert (table.groupby("candidate").share.apply(np.count_nonzero) <= 1).all()
+    # It ends by itself when twelve in turn have not helped.
+    assert (table.best_log_loss[-12:] == table.best_log_loss.iloc[-1]).all()
+
+
+def test_an_estimate_that_exceeds_the_time_left_is_not_begun():
+    candidate = forest(Shape(10**6, 100, 5, 10**8, 5))
+    budget = TimeBudget(time.perf_counter(), 10)
+    assert budget.estimate(candidate) == candidate.least_seconds > budget.left()
+    budget.learn(candidate, candidate.seconds / 1e6)
+    assert budget.estimate(candidate) < budget.left()
+    budget.reserve(3)
+    assert 6 < budget.left() < 7
+    budget.reserve(30)  # at most four tenths
+    assert 5 < budget.left() < 6
+    assert TimeBudget(0, None).left() == np.inf
 
 
 def test_forms_of_data(fitted):
@@ -251,57 +249,56 @@ def test_a_label_with_one_class_stays_constant(value):
 def test_a_callable_measure(fitted):
     by_call = _classifier(metrics.hamming_accuracy).fit(X, Y)
     assert 0.5 < by_call.best_score_ < 1
-    assert by_call.plot_summary().get_xlabel() == "measure"
+    assert by_call.plot_rules().get_xlabel() == "measure"
 
 
 def test_costs_of_labels():
     costs = LabelCosts(false_positive=1, false_negative=[20, 1, 1, 1])
     model = _classifier(costs).fit(X, Y)
     assert model.best_score_ < 0
-    assert model.rule_.name in model.summary_["rule"]
+    assert model.rule_.name in model.cv_results_["rule"]
     # A label that is expensive to miss is predicted more often than it occurs.
     assert model.predict(X_NEW)[:, 0].mean() > Y_NEW[:, 0].mean()
     with pytest.raises(ValueError, match="labels"):
         _classifier(LabelCosts(1, [5, 1])).fit(X, Y)
 
 
-def test_pickle_clone_and_explanations(fitted):
+def test_pickle_and_clone(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
     assert clone(fitted).get_params() == fitted.get_params()
-    values = shap_values(fitted.estimators_[0], X_NEW[:3])
-    assert values is not None
 
 
 def test_progress(capsys):
     _classifier(verbose=1).fit(X[:60], Y[:60])
     shown = capsys.readouterr().err
-    assert "all labels, depth 4" in shown
-    assert "rounds" in shown
+    assert "linear" in shown
+    assert "steps, log-loss 0." in shown
     _classifier().fit(X[:60], Y[:60])
     assert capsys.readouterr().err == ""
 
 
-def test_plot(fitted):
+def test_plots(fitted):
     ax = fitted.plot_summary()
     table = pd.DataFrame(fitted.summary_)
-    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], table.corrected_score)
-    assert [text.get_text().split("\n")[0] for text in ax.get_yticklabels()] == (
-        table.candidate.tolist()
-    )
-    assert ax.get_xlabel() == "example_f1"
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], table.log_loss)
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), table.best_log_loss)
+    assert [text.get_text() for text in ax.get_yticklabels()] == table.candidate.tolist()
     assert fitted.plot_summary(ax) is ax
+    rules = fitted.plot_rules()
+    assert rules.get_xlabel() == "example_f1"
+    assert {text.get_text() for text in rules.get_yticklabels()} == set(fitted.cv_results_["rule"])
     matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
-        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
-        ({"time_budget": 0}, ValueError, "time_budget=0: it has to be a number above 0 or None"),
+        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
+        ({"time_budget": 0}, ValueError, "time_budget=0: it must be a number above 0 or None"),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 141}, ValueError, "141 folds need as many rows, but n_samples=140"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),

@@ -19,8 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.explain.test_label_dependencies import plain_gains
 from xdcc import MultiLabelClassifier
-from xdcc.automatic.members import JointLabelset
-from xdcc.base.margins import margins_of
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.decision.labelsets import KnownLabelsets
@@ -220,16 +219,27 @@ def test_mixture_sums_the_margins_of_its_boosters(best) -> None:
     explained = shap_values(mixture, X)
     assert explained.values.shape == (240, 3, 4 + 1)
     assert explained.label_names == SHOWN
-    proba = mixture.predict_proba(X)[:, :3]
-    np.testing.assert_allclose(explained.values.sum(axis=2), margins_of(proba), atol=1e-3)
+    # Members of other families have no part in the values.
+    boosters = [
+        member
+        for member in mixture.members_
+        if isinstance(member.estimators[0], MultiLabelXGBClassifier)
+    ]
+    assert 1 < len(boosters) < len(mixture.members_)
+    margins = sum(m.share * m.margins(X.astype(np.float32), mixture.n_labels_) for m in boosters)
+    np.testing.assert_allclose(explained.values.sum(axis=2), margins[:, :3], atol=1e-3)
     counted = feature_importance(mixture, "weight").set_index("name")["importance"]
     expected = np.zeros(4)
-    for estimator in mixture.estimators_:
+    for estimator in [each for member in boosters for each in member.estimators]:
         for name, count in estimator.booster_.get_score(importance_type="weight").items():
             expected[int(name[1:])] += count
     assert counted.to_dict() == {f"f{j}": expected[j] for j in np.flatnonzero(expected)}
     statistics = round_statistics(mixture, X, Y)
     np.testing.assert_array_equal(statistics.positive, [mixture.predict(X)[:, :3].sum(axis=0)])
+    others = copy(best)
+    others.members_ = [member for member in mixture.members_ if member not in boosters]
+    with pytest.raises(TypeError, match=r"The chosen mixture has no booster.*: its members are "):
+        shap_values(others, X)
 
 
 def test_chain_of_a_decision_rule(best, model) -> None:

@@ -1,7 +1,7 @@
 """Start here if you want the best predictions: :class:`MultiLabelClassifier`.
 
-`candidates.py` lists the boosters that are tried, `search.py` trains them on the same folds,
-`members.py` mixes them and trains an order-free chain on how labels depend on each other, and
+`candidates.py` lists what is tried, `search.py` trains it on the same folds, `mixture.py` mixes
+what helps, `joint_labelset.py` trains an order-free chain on how labels depend on each other, and
 `classifier.py` is the estimator.
 """
 

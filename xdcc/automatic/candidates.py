@@ -1,28 +1,47 @@
-"""The boosters that are tried: a rule from the sizes of X and Y, the same on every machine.
+"""What is tried: a rule from the sizes of X and Y, the same on every machine.
 
-Trees that search their splits in one sketch dimension (`sketch_size=1`) are inexpensive and, on
-real data, reach a lower log-loss than exact ones; with groups of labels drawn anew in each boosting
-round they also suit nearly independent labels. Which is best depends on the data, and mixtures are
-better still. So two that differ are tried, the less expensive one first, if an estimate of their
-cost allows: shallow trees for all labels, each on another
-part of the rows, and deeper ones for groups of labels, on all rows.
+:func:`usual_candidates` are tried in any case, :func:`more_candidates` as long as a time budget
+lasts. Three families make different errors, so their mixtures are better than each:
+
+* boosters. Trees that search their splits in one sketch dimension (``sketch_size=1``) are
+  inexpensive and, on real data, reach a lower log-loss than exact ones; with groups of labels drawn
+  anew in each boosting round they also suit nearly independent labels. Two that differ are tried:
+  shallow trees for all labels, each on another part of the rows, and deeper ones for groups of
+  labels, on all rows.
+* extra trees on sketches, which help most where X is dense;
+* logistic regressions, which help most where X is text.
+
+Each has an estimate of its cost, and those that cost too much are left out or trained faster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import ceil
-from typing import Any
+from math import ceil, log2
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
 
 from xdcc.boosting import MultiLabelXGBClassifier
+from xdcc.forest import SketchedExtraTreesClassifier
+from xdcc.linear import LogisticLabels
 
 _MOST_LABELS_OF_A_GROUP = 40
 _MAX_BIN = 64
+_MOST_ROUNDS = 10_000
+"""Training ends when the log-loss out of fold does not fall any more, long before."""
 
-_MOST_WORK = 2e10
-"""Visits of entries beyond which there is no second candidate; about 40 seconds on one core."""
+_AFFORDABLE = 50.0
+"""Seconds on one core beyond which a second booster is not among the usual candidates."""
 
-_MOST_WORK_AT_LOW_RATE = 6e9
-"""Visits of one candidate beyond which its rate is 0.1, for half as many rounds, and not 0.05."""
+_RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
+"""Learning rates, and the seconds up to which a booster is trained with each."""
+
+_SHARE_OF_A_BOOSTER = 0.3
+"""Share of a time budget that a booster can take."""
+
+_LEAST_SHARE = 0.3
+"""Share of its time after which a candidate that ends early is worth something."""
 
 _SUBSAMPLE = 0.7
 """Share of the rows that each tree of the first candidate is grown on."""
@@ -30,125 +49,209 @@ _SUBSAMPLE = 0.7
 _ENOUGH_TO_SAMPLE = 300
 """With fewer rows each tree is grown on all of them."""
 
-_PER_TREE = 1e5
-"""Cost of a tree in visits, whatever the number of rows."""
+PER_VISIT = 2.5e-9
+"""Seconds for an entry of X that a booster visits."""
 
-MASKS_OF_CHAIN = 4
-"""How often a row is repeated for an order-free chain."""
+PER_TREE = 3e-4
+"""Seconds for a tree, whatever the number of rows."""
 
-_MOST_LABELS_OF_A_CHAIN = 20
-_DEPTH_OF_CHAIN = 4
-_ROUNDS_OF_CHAIN = 150
-"""As many as are usual at a rate of 0.1."""
+_PER_LABEL = 2.5e-8
+"""Seconds for gradient, margin and log-loss of a row and a label."""
 
-_PER_LABEL = 10
-"""Cost of gradient, margin and log-loss of a row and a label in visits."""
+_TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
+"""Trees of a forest for each fold, and the seconds up to which it has so many."""
+
+_PER_DRAW = 6e-9
+"""Seconds for a row and a feature that a node of a forest draws."""
+
+_PER_PRODUCT = 2e-10
+"""Seconds for an entry of X and a label in a product of the linear solver."""
+
+_N_PRODUCTS = 150
+"""Such products for each fold along the path of penalties."""
+
+
+class Shape(NamedTuple):
+    """The sizes of the training data.
+
+    Attributes
+    ----------
+    n_rows, n_features, n_labels : int
+        Of X and Y.
+    n_entries : int
+        Entries of X that are stored.
+    n_folds : int
+        Number of folds.
+    """
+
+    n_rows: int
+    n_features: int
+    n_labels: int
+    n_entries: int
+    n_folds: int
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A booster that is tried.
+    """An estimator that is tried.
 
     Attributes
     ----------
     name : str
         Its description, for a table.
+    kind : type
+        Class of the estimator.
     params : mapping
-        Of :class:`~xdcc.boosting.MultiLabelXGBClassifier`.
-    work : float
-        Visits of entries of X in its training, as estimated for a usual number of rounds.
+        Its parameters.
+    seconds : float
+        For training out of fold on one core, estimated.
     """
 
     name: str
+    kind: type[Any]
     params: Mapping[str, Any] = field(repr=False)
-    work: float
+    seconds: float
 
-    def estimator(self, seed: int, n_jobs: int | None) -> MultiLabelXGBClassifier:
-        """Make the booster, not fitted."""
-        return MultiLabelXGBClassifier(
-            max_bin=_MAX_BIN, random_state=seed, n_jobs=n_jobs, **self.params
-        )
+    @property
+    def least_seconds(self) -> float:
+        """Seconds after which it is worth something: others than forests can end early."""
+        is_forest = self.kind is SketchedExtraTreesClassifier
+        return self.seconds if is_forest else _LEAST_SHARE * self.seconds
 
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed makes another model."""
+        return self.kind is not LogisticLabels
 
-def chain_pays(n_rows: int, n_labels: int, n_folds: int, work: float) -> bool:
-    """Return whether an order-free chain on out-of-fold margins costs less than the candidates.
-
-    Parameters
-    ----------
-    n_rows, n_labels : int
-        Of Y.
-    n_folds : int
-        Boosters of a candidate.
-    work : float
-        Of all candidates together.
-
-    Returns
-    -------
-    bool
-        With many labels it is false: a search for labelsets takes long.
-
-    Examples
-    --------
-    >>> chain_pays(400, 6, 5, work=1e9), chain_pays(400, 6, 5, work=1e6)
-    (True, False)
-    """
-    n_entries = MASKS_OF_CHAIN * n_rows * 2 * n_labels
-    n_trees = (n_folds + 1) * _ROUNDS_OF_CHAIN
-    own_work = n_trees * (n_entries * _DEPTH_OF_CHAIN + _PER_TREE)
-    return n_labels <= _MOST_LABELS_OF_A_CHAIN and own_work <= work
+    def estimator(self, seed: int, n_jobs: int | None) -> BaseEstimator:
+        """Make the estimator, not fitted."""
+        return self.kind(random_state=seed, n_jobs=n_jobs, **self.params)
 
 
-def candidates_for(n_rows: int, n_entries: int, n_labels: int, n_folds: int) -> list[Candidate]:
-    """List the candidates for data of this size, in the order in which they are trained.
+def usual_candidates(shape: Shape, time_budget: float = np.inf) -> list[Candidate]:
+    """List what is tried in any case, in the order in which it is trained.
 
     Parameters
     ----------
-    n_rows, n_labels : int
-        Of Y.
-    n_entries : int
-        Of X, those that are stored.
-    n_folds : int
-        Boosters of each candidate.
+    shape : Shape
+        Of the data.
+    time_budget : float, default=inf
+        Seconds for all of them: with less time, boosters learn faster.
 
     Returns
     -------
     list of Candidate
-        The first always; the second if the sum of their work is below a limit.
+        A booster, a second one if both cost little enough, a forest, and regressions.
 
     Examples
     --------
-    >>> [c.name for c in candidates_for(400, 400 * 70, 6, 5)]
-    ['all labels, depth 4, rate 0.05', 'groups of 3, depth 6, rate 0.05']
-    >>> [c.name for c in candidates_for(10**6, 10**8, 100, 5)]
-    ['all labels, depth 4, rate 0.1']
+    >>> [c.name for c in usual_candidates(Shape(400, 70, 6, 400 * 70, 5))]
+    ['all labels, depth 4, rate 0.05', 'groups of 3, depth 6, rate 0.05', 'extra trees', 'linear']
     """
+    longest = _SHARE_OF_A_BOOSTER * time_budget
+    subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
+    first = booster(shape, 4, 0, subsample, longest)
+    others = [forest(shape), linear(shape)]
+    if shape.n_labels == 1:
+        return [first, *others]
+    group = min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
+    second = booster(shape, 6, group, longest=longest)
+    both = first.seconds + second.seconds
+    return [first, second, *others] if both <= _AFFORDABLE else [first, *others]
 
-    def booster(depth: int, rate: float, group: int, subsample: float) -> Candidate:
-        """Describe a booster whose trees are for groups of labels; 0 is for all."""
-        of_labels = f"groups of {group}" if group else "all labels"
-        n_trees = ceil(n_labels / group) if group else 1
-        in_trees = n_trees * (n_entries * depth + _PER_TREE)
-        n_rounds = 15 / rate
-        return Candidate(
-            f"{of_labels}, depth {depth}, rate {rate:g}",
-            {
-                "max_depth": depth,
-                "learning_rate": rate,
-                "n_estimators": round(2 * n_rounds),
-                "sketch_size": 1,
-                "labels_per_tree": group,
-                "subsample": subsample,
-            },
-            n_folds * n_rounds * (in_trees + _PER_LABEL * n_rows * n_labels),
-        )
 
-    def slow_if_affordable(depth: int, group: int = 0, subsample: float = 1.0) -> Candidate:
-        slow = booster(depth, 0.05, group, subsample)
-        affordable = slow.work <= _MOST_WORK_AT_LOW_RATE
-        return slow if affordable else booster(depth, 0.1, group, subsample)
+def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Iterator[Candidate]:
+    """Draw candidates without end: boosters and forests with other parameters and other seeds.
 
-    first = slow_if_affordable(4, subsample=_SUBSAMPLE if n_rows >= _ENOUGH_TO_SAMPLE else 1.0)
-    if n_labels == 1:
-        return [first]
-    second = slow_if_affordable(6, min(ceil(n_labels / 2), _MOST_LABELS_OF_A_GROUP))
-    return [first, second] if first.work + second.work <= _MOST_WORK else [first]
+    Parameters
+    ----------
+    shape : Shape
+        Of the data.
+    seed : int
+        Of the drawn parameters.
+    time_budget : float, default=inf
+        As in :func:`usual_candidates`.
+
+    Yields
+    ------
+    Candidate
+        Each has another name.
+    """
+    random = np.random.default_rng(seed)
+    groups = {0, min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP), min(4, shape.n_labels), 1}
+    number = 0
+    while True:
+        number += 1
+        if number % 4 == 0:
+            drawn = forest(
+                shape,
+                max_features=random.choice([0.1, 0.3, 0.6]),
+                min_samples_leaf=int(random.choice([1, 2, 3, 5])),
+            )
+        else:
+            drawn = booster(
+                shape,
+                int(random.choice([3, 4, 6, 8])),
+                int(random.choice(sorted(groups))),
+                float(random.choice([0.5, 0.7, 0.9])),
+                _SHARE_OF_A_BOOSTER * time_budget,
+                colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
+                min_child_weight=float(random.choice([1, 3, 10])),
+            )
+        yield Candidate(f"{drawn.name} ({number})", drawn.kind, drawn.params, drawn.seconds)
+
+
+def booster(
+    shape: Shape,
+    depth: int,
+    group: int,
+    subsample: float = 1.0,
+    longest: float = np.inf,
+    **others: Any,
+) -> Candidate:
+    """Describe a booster whose trees are for groups of labels; 0 is for all.
+
+    Its rate is so high that it takes not much longer than `longest` seconds, if that is possible.
+    """
+    of_labels = f"groups of {group}" if group else "all labels"
+    n_trees = ceil(shape.n_labels / group) if group else 1
+    in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
+    in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
+    for rate, longest_of_rate in _RATES:
+        seconds = shape.n_folds * 15 / rate * in_round
+        if seconds <= min(longest, longest_of_rate):
+            break
+    return Candidate(
+        f"{of_labels}, depth {depth}, rate {rate:g}",
+        MultiLabelXGBClassifier,
+        {
+            "max_depth": depth,
+            "learning_rate": rate,
+            "n_estimators": _MOST_ROUNDS,
+            "sketch_size": 1,
+            "labels_per_tree": group,
+            "subsample": subsample,
+            "max_bin": _MAX_BIN,
+            **others,
+        },
+        seconds,
+    )
+
+
+def forest(shape: Shape, **params: Any) -> Candidate:
+    """Describe a forest of extra trees."""
+    share = shape.n_entries / (shape.n_rows * shape.n_features)
+    drawn = min(2 * shape.n_features**0.5, shape.n_features * max(share, 0.01))
+    depth = log2(max(shape.n_rows, 2))
+    for n_trees, longest in _TREES:
+        seconds = _PER_DRAW * shape.n_folds * n_trees * shape.n_rows * depth * drawn
+        if seconds <= longest:
+            break
+    params = {"n_estimators": n_trees, **params}
+    return Candidate("extra trees", SketchedExtraTreesClassifier, params, seconds)
+
+
+def linear(shape: Shape) -> Candidate:
+    """Describe logistic regressions."""
+    products = _N_PRODUCTS * shape.n_folds * shape.n_entries * shape.n_labels
+    return Candidate("linear", LogisticLabels, {}, _PER_PRODUCT * products)

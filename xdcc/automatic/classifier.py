@@ -7,17 +7,17 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.automatic.candidates import candidates_for
-from xdcc.automatic.members import JointLabelset, Member, mixed_margins
-from xdcc.automatic.search import search
-from xdcc.base.booster_parameters import seed_from
+from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.mixture import Member, mixed_margins
+from xdcc.automatic.search import Search, TimeBudget
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
+from xdcc.base.pyplot import require_pyplot
+from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
@@ -27,16 +27,16 @@ from xdcc.decision.rules import AnyRule
 
 @declares_parameters
 class MultiLabelClassifier(DecidingEnsemble):
-    """Tries a few boosters and their mixture, and keeps what is best for a measure.
+    """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
 
     Use this when you want the best predictions without choosing a method: name the measure to
-    optimise. The boosters that are tried (:mod:`xdcc.automatic.candidates`) share folds. On rows
-    that it has not seen, each finds its number of boosting rounds and is calibrated, and all
-    decision rules of :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on it; so they are
-    on the mixture of boosters with the least log-loss. For subset accuracy an order-free chain
-    (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from these predictions how labels depend
-    on each other, if that costs less than the boosters. The model of the least log-loss is kept,
-    unless another one has a better score by more than a standard error.
+    optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
+    seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
+    the mixture if that lowers the log-loss by more than chance. All decision rules of
+    :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
+    an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
+    how labels depend on each other, if that costs less than the candidates; its rules are preferred
+    if its log-loss is lower.
 
     Parameters
     ----------
@@ -48,9 +48,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     time_budget : float or None, default=None
-        Seconds for `fit`. When they have passed, the best model so far is the result; a boosting
-        round is not interrupted. None sets no limit; only then do the same data and seed give the
-        same model on every machine.
+        Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
+        and more candidates are tried as long as it lasts, until twelve in turn have not helped.
+        None sets no limit; only then do the same data and seed give the same model on every
+        machine.
     cv : int, default=5
         Number of folds. A row is predicted by the boosters of all folds together.
     random_state : int, RandomState instance or None, default=None
@@ -62,27 +63,29 @@ class MultiLabelClassifier(DecidingEnsemble):
     Attributes
     ----------
     summary_ : dict of str to list
-        Columns of a table, a row for each model that was tried, mixture and chain last:
-        "candidate"; "rounds" of boosting; "log_loss" out of fold, for a chain that of labels as
-        they are decided one after the other; the best "rule" for it, its "score", out of fold, and
-        the "standard_error"; "corrected_score", for having chosen among the rules; "seconds";
-        "share", its weight in the chosen model; "chosen".
+        Columns of a table, a row for each candidate in the order in which they were tried:
+        "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
+        boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
+        mixture after it was tried; "seconds"; "share", its weight in the mixture.
         ``pandas.DataFrame(model.summary_)`` shows it.
+    cv_results_ : dict of str to list
+        The decision rules that were tried on the mixture, as in
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        models and all rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
     members_ : list of Member
-        The chosen model, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, a :class:`~xdcc.boosting.MultiLabelXGBClassifier` for each fold.
-    estimators_ : list of MultiLabelXGBClassifier
-        The boosters of all members; :mod:`xdcc.explain` explains them together.
+        The mixture, one or several candidates: `name`, `share`, `calibration` and
+        `estimators`, one for each fold.
+    estimators_ : list of estimators
+        Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
-        Calibrated probabilities of the training rows by boosters that have not seen them.
+        Calibrated probabilities of the training rows by models that have not seen them.
     folds_ : int array of shape (n_samples,)
         Fold of each training row.
     {fitted}
@@ -99,9 +102,8 @@ class MultiLabelClassifier(DecidingEnsemble):
     >>> model = xdcc.MultiLabelClassifier("subset_accuracy").fit(data.X[:200], data.Y[:200])
     >>> model.predict(data.X[200:]).shape
     (100, 4)
-    >>> table = pd.DataFrame(model.summary_)
-    >>> table.columns[:4].tolist(), int(table.chosen.sum())
-    (['candidate', 'rounds', 'log_loss', 'rule'], 1)
+    >>> pd.DataFrame(model.summary_).columns.tolist()
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
     _stored = MappingProxyType(
@@ -130,7 +132,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     verbose: int = 0
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Train the candidates, and choose model and rule.
+        """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
 
@@ -152,43 +154,40 @@ class MultiLabelClassifier(DecidingEnsemble):
         Warns
         -----
         UserWarning
-            If `time_budget` is too short for one model, which then has fewer boosting rounds than
-            are best.
+            If `time_budget` is too short for any candidate: the model is then a booster of one
+            round for each fold.
         """
         started = time.perf_counter()
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
+        seed = seed_from(self.random_state)
         folds = stratified_folds(data.Y, int(self.cv), seed)
-        n_rows = len(data.Y)
-        n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * self.n_features_in_
-        found = search(
-            candidates_for(n_rows, n_entries, self.n_labels_, int(self.cv)),
+        found = Search(
             data,
             folds,
             measure=self.measure,
             seed=seed,
             n_jobs=self.n_jobs,
-            started=started,
-            time_budget=self.time_budget,
+            budget=TimeBudget(started, self.time_budget),
             verbose=bool(self.verbose),
-        )
+        ).run()
         self.folds_ = folds
         self.members_ = found.members
         self.calibration_ = found.calibration
         self.oof_proba_ = found.calibration.proba(found.margins)
         self.summary_ = found.summary
-        self.best_score_ = found.score
-        self.rule_ = found.rule
+        self.cv_results_ = found.choice.results
+        self.best_score_ = found.choice.score
+        self.rule_ = found.choice.rule
         return self
 
     @property
     def estimators_(self) -> list[Any]:
-        """The boosters of all members."""
+        """The estimators of all members."""
         return [estimator for member in self.members_ for estimator in member.estimators]
 
     def plot_summary(self, ax: Any = None) -> Any:
-        """Draw the score of each model, corrected for the choice of its rule.
+        """Draw the log-loss of each candidate and how that of the mixture fell.
 
         Parameters
         ----------
@@ -198,8 +197,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         Returns
         -------
         matplotlib.axes.Axes
-            A bar for each model, the chosen one in another colour, with the standard error and
-            the name of its rule.
+            A bar for each candidate, members of the mixture in another colour, and a line for the
+            mixture so far. See `plot_rules` for the decision rules.
 
         Raises
         ------
@@ -209,11 +208,16 @@ class MultiLabelClassifier(DecidingEnsemble):
             Before `fit`.
         """
         check_is_fitted(self, self._fitted_attribute)
+        if ax is None:
+            _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        names = [
-            f"{name}\n{rule}" for name, rule in zip(table["candidate"], table["rule"], strict=True)
-        ]
-        return self._plot_scores(ax, "plot_summary", names, table)
+        names = table["candidate"]
+        ax.barh(names, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], names, color="black", marker=".", label="mixture so far")
+        ax.invert_yaxis()
+        ax.set_xlabel("log-loss out of fold")
+        ax.legend()
+        return ax
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

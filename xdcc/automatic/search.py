@@ -1,42 +1,59 @@
-"""Trains candidates on the same folds, mixes them, and chooses model and rule for the measure.
+"""Trains candidates on the same folds, mixes them, and chooses the rule for the measure.
 
-Each candidate gives margins out of fold. They are calibrated, and all decision rules are tried on
-them and on the mixture of the least log-loss. For subset accuracy an order-free chain
-(:mod:`xdcc.automatic.members`) learns from the best of these margins how labels depend; it has a
-log-loss, too, that of whole labelsets. What is best by the measure is kept; but measures are noisy
-where the log-loss is not, so another model replaces the one of the least log-loss only if its score
-is better by more than the standard error of the difference. The score of the choice is corrected
-for having chosen among all models and all rules: the choice is repeated on rows drawn again and
-evaluated on those that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+Each candidate gives margins out of fold. They are calibrated, and the candidate enters the mixture
+if that lowers the log-loss by more than chance (:mod:`xdcc.automatic.mixture`). The log-loss
+decides, whatever the measure: it is less noisy. Then all decision rules are tried on the mixture's
+margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
+these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
+chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
+that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+
+The usual candidates come first. With a time budget, the members are trained again with other seeds
+and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
+begun that would last longer than that by its estimate. The estimates are corrected by what earlier
+candidates of the same kind took.
 """
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from tqdm import tqdm
 
-from xdcc.automatic.candidates import Candidate, chain_pays
-from xdcc.automatic.members import Member, log_loss, mixture_shares, try_joint
+from xdcc.automatic.candidates import Candidate, Shape, more_candidates, usual_candidates
+from xdcc.automatic.joint_labelset import chain_seconds, try_joint
+from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
+from xdcc.base.folds import OutOfFold, OutOfTime
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.rule_choice import RuleComparison, RuleTrial, compare, try_rules
-from xdcc.decision.rules import MeasureLike, Rule
+from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
+from xdcc.decision.rules import MeasureLike
 
-_SHARE_FOR_THE_FIRST = 0.6
-"""Share of a time budget after which the first candidate's training ends."""
+_MOST_RESERVED = 0.4
+"""Share of a time budget that can be kept for what follows the training."""
+
+_SAMPLE_ENTRIES = 2**21
+"""Entries of the rows that calibration and rules are learned from, without a time budget."""
+
+_FULL_SAMPLE = 80.0
+"""Seconds of a time budget from which on there are as many."""
+
+_RULES_PER_CALIBRATION = 6.0
+"""How much longer the choice of a rule takes than the calibration of a candidate."""
 
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
-_DECISIONS_TO_COME = 3
-"""A candidate's, the mixture's and the comparison of all: reserved in a time budget."""
+_MOST_FAILURES = 12
+"""The search ends when so many candidates in turn have not entered the mixture."""
 
 
 class SearchResult(NamedTuple):
@@ -50,74 +67,81 @@ class SearchResult(NamedTuple):
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     margins : float64 array of shape (n_samples, n_labels)
         Its log-odds out of fold.
-    rule : Rule
-        The chosen rule.
-    score : float
-        Of the measure, corrected for having chosen.
+    choice : RuleChoice
+        The chosen rule, and all that were tried.
     summary : dict of str to list
-        Columns of a table of all models; see :class:`~xdcc.MultiLabelClassifier`.
+        Columns of a table of all candidates; see :class:`~xdcc.MultiLabelClassifier`.
     """
 
     members: list[Member]
     calibration: LabelCalibration
     margins: Floats
-    rule: Rule
-    score: float
+    choice: RuleChoice
     summary: dict[str, list[Any]]
 
 
-@dataclass(frozen=True)
-class _Model:
-    """A candidate, or a mixture, with its results."""
-
-    name: str
-    members: list[Member]
-    n_rounds: int | None
-    margins: Floats
-    log_loss: float
-    trial: RuleTrial
-    seconds: float
-
-
-class _TimeBudget:
-    """A time budget; without one it never ends."""
-
-    def __init__(self, started: float, budget: float | None) -> None:
-        self._started = started
-        self._budget = np.inf if budget is None else budget
-        self.end = self._started + _SHARE_FOR_THE_FIRST * self._budget
-
-    def is_up(self) -> bool:
-        return time.perf_counter() >= self.end
-
-    def keep_free(self, seconds: float) -> None:
-        self.end = self._started + self._budget - seconds
-
-    def has(self, seconds: float) -> bool:
-        return time.perf_counter() + seconds < self.end
-
-    def passed(self) -> float:
-        return time.perf_counter() - self._started
-
-
-def search(
-    candidates: Sequence[Candidate],
-    data: FitData,
-    folds: NDArray[np.intp],
-    *,
-    measure: MeasureLike,
-    seed: int,
-    n_jobs: int | None,
-    started: float,
-    time_budget: float | None,
-    verbose: bool,
-) -> SearchResult:
-    """Train the candidates and choose.
+class TimeBudget:
+    """Seconds for the whole search; without a budget they never end.
 
     Parameters
     ----------
-    candidates : sequence of Candidate
-        In the order in which they are trained.
+    started : float
+        When the time began, by `time.perf_counter`.
+    seconds : float or None
+        None sets no limit.
+
+    Attributes
+    ----------
+    is_limited : bool
+        Whether there is a limit.
+    seconds : float
+        The limit.
+    entries : int
+        Entries of the rows that calibration and rules are learned from.
+    """
+
+    def __init__(self, started: float, seconds: float | None) -> None:
+        self.is_limited = seconds is not None
+        share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
+        self.entries = int(share * _SAMPLE_ENTRIES)
+        self._started = started
+        self.seconds = np.inf if seconds is None else seconds
+        self._reserved = 0.0
+        self._slowness: dict[type, float] = {}
+
+    def reserve(self, seconds: float) -> None:
+        """Keep time for what follows the training."""
+        self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
+
+    def left(self) -> float:
+        """Return the seconds that are left for training."""
+        return self._started + self.seconds - self._reserved - time.perf_counter()
+
+    def estimate(self, candidate: Candidate) -> float:
+        """Return how many seconds a candidate needs, learned from others of its kind."""
+        return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
+
+    def learn(self, candidate: Candidate, seconds: float) -> None:
+        """Correct the next estimates by what a candidate took."""
+        self._slowness[candidate.kind] = seconds / candidate.seconds
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A member of the mixture, and its raw margins out of fold, the mean over its seeds."""
+
+    candidate: Candidate
+    n_seeds: int
+    margins: NDArray[np.float32]
+    estimators: list[Any]
+    calibration: LabelCalibration
+
+
+class Search:
+    """One search for the best model.
+
+    Parameters
+    ----------
     data : FitData
         Training data.
     folds : int array of shape (n_samples,)
@@ -125,196 +149,180 @@ def search(
     measure : str, Measure or callable
         What to maximise.
     seed : int
-        Of boosters and of drawn rows.
+        Of the candidates and of drawn rows.
     n_jobs : int or None
-        Threads of the boosters.
-    started : float
-        When the time budget began, by `time.perf_counter`.
-    time_budget : float or None
-        Seconds. When they have passed, the best model so far is the result.
+        Threads of the candidates.
+    budget : TimeBudget
+        When to end.
     verbose : bool
         Whether to show the progress.
-
-    Returns
-    -------
-    SearchResult
-
-    Warns
-    -----
-    UserWarning
-        If the time budget ends the training of the first candidate.
     """
-    clock = _TimeBudget(started, time_budget)
-    models: list[_Model] = []
-    with tqdm(candidates, unit="model", disable=not verbose) as progress:
-        for number, candidate in enumerate(progress):
-            if models and clock.is_up():
-                break
-            progress.set_description(candidate.name)
 
-            def is_over(n_rounds: int, progress: Any = progress) -> bool:
-                progress.set_postfix_str(f"{n_rounds} rounds", refresh=False)
-                progress.update(0)
-                return clock.is_up()
+    def __init__(
+        self,
+        data: FitData,
+        folds: NDArray[np.intp],
+        *,
+        measure: MeasureLike,
+        seed: int,
+        n_jobs: int | None,
+        budget: TimeBudget,
+        verbose: bool,
+    ) -> None:
+        self._data, self._folds, self._measure = data, folds, measure
+        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
+        n_rows, n_features = data.X.shape
+        n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
+        n_folds = int(folds.max()) + 1
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
+        self._mixture = Mixture(data)
+        self._members: dict[str, _Trained] = {}
+        self._table: list[dict[str, Any]] = []
+        self._progress = tqdm(unit=" candidates", disable=not verbose)
 
-            begun = time.perf_counter()
-            estimator = candidate.estimator((seed + number) % 2**31, n_jobs)
-            found = estimator._out_of_fold(data, folds, should_end=is_over)
-            trained = time.perf_counter()
-            if not models and clock.is_up():
-                _warn_of_short_budget(time_budget, found.unfitted.n_estimators)
-            calibration, margins = calibrate_labels(
-                data._replace(X=found.margins.astype(np.float64)), folds
-            )
-            member = Member(candidate.name, 1.0, found.estimators, calibration)
-            models.append(
-                _evaluated(
-                    candidate.name,
-                    [member],
-                    found.unfitted.n_estimators,
-                    data._replace(X=margins),
-                    folds,
-                    measure,
-                    begun,
-                )
-            )
-            clock.keep_free(_DECISIONS_TO_COME * (time.perf_counter() - trained))
-    models = _with_mixture(models, data, folds, measure)
-    work = sum(candidate.work for candidate in candidates)
-    # The chain is tried only if it costs less than the candidates did.
-    if (
-        measure == _FOR_LABELSETS
-        and chain_pays(len(data.Y), data.Y.shape[1], int(folds.max()) + 1, work)
-        and clock.has(clock.passed())
-    ):
-        models = _with_chain(models, data, folds, measure, seed, n_jobs)
-    return _choose(models, data, measure, seed)
+    def run(self) -> SearchResult:
+        """Train the candidates and choose.
 
+        Returns
+        -------
+        SearchResult
 
-def _evaluated(
-    name: str,
-    members: list[Member],
-    n_rounds: int | None,
-    data: FitData,
-    folds: NDArray[np.intp],
-    measure: MeasureLike,
-    begun: float,
-) -> _Model:
-    """Evaluate a model by its calibrated margins, the X of `data`."""
-    trial = try_rules(data, folds, measure=measure)
-    loss = log_loss(data.X, data)
-    return _Model(name, members, n_rounds, data.X, loss, trial, time.perf_counter() - begun)
+        Warns
+        -----
+        UserWarning
+            If the time budget is too short for any candidate.
+        """
+        with self._progress:
+            n_failures = 0
+            for candidate in self._candidates():
+                fits = self._budget.estimate(candidate) < self._budget.left()
+                n_failures = 0 if fits and self._try(candidate) else n_failures + 1
+                if n_failures >= _MOST_FAILURES or self._budget.left() <= 0:
+                    break
+            if not self._table:
+                _warn_of_short_budget()
+                self._try(usual_candidates(self._shape)[0])
+        choice = self._choose_rule()
+        shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
+        for row in self._table:
+            member = self._members.get(row["candidate"])
+            is_last = member is not None and row["seeds"] == member.n_seeds
+            row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
+        return SearchResult(
+            list(self._chosen()),
+            LabelCalibration.without_scaling(self._data),
+            self._mixture.margins,
+            choice,
+            {name: [row[name] for row in self._table] for name in self._table[0]},
+        )
 
+    def _candidates(self) -> Iterator[Candidate]:
+        seconds = self._budget.seconds
+        usual = usual_candidates(self._shape, seconds)
+        if not self._budget.is_limited:
+            yield from usual
+            return
+        # The least expensive first: then there is a model early.
+        yield from sorted(usual, key=lambda candidate: candidate.seconds)
+        others = more_candidates(self._shape, self._seed, seconds)
+        while True:
+            for name in list(self._mixture.names):
+                if name in self._members and self._members[name].candidate.is_random:
+                    yield self._members[name].candidate
+            yield next(others)
 
-def _with_mixture(
-    models: list[_Model], data: FitData, folds: NDArray[np.intp], measure: MeasureLike
-) -> list[_Model]:
-    """Add the mixture, if it is more than one of the models."""
-    begun = time.perf_counter()
-    margins = [model.margins for model in models]
-    shares = mixture_shares(margins, data)
-    if (shares > 0).sum() < 2:
-        return models
-    members = [
-        Member(model.name, float(share), member.estimators, member.calibration)
-        for model, share in zip(models, shares, strict=True)
-        for member in model.members
-        if share > 0
-    ]
-    mixed = np.asarray(np.tensordot(shares, margins, 1), dtype=np.float64)
-    of_mixture = data._replace(X=mixed)
-    mixture = _evaluated("mixture", members, None, of_mixture, folds, measure, begun)
-    return [*models, mixture]
+    def _chosen(self) -> Iterator[Member]:
+        for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
+            found = self._members[name]
+            yield Member(name, float(share), found.estimators, found.calibration)
 
-
-def _with_chain(
-    models: list[_Model],
-    data: FitData,
-    folds: NDArray[np.intp],
-    measure: MeasureLike,
-    seed: int,
-    n_jobs: int | None,
-) -> list[_Model]:
-    """Add an order-free chain on the model of the least log-loss, if labels depend."""
-    begun = time.perf_counter()
-    base = min(models, key=lambda model: model.log_loss)
-    of_base = data._replace(X=base.margins)
-    found = try_joint(of_base, folds, measure=measure, seed=seed, n_jobs=n_jobs)
-    if found is None:
-        return models
-    seconds = time.perf_counter() - begun
-    name = f"order-free chain on {base.name}"
-    chain = _Model(
-        name, base.members, found.n_rounds, base.margins, found.log_loss, found.trial, seconds
-    )
-    return [*models, chain]
-
-
-def _choose(models: list[_Model], data: FitData, measure: MeasureLike, seed: int) -> SearchResult:
-    """Choose the model and its rule."""
-    comparison = compare([model.trial for model in models], measure, seed)
-    rules = [rule for model in models for rule in model.trial.rules]
-    of_model = np.repeat(np.arange(len(models)), [len(model.trial.rules) for model in models])
-    handicap = _handicap(comparison, of_model, int(np.argmin([m.log_loss for m in models])))
-    best = comparison.best(handicap)
-    chosen = models[of_model[best]]
-    share = {member.name: member.share for member in chosen.members}
-    rows = []
-    for number, model in enumerate(models):
-        own = np.flatnonzero(of_model == number)
-        best_own = best if model is chosen else own[np.argmax(comparison.scores[own])]
-        rows.append(
+    def _try(self, candidate: Candidate) -> bool:
+        """Train a candidate, or a member with another seed; return whether the mixture improves."""
+        begun = time.perf_counter()
+        found = self._train(candidate)
+        if found is None:
+            return False
+        trained = time.perf_counter()
+        earlier = self._members.get(candidate.name)
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        if earlier is not None:
+            n_seeds += earlier.n_seeds
+            raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
+            estimators = [*earlier.estimators, *estimators]
+        calibration, margins = calibrate_labels(
+            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
+        )
+        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
+        test = self._mixture.admit if earlier is None else self._mixture.improve
+        enters = test(candidate.name, margins)
+        if enters:
+            member = _Trained(candidate, n_seeds, raw, estimators, calibration)
+            known = self._members | {candidate.name: member}
+            self._members = {name: known[name] for name in self._mixture.names}
+        seconds = time.perf_counter() - begun
+        self._budget.learn(candidate, seconds)
+        losses = self._mixture.losses
+        self._table.append(
             {
-                "candidate": model.name,
-                "rounds": model.n_rounds,
-                "log_loss": model.log_loss,
-                "rule": rules[best_own].name,
-                "score": float(comparison.scores[best_own]),
-                "standard_error": float(comparison.draws.drawn[:, best_own].std()),
-                "corrected_score": float(comparison.draws.estimate(own).mean()),
-                "seconds": model.seconds,
-                "share": share.get(model.name, 0.0),
-                "chosen": model is chosen,
+                "candidate": candidate.name,
+                "seeds": n_seeds,
+                "rounds": getattr(found.unfitted, "n_estimators", None),
+                "log_loss": float(losses.mean(losses.of(margins))),
+                "best_log_loss": self._mixture.log_loss,
+                "seconds": seconds,
             }
         )
-    return SearchResult(
-        chosen.members,
-        LabelCalibration.without_scaling(data),
-        chosen.margins,
-        rules[best],
-        float(comparison.draws.estimate(np.arange(len(rules)), handicap).mean()),
-        {name: [row[name] for row in rows] for name in rows[0]},
-    )
+        self._progress.update()
+        return enters
+
+    def _train(self, candidate: Candidate) -> OutOfFold | None:
+        """Train a candidate out of fold; None if there was no time for a model of each fold."""
+        number = len(self._table)
+        estimator = candidate.estimator((self._seed + number) % 2**31, self._n_jobs)
+        best = f", log-loss {self._mixture.log_loss:.4f}" if number else ""
+        self._progress.set_description(candidate.name)
+
+        def is_over(n_steps: int) -> bool:
+            left = self._budget.left()
+            of_budget = f", {left:.0f} s left" if self._budget.is_limited else ""
+            self._progress.set_postfix_str(f"{n_steps} steps{best}{of_budget}", refresh=False)
+            self._progress.update(0)
+            return left <= 0
+
+        try:
+            return out_of_fold(estimator, self._data, self._folds, should_end=is_over)
+        except OutOfTime:
+            return None
+
+    def _choose_rule(self) -> RuleChoice:
+        """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
+        of_mixture = self._data._replace(X=self._mixture.margins)
+        entries = self._budget.entries
+        trials: list[RuleTrial] = [
+            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
+        ]
+        favourite = 0
+        # The chain is tried only if it costs less than the candidates do.
+        seconds = chain_seconds(self._shape)
+        longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
+        affordable = seconds < min(longest, self._budget.left())
+        if self._measure == _FOR_LABELSETS and affordable:
+            joint = try_joint(
+                of_mixture,
+                self._folds,
+                measure=self._measure,
+                seed=self._seed,
+                n_jobs=self._n_jobs,
+            )
+            if joint is not None:
+                trials.append(joint.trial)
+                favourite = int(joint.log_loss < self._mixture.log_loss)
+        return choose(trials, self._measure, self._seed, favourite)
 
 
-def _handicap(comparison: RuleComparison, of_model: NDArray[np.intp], favourite: int) -> Floats:
-    """Compute by how much a rule of another model must be better than the best of the favourite.
-
-    Parameters
-    ----------
-    comparison : RuleComparison
-        Of the rules of all models.
-    of_model : int array of shape (n_rules,)
-        Each rule's model.
-    favourite : int
-        The model of the least log-loss.
-
-    Returns
-    -------
-    float64 array of shape (n_rules,)
-        The standard error of the difference between both scores; 0 for the favourite's own rules.
-    """
-    own = np.flatnonzero(of_model == favourite)
-    best_own = own[np.argmax(comparison.scores[own])]
-    drawn = comparison.draws.drawn
-    error = (drawn - drawn[:, [best_own]]).std(axis=0)
-    return np.where(of_model == favourite, 0.0, error)
-
-
-def _warn_of_short_budget(time_budget: float | None, n_rounds: int) -> None:
+def _warn_of_short_budget() -> None:
     warnings.warn(
-        f"time_budget={time_budget} ended the training of the first model after {n_rounds} "
-        "rounds: with more time it would be better.",
+        "time_budget is too short for any model: a booster of one round is used.",
         UserWarning,
         skip_file_prefixes=(PACKAGE,),
     )

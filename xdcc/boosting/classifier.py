@@ -6,7 +6,6 @@ learning itself happens in the plugin (``plugins/multilabel``).
 """
 
 import os
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
@@ -23,7 +22,7 @@ from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import EvalSet
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold
+from xdcc.base.folds import OutOfFold, ShouldEnd
 from xdcc.base.plugin import require_plugin
 from xdcc.boosting.earlier_model import check_belongs, earlier_booster
 from xdcc.boosting.eval_metric import MetricNames, check_eval_metric, metric_names
@@ -72,8 +71,7 @@ int, default="sumGain"
     max_bin : int, default=256
         Largest number of bins per feature.
     random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
-        own estimators: two fits give the same model.
+        Seed of row and column samples; None is the seed 0, as in XGBoost's own estimators.
     {n_jobs}
     eval_metric : str or list of str, default=None
         Metrics that are evaluated on `eval_set` in every boosting round: `hamming_loss`,
@@ -267,7 +265,7 @@ int, default="sumGain"
         sample_weight: Any = None,
         *,
         patience: int = 25,
-        should_end: Callable[[int], bool] | None = None,
+        should_end: ShouldEnd | None = None,
     ) -> OutOfFold:
         """Train a booster without each fold, and find the best number of boosting rounds.
 
@@ -309,7 +307,7 @@ int, default="sumGain"
         folds: NDArray[np.intp],
         *,
         patience: int = 25,
-        should_end: Callable[[int], bool] | None = None,
+        should_end: ShouldEnd | None = None,
     ) -> OutOfFold:
         model = clone(self)
         model._begin_fit(data, data.Y)

@@ -11,7 +11,6 @@ booster, and the updater skips them.
 """
 
 import copy
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, check_folds
+from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds
 from xdcc.base.process import late_interrupt
 
 
@@ -67,7 +66,7 @@ def train_out_of_fold(
     params: dict[str, Any],
     folds: NDArray[np.intp],
     patience: int,
-    should_end: Callable[[int], bool] | None = None,
+    should_end: ShouldEnd | None = None,
 ) -> OutOfFold:
     """Train a booster without each fold, with the number of rounds that is best for all together.
 

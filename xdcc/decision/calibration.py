@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import sample_rows
 from xdcc.decision.cuts import Floats
 
 type Bools = NDArray[np.bool_]
@@ -41,29 +42,42 @@ class PlattScaling(NamedTuple):
     slope: Floats
     intercept: Floats
 
+    @classmethod
+    def of_all(cls, numbers: tuple[float, float], n_labels: int) -> Self:
+        """Give all labels the same numbers, in arrays of their own."""
+        return cls(*(np.full(n_labels, number) for number in numbers))
+
+    def put(self, label: int, numbers: tuple[float, float]) -> None:
+        """Replace the numbers of a label."""
+        self.slope[label], self.intercept[label] = numbers
+
     def margins(self, margins: Floats) -> Floats:
         """Calibrate margins of shape (n_samples, n_labels)."""
         return self.slope * margins + self.intercept
 
 
-class Calibration(NamedTuple):
-    """Scaling for new rows, and calibrated margins of the rows that it was fitted to.
+class Calibrated[Scaling](NamedTuple):
+    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
 
     Attributes
     ----------
-    scaling : PlattScaling
+    scaling : PlattScaling or LabelCalibration
         Fitted to all rows.
     margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a scaling that was fitted without its fold.
+        Each row's by a calibration that was fitted without its fold.
     """
 
-    scaling: PlattScaling
+    scaling: Scaling
     margins: Floats
 
 
 def calibrate(
-    margins: Floats, Y: NDArray[np.floating], weight: Floats, folds: NDArray[np.intp]
-) -> Calibration:
+    margins: Floats,
+    Y: NDArray[np.floating],
+    weight: Floats,
+    folds: NDArray[np.intp],
+    entries: int = 2**21,
+) -> Calibrated[PlattScaling]:
     """Fit Platt scaling to out-of-fold margins.
 
     Parameters
@@ -76,43 +90,46 @@ def calibrate(
         Not negative, not all zero.
     folds : int array of shape (n_samples,)
         Fold of each row.
+    entries : int, default=2**21
+        With more entries the numbers are fitted to a sample of the rows, with so many.
 
     Returns
     -------
-    Calibration
+    Calibrated
         A label has numbers of its own if its mean log-loss, out of fold, is lower with them than
         with the common ones by more than the standard error of that difference.
     """
-    counts = ~np.isnan(Y) & (weight > 0)[:, np.newaxis]
-    parts = [(folds != fold, folds == fold) for fold in np.unique(folds)]
-    n_labels = Y.shape[1]
-    common = fit_platt(margins, Y, weight, counts)
-    commons = [
-        fit_platt(margins, Y, weight, counts & use[:, np.newaxis], common) for use, _ in parts
-    ]
-    every = np.ones(n_labels)
-    scaling = PlattScaling(common[0] * every, common[1] * every)
-    nested = [PlattScaling(a * every, b * every) for a, b in commons]
-    calibrated = np.empty(margins.shape)
-    for (_, out), fitted in zip(parts, nested, strict=True):
-        calibrated[out] = fitted.margins(margins[out])
-
+    rows = sample_rows(Y.shape, entries=entries)
+    z, y, w = margins[rows], Y[rows], weight[rows]
+    counts = ~np.isnan(y) & (w > 0)[:, np.newaxis]
+    numbers, n_labels = np.unique(folds), Y.shape[1]
+    parts = [(folds[rows] != fold, folds[rows] == fold) for fold in numbers]
+    common = fit_platt(z, y, w, counts)
+    commons = [fit_platt(z, y, w, counts & use[:, np.newaxis], common) for use, _ in parts]
+    scaling = PlattScaling.of_all(common, n_labels)
+    nested = [PlattScaling.of_all(fitted, n_labels) for fitted in commons]
     for label in range(n_labels):
         column = np.s_[:, label : label + 1]
-        z, y, known = margins[column], Y[column], counts[column]
-        present = (y == 1) & known
+        of_label, known = (z[column], y[column], w), counts[column]
+        present = (y[column] == 1) & known
         if min(present.sum(), known.sum() - present.sum()) < _LEAST_OF_BOTH:
             continue
-        own = np.empty(len(y))
-        for use, out in parts:
-            a, b = fit_platt(z, y, weight, known & use[:, np.newaxis], common)
-            own[out] = a * z[out, 0] + b
-        rows = known[:, 0]
-        if not _is_better(own[rows], calibrated[rows, label], y[rows, 0], weight[rows]):
-            continue
-        calibrated[:, label] = own
-        scaling.slope[label], scaling.intercept[label] = fit_platt(z, y, weight, known, common)
-    return Calibration(scaling, calibrated)
+        before, after, own = np.empty(len(y)), np.empty(len(y)), []
+        for (use, out), (a, b) in zip(parts, commons, strict=True):
+            own.append(fit_platt(*of_label, known & use[:, np.newaxis], common))
+            before[out] = a * z[out, label] + b
+            after[out] = own[-1][0] * z[out, label] + own[-1][1]
+        used = known[:, 0]
+        if _is_better(after[used], before[used], y[used, label], w[used]):
+            scaling.put(label, fit_platt(*of_label, known, common))
+            for of_fold, fitted in zip(nested, own, strict=True):
+                of_fold.put(label, fitted)
+
+    calibrated = np.empty(margins.shape)
+    for fold, of_fold in zip(numbers, nested, strict=True):
+        out = folds == fold
+        calibrated[out] = of_fold.margins(margins[out])
+    return Calibrated(scaling, calibrated)
 
 
 def fit_platt(
@@ -223,33 +240,11 @@ class ConstantLabels(NamedTuple):
         return np.where(self.varied, margins, logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
-        """Put their probabilities in place of others.
-
-        Parameters
-        ----------
-        proba : float64 array of shape (n_samples, n_labels)
-            Probabilities.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_labels)
-            A new one.
-        """
+        """Put their probabilities in place of others, in a new array."""
         return np.where(self.varied, proba, self.proba)
 
     def in_labels[T: np.integer](self, labels: NDArray[T]) -> NDArray[T]:
-        """Put their values in place of what was predicted.
-
-        Parameters
-        ----------
-        labels : int array of shape (n_samples, n_labels)
-            Predictions. They are changed.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            The same.
-        """
+        """Put their values in place of what was predicted; `labels` are changed and returned."""
         labels[:, ~self.varied] = self.value[~self.varied].astype(np.int64)
         return labels
 
@@ -285,40 +280,18 @@ class LabelCalibration:
         return self.constant.in_proba(expit(self.margins(margins)))
 
 
-class CalibratedLabels(NamedTuple):
-    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
+def calibrate_labels(
+    data: FitData, folds: NDArray[np.intp], entries: int = 2**21
+) -> Calibrated[LabelCalibration]:
+    """Calibrate the labels that are not constant.
 
-    Attributes
-    ----------
-    calibration : LabelCalibration
-        Fitted to all rows.
-    margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a calibration that was fitted without its fold.
-    """
-
-    calibration: LabelCalibration
-    margins: Floats
-
-
-def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels:
-    """Calibrate out-of-fold margins of the labels that are not constant.
-
-    Parameters
-    ----------
-    data : FitData
-        X are margins by models that have not seen the row.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
-
-    Returns
-    -------
-    CalibratedLabels
+    X are margins by models that have not seen the row.
     """
     found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
     calibrated = np.empty(data.Y.shape)
     if varied.any():
-        fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds)
+        fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds, entries)
         calibrated[:, varied] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
-    return CalibratedLabels(found, found.constant.in_margins(calibrated))
+    return Calibrated(found, found.constant.in_margins(calibrated))

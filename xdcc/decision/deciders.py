@@ -6,9 +6,9 @@ predict together, calibrated and with a decision rule.
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NotRequired
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,20 +80,7 @@ class Decider(MultiLabelEstimator):
 
 
 def checked_for(model: Any, X: Any) -> Any:
-    """Check X for a fitted classifier; leave it as it is for one of another package.
-
-    Parameters
-    ----------
-    model : classifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Features.
-
-    Returns
-    -------
-    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What `model` predicts with.
-    """
+    """Check X for a fitted classifier; leave it as it is for one of another package."""
     return model._check_X(X) if isinstance(model, MultiLabelEstimator) else X
 
 
@@ -126,12 +113,14 @@ class DecidingEnsemble(Decider):
             "folds_": NDArray[np.int64],
             "oof_proba_": NDArray[np.float64],
             "best_score_": float,
+            "cv_results_": NotRequired[dict[str, Any]],  # absent in files of 0.2
         }
     )
     _fitted_attribute = "rule_"
 
     measure: MeasureLike
     calibration_: LabelCalibration
+    cv_results_: dict[str, Any]
     rule_: Rule
 
     def _check_params(self) -> None:
@@ -146,17 +135,42 @@ class DecidingEnsemble(Decider):
             self.measure.prices(self.n_labels_)
         return data
 
-    def _plot_scores(
-        self, ax: Any, method: str, names: Sequence[str], rows: Mapping[str, Sequence[Any]]
-    ) -> Any:
-        """Draw corrected scores with their standard errors, the chosen one in another colour."""
+    def plot_rules(self, ax: Any = None) -> Any:
+        """Draw the score of each kind of rule, corrected for the choice of its parameters.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            A bar for each kind of rule, the chosen one in another colour, with the standard error
+            of its best configuration.
+
+        Raises
+        ------
+        ImportError
+            Without Matplotlib.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, self._fitted_attribute)
+        table = self.cv_results_
+        best: dict[str, int] = {}
+        for number, (kind, score) in enumerate(zip(table["rule"], table["score"], strict=True)):
+            if kind not in best or score > table["score"][best[kind]]:
+                best[kind] = number
+        columns = {name: [column[i] for i in best.values()] for name, column in table.items()}
+        columns["chosen"] = [kind == self.rule_.name for kind in best]
         if ax is None:
-            _, ax = require_pyplot(method).subplots(layout="constrained")
+            _, ax = require_pyplot("plot_rules").subplots(layout="constrained")
         ax.barh(
-            names,
-            rows["corrected_score"],
-            xerr=rows["standard_error"],
-            color=["C1" if chosen else "C0" for chosen in rows["chosen"]],
+            list(best),
+            columns["corrected_score"],
+            xerr=columns["standard_error"],
+            color=["C1" if chosen else "C0" for chosen in columns["chosen"]],
         )
         ax.invert_yaxis()
         of_costs = "minus costs of a row" if isinstance(self.measure, LabelCosts) else "measure"

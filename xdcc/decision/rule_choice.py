@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import sample_rows
 from xdcc.decision.bbc_cv import DrawnChoices, draw_choices
 from xdcc.decision.cuts import Floats
 from xdcc.decision.label_costs import LabelCosts
@@ -33,6 +34,15 @@ _N_BOOTSTRAPS = 200
 _N_BOOTSTRAPS_OF_CALLABLE = 20
 """Fewer: a callable is called for each draw and rule."""
 
+_PER_LABEL = 2e-7
+"""Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
+
+_SAMPLE_ENTRIES = 2**21
+_LONGEST = 20.0
+"""Seconds for rules on labelsets, with a sample of so many entries."""
+
+_LEAST_ROWS = 500
+
 _TIE = 1e-12
 
 
@@ -47,7 +57,7 @@ class RuleTrial(NamedTuple):
         From how often each row counts, `(n_draws, n_rows)`, to scores, `(n_draws, n_rules)`; NaN
         where there is none.
     n_rows : int
-        Number of rows that count.
+        Number of rows that they are judged on.
     """
 
     rules: list[Rule]
@@ -61,22 +71,13 @@ def try_rules(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
+    entries: int = _SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
-    Parameters
-    ----------
-    data, folds, measure, names
-        As in :func:`choose_rule`.
-
-    Returns
-    -------
-    RuleTrial
-
-    Raises
-    ------
-    ValueError
-        As :func:`choose_rule`.
+    Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
+    the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
+    many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     """
     counts = data.counts
     if len(np.unique(folds[counts])) < 2:
@@ -85,15 +86,40 @@ def try_rules(
             "judged on rows that it was not learned from."
         )
     target = checked_measure(measure) if callable(measure) else measure
-    names = _suitable(names, data.Y[counts], folds[counts], target)
-    rules = learn_rules(names, data.take(counts), target)
-    predicted = [np.zeros(data.Y.shape, dtype=np.int8) for _ in rules]
-    for fold in np.unique(folds[counts]):
-        out = counts & (folds == fold)
-        of_others = learn_rules(names, data.take(counts & (folds != fold)), target)
-        for labels, found in zip(predicted, predict_with_all(of_others, data.X[out]), strict=True):
+    suitable = _suitable(names, data.Y[counts], folds[counts], target)
+    rows, affordable = _affordable(data, entries)
+    if names is None and not affordable:
+        suitable = [name for name in suitable if name not in LABELSET_RULES]
+    judged, folds = data.take(rows), folds[rows]
+    rules = learn_rules(suitable, judged, target)
+    predicted = [np.zeros(judged.Y.shape, dtype=np.int8) for _ in rules]
+    for fold in np.unique(folds):
+        out = folds == fold
+        of_others = learn_rules(suitable, judged.take(~out), target)
+        for labels, found in zip(
+            predicted, predict_with_all(of_others, judged.X[out]), strict=True
+        ):
             labels[out] = found
-    return trial_of(rules, predicted, data, measure)
+    return trial_of(rules, predicted, judged, measure)
+
+
+def _affordable(data: FitData, entries: int) -> tuple[NDArray[np.intp], bool]:
+    """Sample rows on which rules are learned and judged.
+
+    Labelsets that are known are compared with rows one by one, which takes about `_PER_LABEL` for
+    each label that they have. So there are fewer rows where labels are many. With fewer than
+    `_LEAST_ROWS`, labelsets are not affordable, and the sample is that for other rules.
+    """
+    rows = sample_rows(data.Y.shape, data.counts, entries)
+    seconds = _LONGEST * entries / _SAMPLE_ENTRIES
+    per_pair = _PER_LABEL * (1 + data.truth[rows].sum(axis=1).mean())
+    n_sets = len(np.unique(data.truth[rows], axis=0))
+    most = int(max(seconds / (per_pair * n_sets), min(n_sets, (seconds / per_pair) ** 0.5)))
+    if most >= len(rows):
+        return rows, True
+    if most < _LEAST_ROWS:
+        return rows, False
+    return rows[np.sort(np.random.default_rng(0).permutation(len(rows))[:most])], True
 
 
 def trial_of(
@@ -102,20 +128,9 @@ def trial_of(
     data: FitData,
     measure: MeasureLike,
 ) -> RuleTrial:
-    """Evaluate rules by their predictions for rows that they were not learned from.
+    """Evaluate rules, learned from all rows, by predictions for rows they were not learned from.
 
-    Parameters
-    ----------
-    rules : sequence of rules
-        Learned from all rows.
-    predicted : sequence of int8 arrays of shape (n_samples, n_labels)
-        One for each rule.
-    data, measure
-        As in :func:`choose_rule`.
-
-    Returns
-    -------
-    RuleTrial
+    `predicted` has an array `(n_samples, n_labels)` for each rule.
     """
     counts = data.counts
     scores = scores_on_draws(measure, data.take(counts), [labels[counts] for labels in predicted])
@@ -143,21 +158,10 @@ class RuleComparison(NamedTuple):
 
 
 def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
-    """Compare all rules of some trials on the same draws of rows.
+    """Compare all rules of some trials, of the same rows and measure, on the same draws of rows.
 
-    Parameters
-    ----------
-    trials : sequence of RuleTrial
-        Of the same rows and the same measure.
-    measure : str, Measure or callable
-        That measure; for a callable fewer draws are made, as it is called for each one.
-    seed : int, default=0
-        Of the drawn rows.
-
-    Returns
-    -------
-    RuleComparison
-        Of the rules of the first trial, then those of the second, and so on.
+    The result has the rules of the first trial, then those of the second, and so on. For a callable
+    measure fewer draws are made, as it is called for each one. `seed` is that of the draws.
     """
 
     def scores(counts: Floats) -> Floats:
@@ -222,10 +226,35 @@ def choose_rule(
     ValueError
         If a requested kind of rule does not suit the measure or the data.
     """
-    trial = try_rules(data, folds, measure=measure, names=names)
-    rules = trial.rules
-    comparison = compare([trial], measure, seed)
-    best, draws = comparison.best(), comparison.draws
+    return choose([try_rules(data, folds, measure=measure, names=names)], measure, seed)
+
+
+def choose(
+    trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0, favourite: int = 0
+) -> RuleChoice:
+    """Choose the best rule of some trials.
+
+    Parameters
+    ----------
+    trials : sequence of RuleTrial
+        Of the same rows and the same measure.
+    measure : str, Measure or callable
+        That measure.
+    seed : int, default=0
+        Of the drawn rows.
+    favourite : int, default=0
+        A rule of another trial than this one must be better than its best rule by more than the
+        standard error of the difference.
+
+    Returns
+    -------
+    RuleChoice
+    """
+    comparison = compare(trials, measure, seed)
+    rules = [rule for trial in trials for rule in trial.rules]
+    of_trial = np.repeat(np.arange(len(trials)), [len(trial.rules) for trial in trials])
+    handicap = _handicap(comparison, of_trial, favourite)
+    best, draws = comparison.best(handicap), comparison.draws
     kinds = np.array([rule.name for rule in rules])
     corrected = {
         kind: draws.estimate(np.flatnonzero(kinds == kind)).mean() for kind in np.unique(kinds)
@@ -238,8 +267,17 @@ def choose_rule(
         "corrected_score": [float(corrected[kind]) for kind in kinds],
         "chosen": [i == best for i in range(len(rules))],
     }
-    score = float(draws.estimate(np.arange(len(rules))).mean())
+    score = float(draws.estimate(np.arange(len(rules)), handicap).mean())
     return RuleChoice(rules[best], score, results)
+
+
+def _handicap(comparison: RuleComparison, of_trial: NDArray[np.intp], favourite: int) -> Floats:
+    """Compute by how much a rule must be better than the best of the favourite, `(n_rules,)`."""
+    own = np.flatnonzero(of_trial == favourite)
+    best_own = own[np.argmax(comparison.scores[own])]
+    drawn = comparison.draws.drawn
+    error = (drawn - drawn[:, [best_own]]).std(axis=0)
+    return np.where(of_trial == favourite, 0.0, error)
 
 
 def _suitable(

@@ -13,12 +13,11 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
+from xdcc.base.seeds import seed_from
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
@@ -136,7 +135,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
     _stored = MappingProxyType(
         {
             "estimators_": list[BaseEstimator],
-            "cv_results_": dict[str, Any],
             "rule_": AnyRule,
         }
     )
@@ -148,8 +146,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             "calibrate": Switch(),
             "cv": Number(low=2, whole=True),
             "ensemble": Switch(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -189,7 +185,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             If a callable measure does not return a number.
         """
         data = self._begin_fit(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
+        seed = seed_from(self.random_state)
         folds = stratified_folds(data.Y, int(self.cv), seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
         if self.calibrate:
@@ -212,37 +208,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
         self.best_score_ = choice.score
         self.rule_ = choice.rule
         return self
-
-    def plot_rules(self, ax: Any = None) -> Any:
-        """Draw the score of each kind of rule, corrected for the choice of its parameters.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            A bar for each kind of rule, the chosen one in another colour, with the standard error
-            of its best configuration.
-
-        Raises
-        ------
-        ImportError
-            Without Matplotlib.
-        NotFittedError
-            Before `fit`.
-        """
-        check_is_fitted(self, self._fitted_attribute)
-        table = self.cv_results_
-        best: dict[str, int] = {}
-        for number, (kind, score) in enumerate(zip(table["rule"], table["score"], strict=True)):
-            if kind not in best or score > table["score"][best[kind]]:
-                best[kind] = number
-        columns = {name: [column[i] for i in best.values()] for name, column in table.items()}
-        columns["chosen"] = [kind == self.rule_.name for kind in best]
-        return self._plot_scores(ax, "plot_rules", list(best), columns)
 
     def _check_params(self) -> None:
         super()._check_params()

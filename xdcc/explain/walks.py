@@ -14,29 +14,30 @@ This module also has the docstring entries of all explanations and the check of 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.members import JointLabelset
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
-from xdcc.base.checks import check_labels_as_in_fit
-from xdcc.base.documentation import documented_with
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features, check_features
-from xdcc.base.labels import Labels
+from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params
 from xdcc.chain.propagation import NO_LABEL
 
-documented_explanation = documented_with(
-    {
+documented_explanation = partial(
+    documented,
+    entries={
         "model": """
             model : chain, MultiLabelClassifier or MultiLabelXGBClassifier
                 A fitted model; a chain is a DynamicChainClassifier or an OrderFreeChainClassifier.
@@ -51,15 +52,20 @@ documented_explanation = documented_with(
             TypeError
                 If the model has another type.
             """,
-        "ax": """
+        "ax_returned": """
             ax : Axes, optional
                 Axes to draw on. Default: a new figure.
+
+            Returns
+            -------
+            Axes
+                The axes.
             """,
         "pyplot_errors": """
             ImportError
                 If Matplotlib cannot be imported.
             """,
-    }
+    },
 )
 """Decorator that fills in shared docstring entries."""
 
@@ -198,30 +204,40 @@ class BoosterWalk(Walk):
 
 
 class MixtureWalk(Walk):
-    """The walk of a mixture of boosters, whose margins are summed."""
+    """The walk of the boosters of a mixture, whose margins are summed."""
 
     n_rounds = 1
 
     def __init__(self, model: MultiLabelClassifier) -> None:
         check_is_fitted(model)
+        self._members = [
+            member
+            for member in model.members_
+            if isinstance(member.estimators[0], MultiLabelXGBClassifier)
+        ]
+        if not self._members:
+            raise TypeError(
+                "The chosen mixture has no booster, and only boosters are explained: its members "
+                f"are {', '.join(member.name for member in model.members_)}."
+            )
         self._model = model
         self.labels = self.outputs = np.flatnonzero(model.calibration_.constant.varied)
         self.label_names = _explained_names(model.label_names_, self.labels)
         self.feature_names = _feature_names(model)
         self.propagated_names = []
-        self.boosters = [[_predicting(estimator) for estimator in model.estimators_]]
+        self.boosters = [
+            [_predicting(estimator) for member in self._members for estimator in member.estimators]
+        ]
 
     def rounds(self, X: Any) -> Iterator[Round]:
         """Yield the only round; see the base class."""
         model, labels = self._model, self.labels
         weights = [
             member.share * member.calibration.slope[labels] / len(member.estimators)
-            for member in model.members_
+            for member in self._members
             for _ in member.estimators
         ]
-        start = sum(
-            member.share * member.calibration.intercept[labels] for member in model.members_
-        )
+        start = sum(member.share * member.calibration.intercept[labels] for member in self._members)
         features = model._check_X(X)
         yield _only_round(
             self.boosters[0],
@@ -362,6 +378,4 @@ def _feature_names(model: Any) -> list[str]:
 def check_truth(model: Model, X: Any, Y: Any) -> Labels:
     """Check true labels of the rows X, and return them as a float32 array (n_samples, n_labels)."""
     check_is_fitted(model)
-    truth = check_labels_as_in_fit(model, Y)
-    check_consistent_length(X, truth)
-    return truth
+    return check_labels_as_in_fit(model, X, Y)

@@ -11,14 +11,17 @@ from typing import Any, Literal, NotRequired, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Switch, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
-from xdcc.base.fit_data import take_rows
+from xdcc.base.fit_data import FitData, take_rows
+from xdcc.base.folds import OutOfFold, OutOfTime, ShouldEnd, check_folds
+from xdcc.base.margins import margins_of
+from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import FeatureColumns, feature_columns
@@ -60,7 +63,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     sketch_size : int, None or "auto", default="auto"
         Number of random projections of the labels on which a tree searches its splits; with None
         it searches on all labels, as other extra trees do. ``"auto"`` is None for up to 8 labels,
-        2 for more if more than half of the features are sparse, and 4 otherwise.
+        8 for more if more than half of the features are sparse, and 4 otherwise.
     max_samples : float or None, default=None
         Share of the rows that a tree grows on, drawn without replacement. None is all rows; with
         `oob_proba` it is 0.632.
@@ -73,7 +76,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         feature divides its values into two random sets. Columns of the type ``category`` of a
         DataFrame are discrete anyway.
     random_state : int, RandomState instance or None, default=None
-        Seed of the trees.
+        Seed of the trees; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -135,8 +138,6 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             "oob_proba": Switch(),
             "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -154,11 +155,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         {returns_self}
 
@@ -174,12 +171,12 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         if self.oob_proba and self.max_samples == 1:
             raise ValueError(
                 "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
-                "max_samples has to be below 1, or None for the default."
+                "max_samples must be below 1, or None for the default."
             )
         categorical = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
         counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
@@ -187,7 +184,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         columns = feature_columns(rows, categorical, self.max_bin, threads)
         shape = self._shape(columns, *labels.shape)
-        check_memory(self.n_estimators, shape.n_sampled, shape.min_samples_leaf)
+        check_memory(shape, self.n_estimators, labels.shape[1], len(columns.least), threads)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         forest = grow_forest(columns, label_rows(labels, weight), shape, seeds, threads)
         self.forest_: ExtraTrees = forest
@@ -237,6 +234,23 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         total = decrease.sum()
         return decrease / total if total > 0 else decrease
 
+    def _out_of_fold(
+        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+    ) -> OutOfFold:
+        """Grow a forest without each fold, each from seeds of its own, on checked data."""
+        check_folds(folds, len(data.Y))
+        random = generator_from(self.random_state)
+        margins, estimators = np.empty(data.Y.shape), []
+        for fold in range(int(folds.max()) + 1):
+            if should_end is not None and should_end(fold):
+                raise OutOfTime
+            model = clone(self).set_params(random_state=random.randint(2**31 - 1), oob_proba=False)
+            model._fit_checked(data.part(np.flatnonzero(folds != fold)))
+            rows = folds == fold
+            margins[rows] = model._margins(take_rows(data.X, rows))
+            estimators.append(model)
+        return OutOfFold(margins, estimators, clone(self))
+
     def _shape(self, columns: FeatureColumns, n_rows: int, n_labels: int) -> TreeShape:
         n_features, n_dense = len(columns.feature), len(columns.dense)
         is_sparse = 2 * n_dense < n_features
@@ -263,7 +277,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     def _n_projections(self, n_labels: int, *, is_sparse: bool) -> int:
         """Size of a tree's sketch; 0 is all labels."""
         if self.sketch_size == "auto":
-            return 0 if n_labels <= 8 else 2 if is_sparse else 4
+            return 0 if n_labels <= 8 else 8 if is_sparse else 4
         return self.sketch_size or 0
 
     def _n_drawn(self, n_features: int, *, is_sparse: bool) -> int:
@@ -282,3 +296,9 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
 
     def _proba(self, X: Features) -> NDArray[np.float64]:
         return mean_proba(self.forest_, X, n_threads(self.n_jobs))
+
+    def _margins(self, X: Features) -> NDArray[np.float64]:
+        """Predict log-odds, as if one more tree knew the labels' frequencies and nothing else."""
+        n_trees = len(self.forest_.start) - 1
+        total = n_trees * self._proba(X) + self.forest_.labels.mean
+        return margins_of(total / (n_trees + 1))

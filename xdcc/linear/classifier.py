@@ -14,11 +14,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.checks import PACKAGE
-from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, check_folds, stratified_folds
+from xdcc.base.folds import OutOfFold, ShouldEnd, check_folds, stratified_folds
 from xdcc.linear.columns import Columns
 from xdcc.linear.design import Design
 from xdcc.linear.logistic import Floats, Penalty, Run, solver_threads
@@ -109,8 +109,6 @@ class LogisticLabels(MultiLabelEstimator):
             ),
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
     _takes_categories = True
@@ -134,11 +132,7 @@ class LogisticLabels(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Choose the strength of the penalty and train the models.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         {returns_self}
 
@@ -191,14 +185,16 @@ class LogisticLabels(MultiLabelEstimator):
         """
         return self._out_of_fold(clone(self)._begin_fit(X, Y, sample_weight), folds)
 
-    def _out_of_fold(self, data: FitData, folds: NDArray[np.intp]) -> OutOfFold:
+    def _out_of_fold(
+        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+    ) -> OutOfFold:
         """Train the models of all folds on checked data."""
         check_folds(folds, len(data.Y))
         model = clone(self)
         model._begin_fit(data, data.Y)
         with solver_threads(self.n_jobs) as run:
             rows, design = model._learn_columns(data)
-            found = model._train_folds(rows, folds, run)
+            found = model._train_folds(rows, folds, run, should_end)
         model.C_ = found.C
         estimators = [copy.copy(model) for _ in found.coef]
         for estimator, coef in zip(estimators, found.coef, strict=True):
@@ -223,9 +219,16 @@ class LogisticLabels(MultiLabelEstimator):
             rows = design.transform(rows)
         return data._replace(X=rows), design
 
-    def _train_folds(self, data: FitData, folds: NDArray[np.intp], run: Run) -> FoldModels:
+    def _train_folds(
+        self,
+        data: FitData,
+        folds: NDArray[np.intp],
+        run: Run,
+        should_end: ShouldEnd | None = None,
+    ) -> FoldModels:
         """Train the models of the folds, at the best or the given strengths."""
-        path = FoldPath(_in_single(data), folds, Penalty(1.0, 0.0, _TOL_OF_FOLDS), run)
+        penalty = Penalty(1.0, 0.0, _TOL_OF_FOLDS)
+        path = FoldPath(_in_single(data), folds, penalty, run, should_end)
         if isinstance(self.C, str):
             return choose_strength(path, _FIRST_OF_TEXT if self.text_like_ else _FIRST)
         return path.at(self._given_C())
@@ -235,7 +238,7 @@ class LogisticLabels(MultiLabelEstimator):
         given = np.asarray(self.C, dtype=np.float64)
         if given.ndim and len(given) != self.n_labels_:
             raise ValueError(
-                f"C has {len(given)} entries; it has to be a number or have one for each of the "
+                f"C has {len(given)} entries; it must be a number or have one for each of the "
                 f"{self.n_labels_} labels."
             )
         return np.full(self.n_labels_, given)

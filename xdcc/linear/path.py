@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.fit_data import FitData
+from xdcc.base.folds import OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
 from xdcc.decision.calibration import ConstantLabels
 from xdcc.linear.logistic import (
@@ -92,8 +93,10 @@ class FoldPath:
         folds: NDArray[np.intp],
         penalty: Penalty,
         run: Run = one_by_one,
+        should_end: ShouldEnd | None = None,
     ) -> None:
         self._data, self._folds, self._penalty, self._run = data, folds, penalty, run
+        self._should_end, self._n_steps = should_end, 0
         n_labels = data.Y.shape[1]
         self.coef: Any = np.zeros(
             (int(folds.max()) + 1, data.X.shape[1] + 2, n_labels), dtype=data.X.dtype
@@ -101,7 +104,10 @@ class FoldPath:
         self.margins: Any = np.empty((len(folds), n_labels), dtype=data.X.dtype)
 
     def step(self, C: float, labels: NDArray[np.intp] | None = None) -> Floats:
-        """Train `labels` (None: all) at `C` and return their out-of-fold log-losses, summed."""
+        """Train `labels` (None: all) at `C` and return their out-of-fold log-losses, summed.
+
+        If the training should end before that, `OutOfTime` is raised.
+        """
         data, folds = self._data, self._folds
         if labels is None:
             labels = np.arange(data.Y.shape[1])
@@ -110,6 +116,8 @@ class FoldPath:
 
         def solved(task: tuple[int, NDArray[np.intp], Any]) -> None:
             fold, models, move = task
+            if self._should_end is not None and self._should_end(self._n_steps):
+                raise OutOfTime
             others = _take(data, models).take(np.flatnonzero(folds != fold))
             begin = np.take(self.coef[fold], models, axis=1) + move
             coef = label_models(others, penalty, begin).coef
@@ -129,6 +137,7 @@ class FoldPath:
                 for models, block in zip(blocks, model_blocks(len(labels)), strict=True)
             ],
         )
+        self._n_steps += 1
         return log_losses(_take(data, labels), np.take(self.margins, labels, axis=1))
 
     def at(self, C: Floats) -> "FoldModels":
@@ -169,21 +178,28 @@ def choose_strength(path: FoldPath, first: int) -> FoldModels:
     The search starts at ``C = 10 ** (first / 2)``. It goes to weaker penalties while the log-loss
     of all labels falls, or to stronger ones if the first step raises it. Each label then chooses
     among the best C and its two neighbours. The loss of a rare label is noisy, so the choice is by
-    the sum of its own loss and a share `_PRIOR` of the mean loss of all labels.
+    the sum of its own loss and a share `_PRIOR` of the mean loss of all labels. If the training
+    should end, the choice is among the strengths that were tried.
     """
     steps: dict[int, _Step] = {}
-    best, least = first, np.inf
+    best, least, is_over = first, np.inf, False
     for direction in (1, -1):
         exponent = first if direction == 1 else first - 1
         while _STRONGEST <= exponent <= _WEAKEST:
-            losses = path.step(_strength(exponent))
+            try:
+                losses = path.step(_strength(exponent))
+            except OutOfTime:
+                if not steps:
+                    raise
+                is_over = True
+                break
             steps[exponent] = _Step(losses, path.coef.copy(), path.margins.copy())
             steps.pop(exponent - 3 * direction, None)
             if losses.sum() >= least:
                 break
             best, least = exponent, losses.sum()
             exponent += direction
-        if best > first:
+        if best > first or is_over:
             break
     near = [exponent for exponent in (best - 1, best, best + 1) if exponent in steps]
     total = np.array([steps[exponent].losses.sum() for exponent in near])

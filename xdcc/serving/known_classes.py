@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator
 
 from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.members import JointLabelset, Member
+from xdcc.automatic.joint_labelset import JointLabelset
+from xdcc.automatic.mixture import Member
 from xdcc.baselines.homer import LabelGroup
 from xdcc.baselines.label_model import EstimatorModel, XGBModel
 from xdcc.baselines.label_powerset import PowersetModel

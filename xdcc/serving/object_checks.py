@@ -14,7 +14,7 @@ from sklearn import multioutput
 
 from xdcc import baselines
 from xdcc.automatic import MultiLabelClassifier
-from xdcc.automatic.members import JointLabelset
+from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_estimator import BoosterEstimator
 from xdcc.base.domains import Threads, check_domain
 from xdcc.base.estimator import MultiLabelEstimator

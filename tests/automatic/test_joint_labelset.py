@@ -1,89 +1,18 @@
-"""Mixtures: members of several kinds, and labels that depend on each other."""
+"""The order-free chain on margins, against its parts; labels that depend on each other."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from scipy.special import expit
-from sklearn.base import clone
-from sklearn.metrics import log_loss as log_loss_of_one
 
 from xdcc import MultiLabelClassifier
-from xdcc.automatic.candidates import MASKS_OF_CHAIN, chain_pays
-from xdcc.automatic.members import Member, log_loss, mixed_margins, mixture_shares, try_joint
+from xdcc.automatic.candidates import Shape
+from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.margins import margins_of
 from xdcc.chain.order_free_inference import Candidates, LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params, train_order_free
-from xdcc.decision.calibration import ConstantLabels, LabelCalibration
 from xdcc.decision.labelsets import KnownLabelsets
 from xdcc.serving import load_model, save_model
-
-
-def drawn(seed=0, n_candidates=3):
-    random = np.random.default_rng(seed)
-    Y = random.integers(0, 2, (80, 4)).astype(float)
-    margins = [1.5 * (2 * Y - 1) + random.normal(0, 2, Y.shape) for _ in range(n_candidates)]
-    return Y, margins, random
-
-
-def test_log_loss_counts_what_is_known():
-    Y, (margins, *_), random = drawn()
-    weight = random.integers(0, 4, len(Y)).astype(float)
-    each = [log_loss_of_one(y, expit(z), sample_weight=weight, labels=[0, 1])
-            for y, z in zip(Y.T, margins.T, strict=True)]  # fmt: skip
-    assert log_loss(margins, FitData(None, Y, weight)) == pytest.approx(np.mean(each))
-    Y[:, 1] = np.nan
-    assert log_loss(margins, FitData(None, Y, weight)) == pytest.approx(np.mean(np.delete(each, 1)))
-
-
-def test_each_step_is_the_best_one():
-    Y, margins, _ = drawn()
-    used, steps = [], []
-    for _ in range(6):
-        tried = {
-            i: log_loss(np.mean([margins[j] for j in [*used, i]], axis=0), FitData(None, Y, None))
-            for i in range(3)
-        }
-        i = min(tried, key=tried.__getitem__)
-        used.append(i)
-        steps.append((tried[i], np.bincount(used, minlength=3) / len(used)))
-    shares = mixture_shares(margins, FitData(None, Y, None))
-    assert_allclose(shares, min(steps, key=lambda step: step[0])[1])
-    assert (shares > 0).all()
-
-
-def test_what_adds_nothing_stays_out():
-    random = np.random.default_rng(0)
-    good = random.normal(0, 2, (400, 4))
-    Y = (random.random(good.shape) < expit(good)).astype(np.float32)
-    data = FitData(None, Y, None)
-    assert_allclose(mixture_shares([random.normal(0, 3, Y.shape), good], data), [0, 1])
-    assert_allclose(mixture_shares([good, good], data), [1, 0])
-
-
-class Constant:
-    """A booster that says the same of every row."""
-
-    def __init__(self, proba):
-        self.proba = proba
-
-    def predict_proba(self, X):
-        return np.tile(self.proba, (len(X), 1))
-
-
-def test_a_mixture_is_the_mean_of_calibrated_log_odds():
-    none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
-    calibration = LabelCalibration(np.array([2.0, 1.0]), np.array([0.0, 0.5]), none)
-    plain = LabelCalibration(np.ones(2), np.zeros(2), none)
-    a, b, c = (np.array(z) for z in ([1.0, -1.0], [0.0, 2.0], [3.0, 1.0]))
-    members = [
-        Member("two", 0.25, [Constant(expit(a)), Constant(expit(b))], calibration),
-        Member("one", 0.75, [Constant(expit(c))], plain),
-    ]
-    expected = 0.25 * (np.array([2, 1]) * (a + b) / 2 + [0, 0.5]) + 0.75 * c
-    assert_allclose(mixed_margins(members, np.empty((3, 1)), 2), np.tile(expected, (3, 1)))
-
 
 NAN = np.nan
 
@@ -119,7 +48,7 @@ def test_the_parts(data):
     margins = margins_of(proba).astype(np.float32)
     params = order_free_params(learning_rate=0.1, seed=0, n_jobs=1)
     data = FitData(margins, Y, None)
-    trained = train_order_free(data, folds, params, n_estimators=500, n_masks=MASKS_OF_CHAIN)
+    trained = train_order_free(data, folds, params, n_estimators=500, n_masks=4)
     right, loss = np.zeros((5, len(Y))), 0.0
     for fold, booster in enumerate(trained.of_folds):
         rows = np.flatnonzero(folds == fold)
@@ -196,32 +125,31 @@ def test_nothing_to_learn(data):
     assert found is None or found.log_loss == pytest.approx(np.log(2), rel=0.02)
 
 
-def test_the_work_of_a_chain():
-    assert chain_pays(391, 6, 5, work=1e9)
-    assert not chain_pays(391, 6, 5, work=1e7)
-    assert not chain_pays(391, 21, 5, work=1e12)
+def test_what_a_chain_costs():
+    few = Shape(391, 72, 6, 391 * 72, 5)
+    assert chain_seconds(few) < chain_seconds(few._replace(n_rows=4000))
+    assert (
+        chain_seconds(few._replace(n_labels=20))
+        < np.inf
+        == chain_seconds(few._replace(n_labels=21))
+    )
 
 
-def test_as_a_candidate(tmp_path):
+def test_in_the_classifier(tmp_path):
     X, Y = _one_of_three(300, seed=3)
     X_new, Y_new = _one_of_three(1500, seed=4)
     model = MultiLabelClassifier("subset_accuracy", cv=3, n_jobs=1).fit(X, Y)
-    table = model.summary_
-    assert table["candidate"][-1].startswith("order-free chain on ")
-    assert table["rule"][-1] == "joint_labelset"
-    assert table["log_loss"][-1] < 0.95 * min(table["log_loss"][:-1])
-    others = max(table["score"][:-1])
-    assert table["chosen"][-1] or others > table["score"][-1]
+    assert "joint_labelset" in model.cv_results_["rule"]
     # Chosen or not, it can be kept.
-    model.rule_ = _try(model.oof_proba_, Y, model.folds_).trial.rules[2]
+    trial = _try(model.oof_proba_, Y, model.folds_).trial
+    model.rule_ = trial.rules[2]
     score = (model.predict(X_new) == Y_new).all(axis=1).mean()
     # On 300 rows for 1500 others: within five standard errors of the difference.
-    assert score == pytest.approx(
-        table["score"][-1], abs=5 * 0.5 * np.sqrt(1 / len(X) + 1 / len(X_new))
-    )
+    out_of_fold = trial.scores(np.ones((1, len(Y))))[0, 2]
+    assert score == pytest.approx(out_of_fold, abs=5 * 0.5 * np.sqrt(1 / len(X) + 1 / len(X_new)))
     save_model(model, tmp_path / "model.xdcc")
     again = load_model(tmp_path / "model.xdcc")
     assert again.rule_.params == model.rule_.params
     np.testing.assert_array_equal(again.predict(X_new), model.predict(X_new))
-    of_f1 = clone(model).set_params(measure="example_f1").fit(X[:90], Y[:90])
-    assert not any("chain" in name for name in of_f1.summary_["candidate"])
+    of_f1 = MultiLabelClassifier("example_f1", cv=3, n_jobs=1).fit(X[:90], Y[:90])
+    assert "joint_labelset" not in of_f1.cv_results_["rule"]

@@ -1,12 +1,4 @@
-"""Candidates that were trained, and mixtures of them.
-
-A mixture's log-odds are a weighted mean of its members' calibrated log-odds. The weights come from
-six greedy steps: each adds the candidate, maybe once more, with which the log-loss out of fold is
-least, and the mixture after the best step is kept. So few weights can hardly overfit, and a
-candidate that adds nothing stays out. Source: Caruana, Niculescu-Mizil, Crew, Ksikes: "Ensemble
-Selection from Libraries of Models" (ICML 2004).
-
-The order-free chain on a model's margins: a rule for the most probable *set* of labels.
+"""The order-free chain on a model's margins: a rule for the most probable *set* of labels.
 
 Known labelsets are compared as if labels were independent given the probabilities; an order-free
 chain (:mod:`xdcc.chain.order_free_training`) learns from them how labels depend. Its features are
@@ -17,19 +9,16 @@ chosen anew for each data set: out of fold that gained nothing on emotions, yeas
 medical.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
-from xdcc.automatic.candidates import MASKS_OF_CHAIN
+from xdcc.automatic.candidates import PER_TREE, PER_VISIT, Shape
 from xdcc.base.fit_data import FitData
 from xdcc.base.label_rows import row_blocks
-from xdcc.boosting.out_of_fold import LogLoss
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
     LabelsetScore,
@@ -42,112 +31,11 @@ from xdcc.chain.order_free_training import (
     order_free_params,
     train_order_free,
 )
-from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+from xdcc.decision.calibration import ConstantLabels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.labelsets import KnownLabelsets
-from xdcc.decision.out_of_fold import mean_margins
 from xdcc.decision.rule_choice import RuleTrial, trial_of
 from xdcc.decision.rules import MeasureLike, Rule
-
-_STEPS = 6
-_LEAST_GAIN = 1e-4
-"""A mixture has to lower the log-loss by so large a share to be preferred to one of fewer steps."""
-
-
-@dataclass(frozen=True, eq=False)
-class Member:
-    """One candidate in the chosen model.
-
-    Attributes
-    ----------
-    name : str
-        Of the candidate.
-    share : float
-        Weight of its log-odds; the shares of a mixture sum to 1.
-    estimators : list of estimators
-        Boosters, one for each fold.
-    calibration : LabelCalibration
-        Of their mean log-odds.
-    """
-
-    name: str
-    share: float
-    estimators: list[BaseEstimator]
-    calibration: LabelCalibration
-
-    def margins(self, X: Any, n_labels: int) -> Floats:
-        """Predict calibrated log-odds, `(n_samples, n_labels)`."""
-        return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
-
-
-def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
-    """Predict the log-odds of a mixture.
-
-    Parameters
-    ----------
-    members : sequence of Member
-        At least one.
-    X : float32 array or CSR matrix of shape (n_samples, n_features)
-        Checked features.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-    """
-    total = members[0].share * members[0].margins(X, n_labels)
-    for member in members[1:]:
-        total += member.share * member.margins(X, n_labels)
-    return total
-
-
-def log_loss(margins: Floats, data: FitData) -> float:
-    """Average the log-loss over known labels.
-
-    Parameters
-    ----------
-    margins : float64 array of shape (n_samples, n_labels)
-        Log-odds.
-    data : FitData
-        Labels and weights.
-
-    Returns
-    -------
-    float
-    """
-    n_known = data.known.sum(axis=1)
-    counted = n_known.sum() if data.sample_weight is None else data.sample_weight @ n_known
-    return LogLoss(data.Y, data.sample_weight)(margins) / float(counted)
-
-
-def mixture_shares(margins: Sequence[Floats], data: FitData) -> Floats:
-    """Find the weight of each candidate in the mixture of the least log-loss.
-
-    Parameters
-    ----------
-    margins : sequence of float64 arrays of shape (n_samples, n_labels)
-        Calibrated log-odds of each candidate, out of fold.
-    data : FitData
-        Labels and weights.
-
-    Returns
-    -------
-    float64 array of shape (n_candidates,)
-        Sums to 1; a single 1 if no mixture is better than the best candidate.
-    """
-    times = np.zeros(len(margins))
-    total = np.zeros(margins[0].shape)
-    least, shares = np.inf, times
-    for step in range(1, _STEPS + 1):
-        losses = [log_loss((total + each) / step, data) for each in margins]
-        chosen = int(np.argmin(losses))
-        total += margins[chosen]
-        times[chosen] += 1
-        if losses[chosen] < least * (1 - _LEAST_GAIN):
-            least, shares = losses[chosen], times / step
-    return shares
-
 
 _JOINT = 0.5
 _PRIORS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -155,6 +43,12 @@ _N_BEAMS = 8
 _LEARNING_RATE = 0.1
 """Twice that of a chain by itself: half as many boosting rounds."""
 _MOST_ROUNDS = 500
+_N_MASKS = 4
+"""How often a row is repeated with other labels revealed."""
+
+_MOST_LABELS = 20
+_DEPTH = 4
+_USUAL_ROUNDS = 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +88,31 @@ class JointLabelset(Rule):
             states = LabelStates.begin(self.booster, own[rows])
             labels[rows, varied] = score.best(states, _N_BEAMS)
         return self.constant.in_labels(labels)
+
+
+def chain_seconds(shape: Shape) -> float:
+    """Estimate what :func:`try_joint` takes on one core.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the training data.
+
+    Returns
+    -------
+    float
+        Seconds; infinite with many labels, as a search for labelsets takes long.
+
+    Examples
+    --------
+    >>> chain_seconds(Shape(400, 70, 6, 400 * 70, 5)) < 5
+    True
+    """
+    if shape.n_labels > _MOST_LABELS:
+        return np.inf
+    n_entries = _N_MASKS * shape.n_rows * 2 * shape.n_labels
+    n_trees = (shape.n_folds + 1) * _USUAL_ROUNDS
+    return n_trees * (n_entries * _DEPTH * PER_VISIT + PER_TREE)
 
 
 class JointTrial(NamedTuple):
@@ -254,7 +173,7 @@ def try_joint(
         folds,
         order_free_params(learning_rate=_LEARNING_RATE, seed=seed, n_jobs=n_jobs),
         n_estimators=_MOST_ROUNDS,
-        n_masks=MASKS_OF_CHAIN,
+        n_masks=_N_MASKS,
     )
     if trained.booster is None:
         return None

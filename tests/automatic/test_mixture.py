@@ -1,0 +1,118 @@
+"""Mixtures: members enter if they help by more than chance, with weights by greedy steps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from sklearn.metrics import log_loss as log_loss_of_one
+
+from xdcc.automatic.mixture import Member, Mixture, RowLosses, greedy_shares, mixed_margins
+from xdcc.base.fit_data import FitData
+from xdcc.decision.calibration import ConstantLabels, LabelCalibration
+
+
+def drawn(seed=0, n_candidates=3):
+    random = np.random.default_rng(seed)
+    Y = random.integers(0, 2, (80, 4)).astype(np.float32)
+    margins = [
+        (1.5 * (2 * Y - 1) + random.normal(0, 2, Y.shape)).astype(np.float32)
+        for _ in range(n_candidates)
+    ]
+    return Y, margins, random
+
+
+def log_loss(margins, data):
+    losses = RowLosses(data)
+    return losses.mean(losses.of(margins))
+
+
+def test_log_loss_counts_what_is_known():
+    Y, (margins, *_), random = drawn()
+    weight = random.integers(0, 4, len(Y)).astype(float)
+    each = [log_loss_of_one(y, expit(z), sample_weight=weight, labels=[0, 1])
+            for y, z in zip(Y.T, margins.T, strict=True)]  # fmt: skip
+    data = FitData(None, Y, weight)
+    assert log_loss(margins, data) == pytest.approx(np.mean(each), rel=1e-5)
+    Y[:, 1] = np.nan
+    assert log_loss(margins, data) == pytest.approx(np.mean(np.delete(each, 1)), rel=1e-5)
+
+
+def test_each_step_is_the_best_one():
+    Y, margins, _ = drawn()
+    data = FitData(None, Y, None)
+    used, steps = [], []
+    for _ in range(12):
+        tried = {
+            i: log_loss(np.mean([margins[j] for j in [*used, i]], axis=0), data) for i in range(3)
+        }
+        i = min(tried, key=tried.__getitem__)
+        used.append(i)
+        steps.append((tried[i], np.bincount(used, minlength=3) / len(used)))
+    shares, of_rows = greedy_shares(margins, RowLosses(data))
+    best = min(steps, key=lambda step: step[0])
+    # A mixture of fewer steps is preferred if it is nearly as good.
+    mixed = np.tensordot(shares, margins, 1)
+    assert log_loss(mixed, data) <= best[0] * (1 + 1e-4)
+    assert any(np.allclose(shares, step[1]) for step in steps)
+    assert RowLosses(data).mean(of_rows) == pytest.approx(log_loss(mixed, data), rel=1e-5)
+
+
+def test_what_adds_nothing_stays_out():
+    random = np.random.default_rng(0)
+    good = random.normal(0, 2, (400, 4)).astype(np.float32)
+    Y = (random.random(good.shape) < expit(good)).astype(np.float32)
+    mixture = Mixture(FitData(None, Y, None))
+    assert mixture.log_loss == np.inf
+    assert mixture.admit("noise", random.normal(0, 3, Y.shape))
+    assert mixture.admit("good", good)
+    assert (mixture.names, mixture.shares.tolist()) == (["good"], [1.0])
+    assert not mixture.admit("the same", good)
+    assert not mixture.admit("more noise", random.normal(0, 3, Y.shape))
+    assert mixture.names == ["good"]
+    assert_allclose(mixture.margins, good)
+
+
+def test_a_gain_must_be_larger_than_chance():
+    """A member that is better in one row and worse in another of two hundred stays out."""
+    random = np.random.default_rng(1)
+    good = random.normal(0, 2, (200, 1)).astype(np.float32)
+    Y = (random.random(good.shape) < expit(good)).astype(np.float32)
+    mixture = Mixture(FitData(None, Y, None))
+    mixture.admit("good", good)
+    nearly = good.copy()
+    wrong, right = (np.flatnonzero(((Y == 1) == (good > 0)) == is_right) for is_right in (0, 1))
+    nearly[wrong[0]] = 0
+    nearly[right[0]] *= 0.8
+    assert RowLosses(FitData(None, Y, None)).of(nearly).sum() < mixture.log_loss * 200
+    assert not mixture.admit("better in one row, worse in another", nearly)
+    other = random.normal(0, 2, good.shape).astype(np.float32)
+    again = np.where(random.random(good.shape) < expit(good + other), 1, 0).astype(np.float32)
+    mixture = Mixture(FitData(None, again, None))
+    mixture.admit("good", good)
+    assert mixture.admit("other", other)
+    assert_allclose(mixture.shares, 0.5, atol=0.1)
+    expected = mixture.shares[0] * good + mixture.shares[1] * other
+    assert_allclose(mixture.margins, expected, rtol=1e-6)
+
+
+class Constant:
+    """A booster that says the same of every row."""
+
+    def __init__(self, proba):
+        self.proba = proba
+
+    def predict_proba(self, X):
+        return np.tile(self.proba, (len(X), 1))
+
+
+def test_a_mixture_is_the_mean_of_calibrated_log_odds():
+    none = ConstantLabels(np.full(2, np.nan), np.full(2, np.nan))
+    calibration = LabelCalibration(np.array([2.0, 1.0]), np.array([0.0, 0.5]), none)
+    plain = LabelCalibration(np.ones(2), np.zeros(2), none)
+    a, b, c = (np.array(z) for z in ([1.0, -1.0], [0.0, 2.0], [3.0, 1.0]))
+    members = [
+        Member("two", 0.25, [Constant(expit(a)), Constant(expit(b))], calibration),
+        Member("one", 0.75, [Constant(expit(c))], plain),
+    ]
+    expected = 0.25 * (np.array([2, 1]) * (a + b) / 2 + [0, 0.5]) + 0.75 * c
+    assert_allclose(mixed_margins(members, np.empty((3, 1)), 2), np.tile(expected, (3, 1)))

@@ -1,0 +1,263 @@
+"""``Mixture``: members of all families, mixed by their log-odds out of fold.
+
+A mixture's log-odds are a weighted mean of its members' calibrated log-odds. Members are tried one
+after the other. The weights with a new one come from greedy steps: each step adds the member, maybe
+once more, with which the log-loss out of fold is least, and the mixture after the best step is
+kept. So few weights can hardly overfit, and a member that adds nothing gets none. Source: Caruana,
+Niculescu-Mizil, Crew, Ksikes: "Ensemble Selection from Libraries of Models" (ICML 2004). The new
+member enters only if the loss of the rows falls by more than the standard error of that gain: with
+few rows a gain is soon chance.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import row_blocks
+from xdcc.decision.calibration import LabelCalibration
+from xdcc.decision.cuts import Floats
+from xdcc.decision.out_of_fold import mean_margins
+
+_STEPS = 12
+_LEAST_GAIN = 1e-4
+"""A mixture has to lower the log-loss by so large a share to be preferred to one of fewer steps."""
+
+type Margins = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One candidate in the chosen model.
+
+    Attributes
+    ----------
+    name : str
+        Of the candidate.
+    share : float
+        Weight of its log-odds; the shares of a mixture sum to 1.
+    estimators : list of estimators
+        Models of the folds.
+    calibration : LabelCalibration
+        Of their mean log-odds.
+    """
+
+    name: str
+    share: float
+    estimators: list[BaseEstimator]
+    calibration: LabelCalibration
+
+    def margins(self, X: Any, n_labels: int) -> Floats:
+        """Predict calibrated log-odds, `(n_samples, n_labels)`."""
+        return self.calibration.margins(mean_margins(self.estimators, X, n_labels))
+
+
+def mixed_margins(members: Sequence[Member], X: Any, n_labels: int) -> Floats:
+    """Predict the log-odds of a mixture.
+
+    Parameters
+    ----------
+    members : sequence of Member
+        At least one.
+    X : float32 array or CSR matrix of shape (n_samples, n_features)
+        Checked features.
+    n_labels : int
+        Number of labels.
+
+    Returns
+    -------
+    float64 array of shape (n_samples, n_labels)
+    """
+    total = members[0].share * members[0].margins(X, n_labels)
+    for member in members[1:]:
+        total += member.share * member.margins(X, n_labels)
+    return total
+
+
+class RowLosses:
+    """Log-losses of rows, summed over their known labels.
+
+    Parameters
+    ----------
+    data : FitData
+        Labels and weights.
+
+    Examples
+    --------
+    >>> losses = RowLosses(FitData(None, np.array([[1, np.nan]], np.float32), None))
+    >>> losses.mean(losses.of(np.zeros((1, 2), np.float32))).round(4)
+    np.float64(0.6931)
+    """
+
+    def __init__(self, data: FitData) -> None:
+        self._Y = data.Y
+        self._weight = data.weight
+        self._n_known = float(self._weight @ data.known.sum(axis=1))
+
+    def of(self, margins: NDArray[np.floating]) -> Floats:
+        """Compute the weighted loss of each row, `(n_samples,)`, by margins of all labels."""
+        found = np.empty(len(margins))
+        for rows in row_blocks(margins.shape):
+            Y = self._Y[rows]
+            z = np.where(Y == 1, -margins[rows], margins[rows]).astype(np.float32, copy=False)
+            # log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)): NumPy has vectorised exp and log.
+            loss = np.abs(z)
+            np.log(np.exp(np.negative(loss, out=loss), out=loss) + np.float32(1), out=loss)
+            loss += np.maximum(z, 0, out=z)
+            loss[np.isnan(Y)] = 0
+            found[rows] = loss.sum(axis=1, dtype=np.float64)
+        return found * self._weight
+
+    def mean(self, of_rows: Floats) -> np.float64:
+        """Average the losses of rows over all known labels."""
+        return of_rows.sum() / self._n_known
+
+
+def greedy_shares(margins: Sequence[Margins], losses: RowLosses) -> tuple[Floats, Floats]:
+    """Find the weights of the mixture of the least log-loss by greedy steps.
+
+    Parameters
+    ----------
+    margins : sequence of float32 arrays of shape (n_samples, n_labels)
+        Calibrated log-odds of each member, out of fold.
+    losses : RowLosses
+        Of the rows.
+
+    Returns
+    -------
+    shares : float64 array of shape (n_members,)
+        Sums to 1.
+    of_rows : float64 array of shape (n_samples,)
+        Losses of the rows by that mixture.
+    """
+    times = np.zeros(len(margins))
+    total = np.zeros(margins[0].shape, np.float32)
+    least, shares, kept = np.inf, times, np.zeros(0)
+    for step in range(1, _STEPS + 1):
+        of_each = [losses.of((total + each) / np.float32(step)) for each in margins]
+        means = [losses.mean(of_rows) for of_rows in of_each]
+        chosen = int(np.argmin(means))
+        total += margins[chosen]
+        times[chosen] += 1
+        if means[chosen] < least * (1 - _LEAST_GAIN):
+            least, shares, kept = means[chosen], times / step, of_each[chosen]
+    return shares, kept
+
+
+def is_gain(before: Floats, after: Floats) -> bool:
+    """Tell whether losses of rows fell by more than the standard error of their difference.
+
+    Parameters
+    ----------
+    before, after : float64 arrays of shape (n_samples,)
+        Weighted losses of the rows.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_gain(np.array([1.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.8]))
+    True
+    >>> is_gain(np.array([1.0, 1.0, 1.0]), np.array([0.1, 1.4, 1.4]))
+    False
+    """
+    gain = before - after
+    return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
+
+
+class Mixture:
+    """The members so far, out of fold.
+
+    Parameters
+    ----------
+    data : FitData
+        Labels and weights of the rows.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the members that entered.
+    shares : float64 array of shape (n_members,)
+        Their weights, which sum to 1.
+    """
+
+    def __init__(self, data: FitData) -> None:
+        self.losses = RowLosses(data)
+        self.names: list[str] = []
+        self.shares: Floats = np.zeros(0)
+        self._margins: list[Margins] = []
+        self._of_rows: Floats | None = None
+
+    @property
+    def log_loss(self) -> float:
+        """Out of fold; infinite before the first member."""
+        return np.inf if self._of_rows is None else float(self.losses.mean(self._of_rows))
+
+    @property
+    def margins(self) -> Floats:
+        """Log-odds out of fold, `(n_samples, n_labels)`."""
+        total = np.zeros(self._margins[0].shape)
+        for share, margins in zip(self.shares, self._margins, strict=True):
+            total += share * margins
+        return total
+
+    def admit(self, name: str, margins: NDArray[np.floating]) -> bool:
+        """Let a member in if the mixture with it is better by more than chance.
+
+        Parameters
+        ----------
+        name : str
+            Of the member.
+        margins : float array of shape (n_samples, n_labels)
+            Its calibrated log-odds, out of fold.
+
+        Returns
+        -------
+        bool
+            Whether it entered. Members that have no weight any more are left out.
+        """
+        tried = [*self._margins, margins.astype(np.float32)]
+        shares, of_rows = greedy_shares(tried, self.losses)
+        if self._of_rows is not None and not is_gain(self._of_rows, of_rows):
+            return False
+        self._keep([*self.names, name], tried, shares, of_rows)
+        return True
+
+    def improve(self, name: str, margins: NDArray[np.floating]) -> bool:
+        """Replace a member by the mean of models that differ in their seeds only.
+
+        A mean of several is better than one before anything is seen, so any gain counts.
+
+        Parameters
+        ----------
+        name : str
+            Of a member.
+        margins : float array of shape (n_samples, n_labels)
+            Calibrated log-odds of the mean, out of fold.
+
+        Returns
+        -------
+        bool
+            Whether the log-loss of the mixture fell.
+        """
+        tried = list(self._margins)
+        tried[self.names.index(name)] = margins.astype(np.float32)
+        shares, of_rows = greedy_shares(tried, self.losses)
+        if self.losses.mean(of_rows) >= self.log_loss:
+            return False
+        self._keep(self.names, tried, shares, of_rows)
+        return True
+
+    def _keep(
+        self, names: list[str], margins: list[Margins], shares: Floats, of_rows: Floats
+    ) -> None:
+        kept = np.flatnonzero(shares)
+        self.names = [names[i] for i in kept]
+        self._margins = [margins[i] for i in kept]
+        self.shares, self._of_rows = shares[kept], of_rows
