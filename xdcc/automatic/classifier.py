@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic.joint_labelset import JointLabelset
@@ -15,6 +16,7 @@ from xdcc.automatic.search import Search, TimeBudget
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
+from xdcc.base.importance import LabelImportances
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
@@ -26,7 +28,7 @@ from xdcc.decision.rules import AnyRule
 
 
 @declares_parameters
-class MultiLabelClassifier(DecidingEnsemble):
+class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     """Mixes boosters, extra trees and linear models, and keeps what is best for a measure.
 
     Use this when you want the best predictions without choosing a method: name the measure to
@@ -218,6 +220,15 @@ class MultiLabelClassifier(DecidingEnsemble):
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
         return ax
+
+    def _label_gains(self) -> NDArray[np.float64]:
+        """Average the importances of each label over the members."""
+        return np.asarray(
+            sum(
+                member.share * np.mean([each.label_importances_ for each in member.estimators], 0)
+                for member in self.members_
+            )
+        )
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()
