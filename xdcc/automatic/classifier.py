@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, NotRequired, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     Use this when you want the best predictions without choosing a method: name the measure to
     optimise. The candidates (:mod:`xdcc.automatic.candidates`) share folds. On rows that it has not
     seen, each finds its number of boosting rounds or its penalty and is calibrated, and it enters
-    the mixture if that lowers the log-loss by more than chance. All decision rules of
+    the mixture if that lowers the log-loss by more than chance. A second level, a booster on the
+    members' log-odds, is added under the same condition. All decision rules of
     :class:`~xdcc.decision.TunedDecisionClassifierCV` are tried on the mixture. For subset accuracy
     an order-free chain (:class:`~xdcc.chain.OrderFreeChainClassifier`) learns from its predictions
     how labels depend on each other, if that costs less than the candidates; its rules are preferred
@@ -81,6 +82,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, one for each fold.
+    stacked_ : list of Member
+        The second level, one or none: a booster whose features are the members' log-odds. Its
+        `share` is taken from theirs.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
@@ -111,6 +115,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
     _stored = MappingProxyType(
         {
             "members_": list[Member],
+            "stacked_": NotRequired[list[Member]],  # absent in files of 0.2
             "summary_": dict[str, Any],
             "rule_": AnyRule | JointLabelset,
         }
@@ -175,6 +180,7 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         ).run()
         self.folds_ = folds
         self.members_ = found.members
+        self.stacked_ = found.stacked
         self.calibration_ = found.calibration
         self.oof_proba_ = found.calibration.proba(found.margins)
         self.summary_ = found.summary
@@ -213,9 +219,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         if ax is None:
             _, ax = require_pyplot("plot_summary").subplots(layout="constrained")
         table = self.summary_
-        names = table["candidate"]
-        ax.barh(names, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
-        ax.plot(table["best_log_loss"], names, color="black", marker=".", label="mixture so far")
+        rows = range(len(table["candidate"]))
+        ax.barh(rows, table["log_loss"], color=["C1" if s else "C0" for s in table["share"]])
+        ax.plot(table["best_log_loss"], rows, color="black", marker=".", label="mixture so far")
+        ax.set_yticks(rows, table["candidate"])
         ax.invert_yaxis()
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
@@ -237,4 +244,4 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         return self.estimators_
 
     def _joint_margins(self, X: Any) -> Floats:
-        return mixed_margins(self.members_, X, self.n_labels_)
+        return mixed_margins(self.members_, getattr(self, "stacked_", ()), X, self.n_labels_)
