@@ -21,7 +21,6 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from tqdm import tqdm
 
@@ -30,12 +29,14 @@ from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, OutOfTime
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
 from xdcc.decision.rules import MeasureLike
+from xdcc.linear import LogisticLabels
+from xdcc.linear.classifier import mean_model
 
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
@@ -57,7 +58,7 @@ class SearchResult(NamedTuple):
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     margins : float64 array of shape (n_samples, n_labels)
-        Its log-odds out of fold.
+        Its log-odds out of fold, NaN for rows that no fold tests.
     choice : RuleChoice
         The chosen rule, and all that were tried.
     summary : dict of str to list
@@ -113,10 +114,13 @@ class Search:
     ----------
     data : FitData
         Training data.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        Which rows each fold is tested and trained on. Only rows that are tested count in the
+        mixture and in the choice of the rule.
     measure : str, Measure or callable
         What to maximise.
+    refit : bool
+        Whether members are trained on all rows in the end.
     seed : int
         Of the candidates and of drawn rows.
     n_jobs : int or None
@@ -130,21 +134,22 @@ class Search:
     def __init__(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
         measure: MeasureLike,
+        refit: bool,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
     ) -> None:
         self._data, self._folds, self._measure = data, folds, measure
-        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
+        self._tested, self._folds_of_tested = folds.of_tested(data)
+        self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
-        n_folds = int(folds.max()) + 1
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
-        self._mixture = Mixture(data)
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
+        self._mixture = Mixture(self._tested)
         self._members: dict[str, Member] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
@@ -175,10 +180,12 @@ class Search:
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
             row["share"] = float(shares.get(row["candidate"], 0.0))
+        margins = np.full(self._data.Y.shape, np.nan)
+        margins[self._folds.tested] = self._mixture.margins
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
-            self._mixture.margins,
+            margins,
             choice,
             {name: [row[name] for row in self._table] for name in self._table[0]},
         )
@@ -193,7 +200,10 @@ class Search:
 
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
-            yield replace(self._members[name], share=float(share))
+            member = self._members[name]
+            if self._refit:
+                fit_on(member.estimators[0], self._data)
+            yield replace(member, share=float(share))
 
     def _try(self, candidate: Candidate) -> bool:
         """Train a candidate; return whether it enters the mixture."""
@@ -201,10 +211,13 @@ class Search:
         found = self._train(candidate)
         if found is None:
             return False
-        calibration, margins = calibrate_labels(self._data._replace(X=found.margins), self._folds)
+        calibration, margins = calibrate_labels(
+            self._data._replace(X=found.margins), self._folds.test
+        )
+        margins = margins[self._folds.tested]
         enters = self._mixture.admit(candidate.name, margins)
         if enters:
-            member = Member(candidate.name, 1.0, found.estimators, calibration)
+            member = Member(candidate.name, 1.0, self._predictors(found), calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         seconds = time.perf_counter() - begun
@@ -221,6 +234,14 @@ class Search:
         )
         self._progress.update()
         return enters
+
+    def _predictors(self, found: OutOfFold) -> list[Any]:
+        """Get the estimators that predict new rows; with `refit`, one that is trained later."""
+        if self._refit:
+            return [found.unfitted]
+        if isinstance(found.unfitted, LogisticLabels):
+            return [mean_model(found.estimators)]
+        return found.estimators
 
     def _train(self, candidate: Candidate) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
@@ -243,17 +264,18 @@ class Search:
 
     def _choose_rule(self) -> RuleChoice:
         """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
-        of_mixture = self._data._replace(X=self._mixture.margins)
-        trials: list[RuleTrial] = [try_rules(of_mixture, self._folds, measure=self._measure)]
+        of_mixture, folds = self._tested._replace(X=self._mixture.margins), self._folds_of_tested
+        trials: list[RuleTrial] = [try_rules(of_mixture, folds, measure=self._measure)]
         favourite = 0
-        # The chain is tried only if it costs less than the candidates do.
+        # The chain is tried only if it costs less than the candidates do, and if every row has a
+        # prediction to learn from.
         seconds = chain_seconds(self._shape)
         longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
-        affordable = seconds < min(longest, self._budget.left())
+        affordable = seconds < min(longest, self._budget.left()) and self._folds.tested.all()
         if self._measure == _FOR_LABELSETS and affordable:
             joint = try_joint(
                 of_mixture,
-                self._folds,
+                folds,
                 measure=self._measure,
                 seed=self._seed,
                 n_jobs=self._n_jobs,

@@ -38,7 +38,7 @@ from xdcc.base.documentation import ENTRIES, fill_in_class
 from xdcc.base.domains import Domain, check_parameters
 from xdcc.base.features import Features, check_features
 from xdcc.base.fit_data import FitData, in_form_of_y
-from xdcc.base.folds import OutOfFold, ShouldEnd
+from xdcc.base.folds import Folds, OutOfFold, ShouldEnd
 from xdcc.base.label_rows import matching_share
 from xdcc.base.labels import Classes, Labels
 from xdcc.base.margins import margins_of
@@ -247,7 +247,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         return self
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold | None:
         """Train the models of all folds together, on checked data; None if the estimator cannot."""
         return None

@@ -403,7 +403,8 @@ class CalibratedLabels(NamedTuple):
     calibration : LabelCalibration
         Fitted to all rows.
     margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a calibration that was fitted without its fold.
+        Each row's by a calibration that was fitted without its fold; NaN for rows without one,
+        but for constant labels.
     """
 
     calibration: LabelCalibration
@@ -418,7 +419,8 @@ def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels
     data : FitData
         X are margins by models that have not seen the row.
     folds : int array of shape (n_samples,)
-        Fold of each row.
+        Fold of each row; -1 for a row that no fold tests, which tells only whether a label is
+        constant.
 
     Returns
     -------
@@ -426,9 +428,11 @@ def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels
     """
     found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
-    calibrated = np.empty(data.Y.shape)
+    calibrated = np.full(data.Y.shape, np.nan)
     if varied.any():
-        fitted = calibrate(data.X[:, varied], data.Y[:, varied], data.weight, folds)
-        calibrated[:, varied] = fitted.margins
+        tested = folds >= 0
+        own = np.ix_(tested, varied)
+        fitted = calibrate(data.X[own], data.Y[own], data.weight[tested], folds[tested])
+        calibrated[own] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
     return CalibratedLabels(found, found.constant.in_margins(calibrated))
