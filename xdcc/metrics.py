@@ -40,8 +40,7 @@ from numpy.typing import NDArray
 from xdcc.base.label_rows import (
     Bools,
     Floats,
-    KnownEntries,
-    KnownScores,
+    KnownRows,
     Labels,
     Weights,
     known_blocks,
@@ -80,7 +79,7 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
     0.16666666666666666
     """
 
-    def wrong_and_known(entries: KnownEntries) -> Floats:
+    def wrong_and_known(entries: KnownRows[Bools]) -> Floats:
         wrong = (entries.truth != entries.predicted).sum(axis=1)
         return np.array([entries.weight @ wrong, entries.weight @ entries.known.sum(axis=1)])
 
@@ -323,9 +322,9 @@ def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = 
     1.5
     """
 
-    def depth(ranked: KnownScores) -> Floats:
-        lowest = np.where(ranked.truth, ranked.score, np.inf).min(axis=1, keepdims=True)
-        return (ranked.known & (ranked.score >= lowest)).sum(axis=1, dtype=np.float64)
+    def depth(ranked: KnownRows[Floats]) -> Floats:
+        lowest = np.where(ranked.truth, ranked.predicted, np.inf).min(axis=1, keepdims=True)
+        return (ranked.known & (ranked.predicted >= lowest)).sum(axis=1, dtype=np.float64)
 
     return _mean_over_rankings(depth, Y_true, Y_score, sample_weight)
 
@@ -355,10 +354,10 @@ def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weight
     0.25
     """
 
-    def wrong_pairs(ranked: KnownScores) -> Floats:
+    def wrong_pairs(ranked: KnownRows[Floats]) -> Floats:
         other = ranked.known & ~ranked.truth
         # Sort by ascending score, true labels first among equal scores, so that ties are wrong.
-        order = np.lexsort((~ranked.truth, ranked.score), axis=1)
+        order = np.lexsort((~ranked.truth, ranked.predicted), axis=1)
         true_below = np.take_along_axis(ranked.truth, order, axis=1).cumsum(axis=1)
         wrong = true_below * np.take_along_axis(other, order, axis=1)
         n_true, n_other = (part.sum(axis=1, dtype=np.float64) for part in (ranked.truth, other))
@@ -389,9 +388,9 @@ def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None)
     0.5
     """
 
-    def is_wrong(ranked: KnownScores) -> Bools:
-        best_true = np.where(ranked.truth, ranked.score, -np.inf).max(axis=1)
-        best_other = np.where(ranked.known & ~ranked.truth, ranked.score, -np.inf).max(axis=1)
+    def is_wrong(ranked: KnownRows[Floats]) -> Bools:
+        best_true = np.where(ranked.truth, ranked.predicted, -np.inf).max(axis=1)
+        best_other = np.where(ranked.known & ~ranked.truth, ranked.predicted, -np.inf).max(axis=1)
         return ranked.truth.any(axis=1) & (best_other >= best_true)
 
     return _mean_over_rankings(is_wrong, Y_true, Y_score, sample_weight)
@@ -427,9 +426,9 @@ def label_ranking_average_precision_score(
     0.75
     """
 
-    def precision(ranked: KnownScores) -> Floats:
-        order = np.argsort(-ranked.score, axis=1)
-        last = _last_of_equal(np.take_along_axis(ranked.score, order, axis=1))
+    def precision(ranked: KnownRows[Floats]) -> Floats:
+        order = np.argsort(-ranked.predicted, axis=1)
+        last = _last_of_equal(np.take_along_axis(ranked.predicted, order, axis=1))
         is_true, is_known = (
             np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
         )
@@ -518,7 +517,7 @@ def _jaccard(counts: _Counts) -> tuple[Floats, Floats]:
 def _mean_of_ratios(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    def ratio_of_samples(entries: KnownEntries) -> Floats:
+    def ratio_of_samples(entries: KnownRows[Bools]) -> Floats:
         counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
         return _divide(*ratio(counts), zero_division)
 
@@ -526,7 +525,7 @@ def _mean_of_ratios(
 
 
 def _mean_over_samples(
-    metric: Callable[[KnownEntries], Floats | Bools],
+    metric: Callable[[KnownRows[Bools]], Floats | Bools],
     Y_true: Labels,
     Y_pred: Labels,
     weights: Weights,
@@ -536,7 +535,7 @@ def _mean_over_samples(
 
 
 def _mean_over_rankings(
-    metric: Callable[[KnownScores], Floats | Bools],
+    metric: Callable[[KnownRows[Floats]], Floats | Bools],
     Y_true: Labels,
     Y_score: Labels,
     weights: Weights,
@@ -578,13 +577,13 @@ def _of_all_entries(
     return float(_divide(*ratio(_Counts(*counts)), zero_division).item())
 
 
-def _label_sums(entries: KnownEntries) -> Floats:
+def _label_sums(entries: KnownRows[Bools]) -> Floats:
     """Compute weighted sums for each label: known, true, predicted, both."""
     counts = _counts(entries, lambda mask: entries.weight @ mask)
     return np.stack((entries.weight @ entries.known, counts.true, counts.predicted, counts.both))
 
 
-def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts:
+def _counts(entries: KnownRows[Bools], add_up: Callable[[Bools], Floats]) -> _Counts:
     return _Counts(
         true=add_up(entries.truth),
         predicted=add_up(entries.predicted),
@@ -593,7 +592,7 @@ def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts
 
 
 def _total(
-    sums: Callable[[KnownEntries], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
+    sums: Callable[[KnownRows[Bools]], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
 ) -> Floats:
     """Sum the values of a function over the blocks of rows."""
     return reduce(np.add, map(sums, known_blocks(Y_true, Y_pred, weights)))

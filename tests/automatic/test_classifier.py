@@ -295,11 +295,11 @@ def test_plots(fitted):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
-        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
-        ({"time_budget": 0}, ValueError, "time_budget=0: it has to be a number above 0 or None"),
+        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
+        ({"time_budget": 0}, ValueError, "time_budget=0: it must be a number above 0 or None"),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 141}, ValueError, "141 folds need as many rows, but n_samples=140"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),

@@ -167,7 +167,7 @@ def test_forms_of_groups():
 @pytest.mark.parametrize(
     ("cv", "groups", "message"),
     [
-        (KFold, None, "it has to be a whole number at least 2, a splitter with split"),
+        (KFold, None, "it must be a whole number at least 2, a splitter with split"),
         ("KFold", None, "cv='KFold'"),
         (2.5, None, "cv=2.5"),
         (ShuffleSplit(2, test_size=0.9, random_state=0), None, "can be tested once at most"),
@@ -185,5 +185,5 @@ def test_bad_input(make, cv, groups, message):
 
 
 def test_refit_is_true_or_false():
-    with pytest.raises(ValueError, match="refit='yes': it has to be True or False"):
+    with pytest.raises(ValueError, match="refit='yes': it must be True or False"):
         _classifier(refit="yes").fit(X, Y)

@@ -126,7 +126,7 @@ def test_rows_that_no_fold_tests_train_in_all() -> None:
 @pytest.mark.parametrize(
     ("folds", "message"),
     [
-        ([0, 1], r"folds has the shape \(2,\); it has to be \(3,\), one per row"),
+        ([0, 1], r"folds has the shape \(2,\); it must be \(3,\), one per row"),
         ([0.0, 1.0, 0.0], "whole numbers from 0"),
         ([0, 2, 0], "none left out"),
         ([0, 1, -2], "-1 for a row that no fold tests"),
@@ -150,7 +150,7 @@ REST = [*range(2, 30)]
         (StratifiedKFold(2), None, "Supported target types are"),
         (RepeatedKFold(n_splits=2, random_state=0), None, "rules out repeated and random splits"),
         (ShuffleSplit(4, test_size=0.5, random_state=0), None, "can be tested once at most"),
-        ([([0], [1])], None, "cv has 1 folds; it has to have at least 2"),
+        ([([0], [1])], None, "cv has 1 folds; it must have at least 2"),
         ([], None, "cv has 0 folds"),
         ([(REST, [0]), (REST, [])], None, "no rows among the test rows of fold 1 of cv"),
         ([([], [0]), (REST, [1])], None, "no rows among the training rows of fold 0 of cv"),

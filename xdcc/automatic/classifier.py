@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
-from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Either, Number, Seed, Switch, Threads, Verbosity
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
+from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
@@ -164,7 +164,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         started = time.perf_counter()
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
+        seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
         found = Search(
             data,

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.domains import Either, Number, Splits
 from xdcc.base.fit_data import FitData
+from xdcc.base.seeds import generator_from
 
 CV = Either(Number(low=2, whole=True), Splits(), None)
 """Values of a parameter `cv` that :func:`make_folds` takes."""
@@ -69,8 +70,9 @@ def stratified_folds(
     """
     if n_folds > len(Y):
         raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")
-    seed = 0 if random_state is None else random_state
-    deal = MultilabelStratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    deal = MultilabelStratifiedKFold(
+        n_folds, shuffle=True, random_state=generator_from(random_state)
+    )
     present = np.nan_to_num(Y).astype(bool)
     # Whether a row has no label at all is dealt out like a label.
     present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
@@ -109,21 +111,21 @@ class Folds:
         --------
         >>> Folds.of(np.array([0, 1]), 3)
         Traceback (most recent call last):
-        ValueError: folds has the shape (2,); it has to be (3,), one per row.
+        ValueError: folds has the shape (2,); it must be (3,), one per row.
         """
         if isinstance(folds, Folds):
             return folds
         test = np.asarray(folds)
         if test.shape != (n_samples,):
             raise ValueError(
-                f"folds has the shape {test.shape}; it has to be {(n_samples,)}, one per row."
+                f"folds has the shape {test.shape}; it must be {(n_samples,)}, one per row."
             )
         numbers = np.unique(test)
         if numbers.dtype.kind not in "iu" or not np.array_equal(
             numbers[numbers != -1], np.arange(test.max() + 1)
         ):
             raise ValueError(
-                "folds has to hold whole numbers from 0, none left out, or -1 for a row that no "
+                "folds must hold whole numbers from 0, none left out, or -1 for a row that no "
                 "fold tests."
             )
         return Folds(test.astype(np.intp))
@@ -159,7 +161,7 @@ class Folds:
             test[tests] = fold
             train.append(trains)
         if len(train) < 2:
-            raise ValueError(f"cv has {len(train)} folds; it has to have at least 2.")
+            raise ValueError(f"cv has {len(train)} folds; it must have at least 2.")
         folds = Folds(test)
         if all(np.array_equal(trains, folds.trains(fold)) for fold, trains in enumerate(train)):
             return folds

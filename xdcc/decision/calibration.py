@@ -67,24 +67,24 @@ class PlattScaling(NamedTuple):
         return self.slope * margins + self.intercept
 
 
-class Calibration(NamedTuple):
-    """Scaling for new rows, and calibrated margins of the rows that it was fitted to.
+class Calibrated[Scaling](NamedTuple):
+    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
 
     Attributes
     ----------
-    scaling : PlattScaling
+    scaling : PlattScaling or LabelCalibration
         Fitted to all rows.
     margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a scaling that was fitted without its fold.
+        Each row's by a calibration that was fitted without its fold.
     """
 
-    scaling: PlattScaling
+    scaling: Scaling
     margins: Floats
 
 
 def calibrate(
     margins: Floats, Y: NDArray[np.floating], weight: Floats, folds: NDArray[np.intp]
-) -> Calibration:
+) -> Calibrated[PlattScaling]:
     """Fit Platt scaling to out-of-fold margins.
 
     Parameters
@@ -100,7 +100,7 @@ def calibrate(
 
     Returns
     -------
-    Calibration
+    Calibrated
         A label has numbers of its own if its mean log-loss, out of fold, is lower with them than
         with the common ones by more than the standard error of that difference. With many rows
         and labels the numbers are fitted to a sample of the rows.
@@ -133,7 +133,7 @@ def calibrate(
     for fold, fitted in zip(numbers, nested, strict=True):
         out = folds == fold
         calibrated[out] = fitted.margins(margins[out])
-    return Calibration(scaling, calibrated)
+    return Calibrated(scaling, calibrated)
 
 
 def fit_platt(
@@ -143,21 +143,9 @@ def fit_platt(
     counts: Bools,
     start: tuple[float, float] = (1.0, 0.0),
 ) -> tuple[float, float]:
-    """Find a and b for all the entries that count.
+    """Find a, at least 0, and b of the least log-loss for the entries that count, all known.
 
-    Parameters
-    ----------
-    margins, Y, weight
-        As in :func:`calibrate`.
-    counts : bool array of shape (n_samples, n_labels)
-        Which entries count; all of them are known.
-    start : tuple of float
-        a and b to start from, and to stay with if no entry counts.
-
-    Returns
-    -------
-    a, b : float
-        With the least log-loss; a is at least 0.
+    `start` is where to start from, and what is returned if no entry counts.
     """
     return _Entries(margins, Y, weight, counts).fit_together(start)
 
@@ -333,33 +321,11 @@ class ConstantLabels(NamedTuple):
         return np.where(self.varied, margins, logit(self.proba))
 
     def in_proba(self, proba: Floats) -> Floats:
-        """Put their probabilities in place of others.
-
-        Parameters
-        ----------
-        proba : float64 array of shape (n_samples, n_labels)
-            Probabilities.
-
-        Returns
-        -------
-        float64 array of shape (n_samples, n_labels)
-            A new one.
-        """
+        """Put their probabilities in place of others, in a new array."""
         return np.where(self.varied, proba, self.proba)
 
     def in_labels[T: np.integer](self, labels: NDArray[T]) -> NDArray[T]:
-        """Put their values in place of what was predicted.
-
-        Parameters
-        ----------
-        labels : int array of shape (n_samples, n_labels)
-            Predictions. They are changed.
-
-        Returns
-        -------
-        int array of shape (n_samples, n_labels)
-            The same.
-        """
+        """Put their values in place of what was predicted; `labels` are changed and returned."""
         labels[:, ~self.varied] = self.value[~self.varied].astype(np.int64)
         return labels
 
@@ -395,36 +361,11 @@ class LabelCalibration:
         return self.constant.in_proba(expit(self.margins(margins)))
 
 
-class CalibratedLabels(NamedTuple):
-    """A calibration for new rows, and calibrated margins of the rows that it was fitted to.
+def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> Calibrated[LabelCalibration]:
+    """Calibrate the labels that are not constant.
 
-    Attributes
-    ----------
-    calibration : LabelCalibration
-        Fitted to all rows.
-    margins : float64 array of shape (n_samples, n_labels)
-        Each row's by a calibration that was fitted without its fold; NaN for rows without one,
-        but for constant labels.
-    """
-
-    calibration: LabelCalibration
-    margins: Floats
-
-
-def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels:
-    """Calibrate out-of-fold margins of the labels that are not constant.
-
-    Parameters
-    ----------
-    data : FitData
-        X are margins by models that have not seen the row.
-    folds : int array of shape (n_samples,)
-        Fold of each row; -1 for a row that no fold tests, which tells only whether a label is
-        constant.
-
-    Returns
-    -------
-    CalibratedLabels
+    X are margins by models that have not seen the row. Rows whose fold is -1, which have none, only
+    tell whether a label is constant; their margins are NaN, but for constant labels.
     """
     found = LabelCalibration.without_scaling(data)
     varied = found.constant.varied
@@ -435,4 +376,4 @@ def calibrate_labels(data: FitData, folds: NDArray[np.intp]) -> CalibratedLabels
         fitted = calibrate(data.X[own], data.Y[own], data.weight[tested], folds[tested])
         calibrated[own] = fitted.margins
         found.slope[varied], found.intercept[varied] = fitted.scaling
-    return CalibratedLabels(found, found.constant.in_margins(calibrated))
+    return Calibrated(found, found.constant.in_margins(calibrated))

@@ -71,22 +71,9 @@ def try_rules(
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
-    Parameters
-    ----------
-    data, folds, measure, names
-        As in :func:`choose_rule`.
-    seconds : float, default=60.0
-        About as long the search among known labelsets may take: a sample of the rows is taken for
-        that, and rules on labelsets are left out if it would be too small.
-
-    Returns
-    -------
-    RuleTrial
-
-    Raises
-    ------
-    ValueError
-        As :func:`choose_rule`.
+    Parameters and errors are those of :func:`choose_rule`. `seconds` is about as long as
+    the search among known labelsets may take: a sample of the rows is taken for that, and rules on
+    labelsets are left out if it would be too small.
     """
     counts = data.counts
     if len(np.unique(folds[counts])) < 2:
@@ -136,20 +123,9 @@ def trial_of(
     data: FitData,
     measure: MeasureLike,
 ) -> RuleTrial:
-    """Evaluate rules by their predictions for rows that they were not learned from.
+    """Evaluate rules, learned from all rows, by predictions for rows they were not learned from.
 
-    Parameters
-    ----------
-    rules : sequence of rules
-        Learned from all rows.
-    predicted : sequence of int8 arrays of shape (n_samples, n_labels)
-        One for each rule.
-    data, measure
-        As in :func:`choose_rule`.
-
-    Returns
-    -------
-    RuleTrial
+    `predicted` has an array `(n_samples, n_labels)` for each rule.
     """
     counts = data.counts
     scores = scores_on_draws(measure, data.take(counts), [labels[counts] for labels in predicted])
@@ -177,21 +153,10 @@ class RuleComparison(NamedTuple):
 
 
 def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
-    """Compare all rules of some trials on the same draws of rows.
+    """Compare all rules of some trials, of the same rows and measure, on the same draws of rows.
 
-    Parameters
-    ----------
-    trials : sequence of RuleTrial
-        Of the same rows and the same measure.
-    measure : str, Measure or callable
-        That measure; for a callable fewer draws are made, as it is called for each one.
-    seed : int, default=0
-        Of the drawn rows.
-
-    Returns
-    -------
-    RuleComparison
-        Of the rules of the first trial, then those of the second, and so on.
+    The result has the rules of the first trial, then those of the second, and so on. For a callable
+    measure fewer draws are made, as it is called for each one. `seed` is that of the draws.
     """
 
     def scores(counts: Floats) -> Floats:
