@@ -1,6 +1,7 @@
 """Groups, ordered time and refitted members of MultiLabelClassifier."""
 
 import pickle
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import xdcc
 from xdcc import MultiLabelClassifier, TunedDecisionClassifierCV
 from xdcc.automatic.candidates import Shape, usual_candidates
+from xdcc.automatic.search import TimeBudget
 from xdcc.base.checks import check_fit_data
 from xdcc.base.folds import make_folds
 from xdcc.boosting import MultiLabelXGBClassifier
@@ -143,6 +145,23 @@ def test_refit(cv, tmp_path):
     loaded = load_model(tmp_path / "model.xdcc")
     np.testing.assert_array_equal(loaded.predict_proba(X_NEW), model.predict_proba(X_NEW))
     assert loaded.refit is True
+
+
+def test_a_time_budget_leaves_time_to_refit(monkeypatch):
+    """A second passes whenever somebody looks at the clock, and a fold takes as long as a refit."""
+    reserved, reserve = [], TimeBudget.reserve
+
+    def recorded(budget, seconds):
+        reserved.append(seconds)
+        reserve(budget, seconds)
+
+    monkeypatch.setattr(TimeBudget, "reserve", recorded)
+    seconds = count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
+    model = _classifier(time_budget=700, refit=True).fit(X, Y)
+    table = pd.DataFrame(model.summary_)
+    assert reserved[-1] == table.seconds[table.share > 0].sum() / 2 > 0
+    assert all(len(member.estimators) == 1 for member in model.members_)
 
 
 def test_a_linear_member_is_one_model():

@@ -232,8 +232,16 @@ class Search:
                 "seconds": seconds,
             }
         )
+        self._budget.reserve(self._refit_seconds())
         self._progress.update()
         return enters
+
+    def _refit_seconds(self) -> float:
+        """Estimate how long it takes to train the members on all rows."""
+        if not self._refit:
+            return 0.0
+        of_members = (r["seconds"] for r in self._table if r["candidate"] in self._mixture.names)
+        return sum(of_members) / (self._shape.n_folds - 1)
 
     def _predictors(self, found: OutOfFold) -> list[Any]:
         """Get the estimators that predict new rows; with `refit`, one that is trained later."""
