@@ -129,7 +129,7 @@ class _TakenApart:
             return {"array": self._number(value, self.arrays)}
         if isinstance(value, xgb.Booster):
             return {"booster": self._number(value, self.boosters)}
-        if hasattr(value, "split"):  # makes folds in `fit` only
+        if hasattr(value, "get_n_splits"):  # a splitter, which makes folds in `fit` only
             return None
         raise TypeError(_cannot_be_stored(value, place))
 
