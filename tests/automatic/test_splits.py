@@ -148,7 +148,7 @@ def test_refit(cv, tmp_path):
 
 
 def test_a_time_budget_leaves_time_to_refit(monkeypatch):
-    """A second passes whenever somebody looks at the clock, and a fold takes as long as a refit."""
+    """A second passes whenever somebody looks at the clock, and a refit takes as long as a fold."""
     reserved, reserve = [], TimeBudget.reserve
 
     def recorded(budget, seconds):
@@ -160,8 +160,12 @@ def test_a_time_budget_leaves_time_to_refit(monkeypatch):
     monkeypatch.setattr("time.perf_counter", lambda: float(next(seconds)))
     model = _classifier(time_budget=700, refit=True).fit(X, Y)
     table = pd.DataFrame(model.summary_)
-    assert reserved[-1] == table.seconds[table.share > 0].sum() / 2 > 0
-    assert all(len(member.estimators) == 1 for member in model.members_)
+    names = [member.name for member in model.members_]
+    of_members = table.seconds[table.candidate.isin(names)].sum()
+    # A calibration takes two looks, a rule six times as long.
+    assert reserved[-1] == 6 + of_members / 2
+    n_seeds = table[table.share > 0].set_index("candidate").seeds
+    assert [len(member.estimators) for member in model.members_] == n_seeds[names].tolist()
 
 
 def test_a_linear_member_is_one_model():

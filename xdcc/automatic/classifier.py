@@ -48,9 +48,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, more candidates than the usual ones are tried as long as
-        it lasts, until eight in turn have not helped. None sets no limit; only then do the same
-        data and seed give the same model on every machine.
+        Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
+        and more candidates are tried as long as it lasts, until twelve in turn have not helped.
+        None sets no limit; only then do the same data and seed give the same model on every
+        machine.
     {cv}
     refit : bool, default=False
         Whether each member of the mixture is trained once more on all rows, with the settings that
@@ -66,7 +67,8 @@ class MultiLabelClassifier(DecidingEnsemble):
     ----------
     summary_ : dict of str to list
         Columns of a table, a row for each candidate in the order in which they were tried:
-        "candidate"; "rounds" of boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
+        "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
+        boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
         mixture after it was tried; "seconds"; "share", its weight in the mixture.
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
@@ -79,7 +81,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, one for each fold; or one, if it is linear or with ``refit=True``.
+        `estimators`, for each seed one for each fold, or a single one if it is linear or with
+        ``refit=True``.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
@@ -104,7 +107,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     >>> model.predict(data.X[200:]).shape
     (100, 4)
     >>> pd.DataFrame(model.summary_).columns.tolist()
-    ['candidate', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
     _stored = MappingProxyType(

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-_SAMPLE_ENTRIES = 2**21
+_LEAST_SAMPLE = 500
 _BLOCK_ENTRIES = 2**18
 """Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
 
@@ -27,7 +27,9 @@ _NAMES_SHOWN = 5
 """Names of labels that a message lists."""
 
 
-def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+def sample_rows(
+    shape: tuple[int, int], rows: NDArray[np.bool_] | None = None, entries: int = 2**21
+) -> NDArray[np.intp]:
     """Take rows of a matrix, all of them or as many as a few numbers can be learned from.
 
     Parameters
@@ -36,11 +38,13 @@ def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -
         Number of rows, number of columns.
     rows : bool array of shape (n_rows,), optional
         Which rows can be taken; all if None.
+    entries : int, default=2**21
+        About so many entries are taken, but of 500 rows at least.
 
     Returns
     -------
     int array
-        Their positions, ascending: all, or about 2**21 entries, the same for the same shape.
+        Their positions, ascending; the same for the same shape.
 
     Examples
     --------
@@ -50,7 +54,7 @@ def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -
     32768
     """
     able = np.arange(shape[0]) if rows is None else np.flatnonzero(rows)
-    most = max(1, _SAMPLE_ENTRIES // max(1, shape[1]))
+    most = max(_LEAST_SAMPLE, entries // max(1, shape[1]))
     if len(able) <= most:
         return able
     return np.sort(np.random.default_rng(0).choice(able, most, replace=False))

@@ -37,6 +37,10 @@ _N_BOOTSTRAPS_OF_CALLABLE = 20
 _PER_LABEL = 2e-7
 """Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
 
+_SAMPLE_ENTRIES = 2**21
+_LONGEST = 20.0
+"""Seconds for rules on labelsets, with a sample of so many entries."""
+
 _LEAST_ROWS = 500
 
 _TIE = 1e-12
@@ -67,13 +71,13 @@ def try_rules(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
-    seconds: float = 60.0,
+    entries: int = _SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
-    Parameters and errors are those of :func:`choose_rule`. `seconds` is about as long as
-    the search among known labelsets may take: a sample of the rows is taken for that, and rules on
-    labelsets are left out if it would be too small.
+    Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
+    the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
+    many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     """
     counts = data.counts
     if len(np.unique(folds[counts])) < 2:
@@ -83,7 +87,7 @@ def try_rules(
         )
     target = checked_measure(measure) if callable(measure) else measure
     suitable = _suitable(names, data.Y[counts], folds[counts], target)
-    rows, affordable = _affordable(data, seconds)
+    rows, affordable = _affordable(data, entries)
     if names is None and not affordable:
         suitable = [name for name in suitable if name not in LABELSET_RULES]
     judged, folds = data.take(rows), folds[rows]
@@ -99,14 +103,15 @@ def try_rules(
     return trial_of(rules, predicted, judged, measure)
 
 
-def _affordable(data: FitData, seconds: float) -> tuple[NDArray[np.intp], bool]:
+def _affordable(data: FitData, entries: int) -> tuple[NDArray[np.intp], bool]:
     """Sample rows on which rules are learned and judged.
 
     Labelsets that are known are compared with rows one by one, which takes about `_PER_LABEL` for
     each label that they have. So there are fewer rows where labels are many. With fewer than
     `_LEAST_ROWS`, labelsets are not affordable, and the sample is that for other rules.
     """
-    rows = sample_rows(data.Y.shape, data.counts)
+    rows = sample_rows(data.Y.shape, data.counts, entries)
+    seconds = _LONGEST * entries / _SAMPLE_ENTRIES
     per_pair = _PER_LABEL * (1 + data.truth[rows].sum(axis=1).mean())
     n_sets = len(np.unique(data.truth[rows], axis=0))
     most = int(max(seconds / (per_pair * n_sets), min(n_sets, (seconds / per_pair) ** 0.5)))
