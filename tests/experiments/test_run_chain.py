@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from xdcc import metrics
+
 FAST = ("-d", 3, "-r", 3)
 
 ARFF = """@relation toys
@@ -108,6 +110,21 @@ def test_decided_for_a_measure(run_script, tmp_path):
     assert found[0] > found[1] >= found[2]
     assert record(tmp_path / "here", "dcc-oof")["parameters"]["propagate"] == "cross_val"
     assert "dcc-oof cumulated" in done.stdout
+
+
+def test_a_measure_of_probabilities_is_a_column(run_script, tmp_path):
+    args = ("-m", "auto,sxgb,dcc", "-v", 85, "--measure", "neg_log_loss", "--out", "here")
+    done = run_script("run_chain.py", *FAST, *args)
+    assert done.returncode == 0, done.stderr
+    assert "best neg_log_loss first" in done.stdout
+    auto, plain, chain = (record(tmp_path / "here", model) for model in ("auto", "sxgb", "dcc"))
+    found = [run["measures"][run["model"]]["neg_log_loss"] for run in (auto, plain)]
+    assert 0 > found[0] > found[1]
+    arrays = np.load(tmp_path / "here" / "predictions.npz")
+    assert found[0] == pytest.approx(-metrics.log_loss(arrays["Y"], arrays["auto/Y_proba"]))
+    of_chain = chain["measures"]["dcc standard"]["neg_log_loss"]
+    expected = -metrics.log_loss(arrays["Y"], arrays["dcc/Y_proba_standard"])
+    assert of_chain == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +234,8 @@ def test_errors_in_the_users_own_data(run_script, tmp_path, table):
         (["-m", "dcc,xyz"], "unknown model xyz; choose from auto, dcc"),
         (["-s", "7"], "'7' is not a split method; choose one of 1 (maxGain)"),
         (["--measure", "f1"], "'f1' is not a measure; it must be one of 'example_f1'"),
+        (["--measure", "ndcg_at_9"], "--measure ndcg_at_9 has no value: there are only 7 labels"),
+        (["--measure", "ndcg_at_3", "-m", "auto,ml-xgb-tuned"], "Use MultiLabelClassifier"),
         (["-p", "eta=1"], "'eta=1' is not a Python dictionary like {'eta': 0.1}"),
         (["-p", "{'etta': 1}", "-m", "auto,ml-xgb-tuned"], "etta"),
         (["-p", "{'eta': 1, 'learning_rate': 0.5}", "-m", "dcc"], "learning_rate"),

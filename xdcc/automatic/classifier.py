@@ -13,15 +13,17 @@ from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
 from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity
+from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity, check_domain
 from xdcc.base.estimator import declares_parameters
+from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.measures import Measure
+from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 from xdcc.decision.rules import AnyRule
 
 
@@ -47,6 +49,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+        Or a measure of probabilities: "label_ranking_average_precision", "precision_at_3" and so
+        on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
+        "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
+        probability at least 0.5.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, more candidates than the usual ones are tried as long as
         it lasts, until eight in turn have not helped. None sets no limit; only then do the same
@@ -68,12 +74,14 @@ class MultiLabelClassifier(DecidingEnsemble):
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
-        :class:`~xdcc.decision.TunedDecisionClassifierCV`.
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
+        probabilities.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
+        probabilities is that of `oof_proba_`.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, one for each fold.
@@ -143,7 +151,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         ------
         ValueError
             If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, or a callable measure returns no finite number.
+            described, a callable measure returns no finite number, or a measure of probabilities
+            has no value for Y (there are fewer labels than k, or none has both values).
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -216,6 +225,16 @@ class MultiLabelClassifier(DecidingEnsemble):
         ax.set_xlabel("log-loss out of fold")
         ax.legend()
         return ax
+
+    def _check_measure(self) -> None:
+        check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
+
+    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
+        data = super()._begin_fit(X, Y, sample_weight)
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(data)):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
+        return data
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

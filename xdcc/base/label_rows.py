@@ -6,7 +6,8 @@ that no form needs a copy of the whole matrix, dense or of another type.
 
 The input of a measure is two of them, and weights. :func:`known_blocks` turns true and predicted
 labels into boolean masks, one block of rows after the other, or says what is wrong with them and
-where; :func:`known_score_blocks` does it for labels and scores. Samples that cannot count (no
+where; :func:`known_score_blocks` does it for labels and scores, :func:`known_proba_blocks` for
+probabilities. Samples that cannot count (no
 known label, or weight 0) are taken out, so that a measure needs no rule of its own for them.
 """
 
@@ -28,7 +29,11 @@ _NAMES_SHOWN = 5
 """Names of labels that a message lists."""
 
 
-def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+def sample_rows(
+    shape: tuple[int, int],
+    rows: NDArray[np.bool_] | None = None,
+    most_entries: int = _SAMPLE_ENTRIES,
+) -> NDArray[np.intp]:
     """Take rows of a matrix, all of them or as many as a few numbers can be learned from.
 
     Parameters
@@ -37,11 +42,13 @@ def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -
         Number of rows, number of columns.
     rows : bool array of shape (n_rows,), optional
         Which rows can be taken; all if None.
+    most_entries : int, default=2**21
+        Entries of the rows that are taken.
 
     Returns
     -------
     int array
-        Their positions, ascending: all, or about 2**21 entries, the same for the same shape.
+        Their positions, ascending: all, or about `most_entries`, the same for the same shape.
 
     Examples
     --------
@@ -51,7 +58,7 @@ def sample_rows(shape: tuple[int, int], rows: NDArray[np.bool_] | None = None) -
     32768
     """
     able = np.arange(shape[0]) if rows is None else np.flatnonzero(rows)
-    most = max(1, _SAMPLE_ENTRIES // max(1, shape[1]))
+    most = max(1, most_entries // max(1, shape[1]))
     if len(able) <= most:
         return able
     return np.sort(np.random.default_rng(0).choice(able, most, replace=False))
@@ -247,6 +254,7 @@ _HOLDS = {
     "Y_true": "the numbers 0 and 1",
     "Y_pred": "the numbers 0 and 1",
     "Y_score": "finite numbers",
+    "Y_proba": "numbers from 0 to 1",
 }
 """What an input consists of, for messages."""
 
@@ -378,6 +386,43 @@ def known_score_blocks(
         return score.astype(np.float64)
 
     for block in _blocks(Y_true, Y_score, "Y_score", scores, sample_weight):
+        yield KnownScores(*block)
+
+
+def known_proba_blocks(
+    Y_true: Labels, Y_proba: Labels, sample_weight: Weights = None
+) -> Iterator[KnownScores]:
+    """Check labels, probabilities and weights and take out what is unknown, block by block.
+
+    Parameters
+    ----------
+    Y_true, sample_weight
+        As in `known_blocks`.
+    Y_proba : array-like or sparse matrix, shape (n_samples, n_labels)
+        Numbers from 0 to 1. If both are DataFrames, columns are matched by name.
+
+    Yields
+    ------
+    KnownScores
+        As `known_score_blocks`.
+
+    Raises
+    ------
+    ValueError
+        As in `known_blocks`.
+
+    Examples
+    --------
+    >>> for probabilities in known_proba_blocks([[1, 0]], [[0.75, 0]]):
+    ...     print(probabilities.score)
+    [[0.75 0.  ]]
+    """
+
+    def probabilities(proba: NDArray[Any], rows: slice, source: LabelRows) -> Floats:
+        _check((proba >= 0) & (proba <= 1), rows, source, "Y_proba", "from 0 to 1")
+        return proba.astype(np.float64)
+
+    for block in _blocks(Y_true, Y_proba, "Y_proba", probabilities, sample_weight):
         yield KnownScores(*block)
 
 

@@ -16,14 +16,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from xdcc.base.checks import check_labels_as_in_fit
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Seed
 from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.labels import Labels, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
-from xdcc.decision.measures import MeasureName, rows_that_count
+from xdcc.decision.measures import check_measure, rows_that_count
 from xdcc.decision.out_of_fold import cross_fit, fit_on, proba_by
 from xdcc.decision.thresholds import pcut, per_label_pcut, threshold_for, thresholds_for
 
@@ -185,7 +185,7 @@ class ThresholdClassifier(ClassifierWrapper):
     def _check_params(self) -> None:
         super()._check_params()
         if self.method == "per_label" or not callable(self.measure):
-            check_domain("measure", self.measure, MeasureName())
+            check_measure(self.measure)
 
     def _check_validation(self, eval_set: EvalSet | None) -> None:
         if self.cv == "prefit" and eval_set is not None:
