@@ -112,19 +112,21 @@ def test_decided_for_a_measure(run_script, tmp_path):
     assert "dcc-oof cumulated" in done.stdout
 
 
-def test_a_measure_of_probabilities_is_a_column(run_script, tmp_path):
-    args = ("-m", "auto,sxgb,dcc", "-v", 85, "--measure", "neg_log_loss", "--out", "here")
-    done = run_script("run_chain.py", *FAST, *args)
+def test_a_measure_of_probabilities_is_a_column(run_script, toys):
+    args = ("-f", "toys", "-l", 2, "--data-dir", toys, "-m", "auto,sxgb,dcc")
+    done = run_script("run_chain.py", *FAST, *args, "--measure", "neg_log_loss")
     assert done.returncode == 0, done.stderr
     assert "best neg_log_loss first" in done.stdout
-    auto, plain, chain = (record(tmp_path / "here", model) for model in ("auto", "sxgb", "dcc"))
-    found = [run["measures"][run["model"]]["neg_log_loss"] for run in (auto, plain)]
-    assert 0 > found[0] > found[1]
-    arrays = np.load(tmp_path / "here" / "predictions.npz")
-    assert found[0] == pytest.approx(-metrics.log_loss(arrays["Y"], arrays["auto/Y_proba"]))
-    of_chain = chain["measures"]["dcc standard"]["neg_log_loss"]
-    expected = -metrics.log_loss(arrays["Y"], arrays["dcc/Y_proba_standard"])
-    assert of_chain == pytest.approx(expected)
+    folder = toys / "results" / "toys"
+    arrays = np.load(folder / "predictions.npz")
+    for model, row, name in [
+        ("auto", "auto", "auto/Y_proba"),
+        ("sxgb", "sxgb", "sxgb/Y_proba"),
+        ("dcc", "dcc standard", "dcc/Y_proba_standard"),
+    ]:
+        found = record(folder, model)["measures"][row]["neg_log_loss"]
+        assert found == pytest.approx(-metrics.log_loss(arrays["Y"], arrays[name]))
+        assert f"{found:.3f}" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ _LEAST_ROWS = 500
 
 _TIE = 1e-12
 
-_ENTRIES_OF_ERROR = 2**19
+_ENTRIES_OF_ERROR = 2**17
 """Entries of Y on which the standard error of a measure of probabilities is estimated."""
 
 
@@ -288,7 +288,7 @@ def without_choice(
     -------
     RuleChoice
         The rule is `LabelWise`. As nothing is chosen, the corrected score is the score. The
-        standard error is extrapolated from at most 2**19 entries of Y.
+        standard error is extrapolated from at most 2**17 entries of Y.
 
     Raises
     ------
