@@ -1,6 +1,7 @@
 """The command line: `python -m experiments list | run | report | notebooks | pack`."""
 
 import argparse
+import gc
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -210,7 +211,9 @@ def _report(options: argparse.Namespace, console: Console) -> None:
     output = options.output or options.results / "reports"
     if options.all:
         kept = options.output is None and options.results == RESULTS
-        files = write_reports(_finished(store, console), KEPT if kept else output)
+        finished = _finished(store, console)
+        gc.freeze()  # statsmodels collects garbage at each correction: not these records
+        files = write_reports(finished, KEPT if kept else output)
     else:
         named = [load_configuration(find_configuration(name)) for name in options.config]
         configs = [_that_has_results(config, store) for config in named]

@@ -76,7 +76,7 @@ def test_whole_numbers_are_found() -> None:
 @pytest.mark.parametrize("value", [2**63, 2**64, 10**30, -(2**63) - 1], ids=hex)
 @pytest.mark.parametrize(("name", "parameter"), WHOLE)
 def test_whole_numbers_of_more_than_64_bits(name: str, parameter: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"^{parameter}={value}: it has to be .*in 64 bits"):
+    with pytest.raises(ValueError, match=f"^{parameter}={value}: it must be .*in 64 bits"):
         make(name, **{parameter: value}).fit(X, Y)
 
 
@@ -84,7 +84,7 @@ def test_whole_numbers_of_more_than_64_bits(name: str, parameter: str, value: in
     ("name", "parameter"), [(n, p) for n, p in WHOLE if "2**31" in str(domains(n)[p])]
 )
 def test_whole_numbers_that_xgboost_cannot_hold(name: str, parameter: str) -> None:
-    message = rf"^{parameter}=2147483648: it has to be .* below 2\*\*31"
+    message = rf"^{parameter}=2147483648: it must be .* below 2\*\*31"
     with pytest.raises(ValueError, match=message):
         make(name, **{parameter: 2**31}).fit(X, Y)
 
@@ -112,21 +112,21 @@ def test_every_estimator_with_a_base_learner_is_found() -> None:
 @pytest.mark.parametrize(("name", "parameter"), BASES)
 def test_no_base_learner(name: str, parameter: str, value: object) -> None:
     given = re.escape(f"{parameter}={value!r}")
-    message = f"^{given}: it has to be an instance of a classifier with fit and predict_proba"
+    message = f"^{given}: it must be an instance of a classifier with fit and predict_proba"
     with pytest.raises(ValueError, match=message):
         make(name, **{parameter: value}).fit(X, Y)
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_ESTIMATOR))
 def test_no_base_learner_at_all(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^estimator=None: it has to be an instance of a"):
+    with pytest.raises(ValueError, match=r"^estimator=None: it must be an instance of a"):
         make(name, estimator=None).fit(X, Y)
 
 
 @pytest.mark.parametrize(("name", "parameter"), BASES)
 def test_no_base_learner_in_cross_validation(name: str, parameter: str) -> None:
     """scikit-learn asks for tags before it fits."""
-    with pytest.raises(ValueError, match=f"^{parameter}='x': it has to be an instance"):
+    with pytest.raises(ValueError, match=f"^{parameter}='x': it must be an instance"):
         cross_val_score(make(name, **{parameter: "x"}), X, Y, error_score="raise")
 
 
@@ -185,7 +185,7 @@ def test_a_metric_that_is_not_for_label_matrices(metric: str, reason: str) -> No
 )
 def test_no_name_of_a_metric(value: object) -> None:
     message = refusal(value)
-    assert message.startswith(f"eval_metric={value!r}: it has to be a name or a list of names")
+    assert message.startswith(f"eval_metric={value!r}: it must be a name or a list of names")
     assert "'example_f1'" in message
 
 

@@ -106,10 +106,10 @@ def test_it_prints_its_parameters():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_splits": 1}, "n_splits=1: it has to be"),
-        ({"n_splits": 2.5}, "n_splits=2.5: it has to be"),
-        ({"n_splits": "5"}, "n_splits='5': it has to be"),
-        ({"random_state": "x"}, "random_state='x': it has to be"),
+        ({"n_splits": 1}, "n_splits=1: it must be"),
+        ({"n_splits": 2.5}, "n_splits=2.5: it must be"),
+        ({"n_splits": "5"}, "n_splits='5': it must be"),
+        ({"random_state": "x"}, "random_state='x': it must be"),
         ({"n_splits": 31}, "31 folds need as many rows, but n_samples=30"),
     ],
 )

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy import optimize, stats
+from statsmodels.stats.multitest import multipletests
 
 LEVEL = 0.05
 """Significance level; the confidence of intervals is 1 minus this."""
@@ -51,17 +52,13 @@ class Comparison:
 
 
 def holm(found: Sequence[Comparison]) -> list[Comparison]:
-    """Correct the p-values of a family of comparisons.
-
-    The k-th smallest of n p-values is multiplied by n + 1 - k, and is at least as large as the
-    smaller ones.
-    """
+    """Correct the p-values of a family of comparisons."""
     tested = [k for k, one in enumerate(found) if not np.isnan(one.p_value)]
-    tested.sort(key=lambda k: found[k].p_value)
-    corrected, largest = list(found), 0.0
-    for left, k in zip(range(len(tested), 0, -1), tested, strict=True):
-        largest = max(largest, min(left * found[k].p_value, 1.0))
-        corrected[k] = replace(found[k], p_value=largest)
+    corrected = list(found)
+    if tested:
+        p_values = multipletests([found[k].p_value for k in tested], method="holm")[1]
+        for k, p_value in zip(tested, p_values, strict=True):
+            corrected[k] = replace(found[k], p_value=float(p_value))
     return corrected
 
 

@@ -43,6 +43,22 @@ def test_a_low_rate_where_it_is_inexpensive():
     assert rates == [0.05, 0.1, 0.3]
 
 
+def test_a_higher_rate_where_time_is_short():
+    of_shape = shape(1500, 100, 14)
+    rates = [
+        usual_candidates(of_shape, seconds)[0].params["learning_rate"]
+        for seconds in (np.inf, 10, 0.1)
+    ]
+    assert rates == sorted(rates)
+    assert (rates[0], rates[-1]) == (0.05, 0.3)
+
+
+def test_forests_do_not_end_early():
+    for candidate in usual_candidates(shape(391, 72, 6)):
+        is_forest = candidate.kind is SketchedExtraTreesClassifier
+        assert (candidate.least_seconds == candidate.seconds) == is_forest
+
+
 def test_groups_are_half_of_the_labels_and_at_most_forty():
     largest = {
         n: max(c.params.get("labels_per_tree", 0) for c in usual_candidates(shape(500, 18, n)))

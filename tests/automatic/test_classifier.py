@@ -174,15 +174,17 @@ def test_more_time_tries_more_candidates_and_never_keeps_a_worse_mixture():
     table = pd.DataFrame(_classifier(time_budget=1e6, random_state=3).fit(X, Y).summary_)
     assert len(table) > usual
     assert (np.diff(table.best_log_loss) <= 0).all()
-    assert table.candidate.is_unique
-    # It ends by itself when eight in turn have not helped.
-    assert (table.best_log_loss[-8:] == table.best_log_loss.iloc[-1]).all()
+    assert table.seeds.max() > 1
+    assert table.share.sum() == pytest.approx(1)
+    assert (table.groupby("candidate").share.apply(np.count_nonzero) <= 1).all()
+    # It ends by itself when twelve in turn have not helped.
+    assert (table.best_log_loss[-12:] == table.best_log_loss.iloc[-1]).all()
 
 
 def test_an_estimate_that_exceeds_the_time_left_is_not_begun():
     candidate = forest(Shape(10**6, 100, 5, 10**8, 5))
     budget = TimeBudget(time.perf_counter(), 10)
-    assert budget.estimate(candidate) == candidate.seconds > budget.left()
+    assert budget.estimate(candidate) == candidate.least_seconds > budget.left()
     budget.learn(candidate, candidate.seconds / 1e6)
     assert budget.estimate(candidate) < budget.left()
     budget.reserve(3)
@@ -300,12 +302,10 @@ def test_costs_of_labels():
         _classifier(LabelCosts(1, [5, 1])).fit(X, Y)
 
 
-def test_pickle_clone_and_explanations(fitted):
+def test_pickle_and_clone(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
     assert clone(fitted).get_params() == fitted.get_params()
-    values = shap_values(fitted.estimators_[0], X_NEW[:3])
-    assert values is not None
 
 
 def test_progress(capsys):
@@ -333,15 +333,15 @@ def test_plots(fitted):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
         ({"measure": "precision_at_0"}, ValueError, "or 'ndcg_at_5' and so on"),
-        ({"measure": "ndcg_at_x"}, ValueError, "measure='ndcg_at_x': it has to be one of"),
+        ({"measure": "ndcg_at_x"}, ValueError, "measure='ndcg_at_x': it must be one of"),
         ({"measure": "log_loss"}, ValueError, "'neg_log_loss'"),
         ({"measure": "precision_at_5"}, ValueError, "has no value: there are only 4 labels"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
-        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
-        ({"time_budget": 0}, ValueError, "time_budget=0: it has to be a number above 0 or None"),
+        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
+        ({"time_budget": 0}, ValueError, "time_budget=0: it must be a number above 0 or None"),
         ({"cv": 1}, ValueError, "cv=1"),
         ({"cv": 141}, ValueError, "141 folds need as many rows, but n_samples=140"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),

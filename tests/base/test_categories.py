@@ -247,7 +247,7 @@ def test_categories_of_an_earlier_fit_are_forgotten(estimator: BaseEstimator) ->
             NEW.assign(colour="red"),
             r"Column 'colour' of X \(position 0\) has the type (str|object); .* make it a category",
         ),
-        (np.zeros((2, 5)), r"X is a ndarray, but has to be a DataFrame .* position 0, 2 were"),
+        (np.zeros((2, 5)), r"X is a ndarray, but must be a DataFrame .* position 0, 2 were"),
         (NEW[["size", "height", "colour", "tall", "count"]], r"must be in the same order"),
         (NEW[["colour", "height"]], r"feature names should match"),
     ],

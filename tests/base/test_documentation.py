@@ -1,9 +1,10 @@
 """Shared documentation: whose entries are filled in, and where."""
 
 import inspect
+from functools import partial
 from typing import ClassVar
 
-from xdcc.base.documentation import ENTRIES, documented, documented_with, section
+from xdcc.base.documentation import ENTRIES, documented, section
 from xdcc.base.estimator import MultiLabelEstimator
 
 
@@ -38,7 +39,7 @@ def test_documented_fills_in_a_class_and_all_its_kinds_of_methods():
 
 
 def test_own_entries_come_besides_the_common_ones_and_unknown_names_stay():
-    @documented_with({"tree": "tree : int\n    Which."})
+    @partial(documented, entries={"tree": "tree : int\n    Which."})
     def depth():
         """Depth.
 
@@ -55,7 +56,7 @@ def test_own_entries_come_besides_the_common_ones_and_unknown_names_stay():
 
 def test_entries_of_a_family_reach_its_subclasses():
     class Family(MultiLabelEstimator):
-        _entries: ClassVar = {**MultiLabelEstimator._entries, "size": "size : int"}
+        _entries: ClassVar = {"size": "size : int"}
 
     class Member(Family):
         """A member.

@@ -88,5 +88,5 @@ def test_words(domain: object, words: str) -> None:
 
 def test_check_domain_names_parameter_value_and_domain() -> None:
     check_domain("subsample", 0.5, SHARE)
-    with pytest.raises(ValueError, match=r"^subsample=2: it has to be a number above 0 and"):
+    with pytest.raises(ValueError, match=r"^subsample=2: it must be a number above 0 and"):
         check_domain("subsample", 2, SHARE)

@@ -43,7 +43,7 @@ DAMAGES = {
     "pointers descend": (
         "csr",
         _set("indptr", 1, 10**6),
-        "indptr goes from 1000000 to 2 in row 1; it has to begin with 0 and not to descend",
+        "indptr goes from 1000000 to 2 in row 1; it must begin with 0 and not descend",
     ),
     "pointers begin late": ("csc", _set("indptr", 0, 1), "indptr goes from 1 to 1 in column 0"),
     "pointers end late": ("csr", _set("indptr", 3, 8), "row 2 ends at entry 8, but there are 3"),
@@ -161,5 +161,5 @@ def test_methods_of_the_package_take_zeros() -> None:
 
 @estimators
 def test_unknown_meaning(estimator: Any) -> None:
-    with pytest.raises(ValueError, match="sparse_zeros='nan': it has to be one of 'missing', 'ze"):
+    with pytest.raises(ValueError, match="sparse_zeros='nan': it must be one of 'missing', 'ze"):
         estimator(**SMALL, sparse_zeros="nan").fit(STORED, Y)

@@ -121,7 +121,7 @@ def test_prediction_before_fit(estimator: BaseEstimator, method: str) -> None:
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (np.ones(29), r"sample_weight has shape \(29,\); it has to be \(30,\)"),
+        (np.ones(29), r"sample_weight has shape \(29,\); it must be \(30,\)"),
         (np.ones((30, 3)), r"sample_weight has shape \(30, 3\)"),
         (np.zeros(30), r"sample_weight is zero in every row"),
         (np.r_[np.ones(4), -1, np.ones(25)], r"sample_weight is -1\.0 in row 4"),
@@ -143,16 +143,16 @@ def test_bad_number_of_iterations(estimator: BaseEstimator, n_estimators: Any) -
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("max_depth", -1, r"max_depth=-1: it has to be a whole number at least 0"),
+        ("max_depth", -1, r"max_depth=-1: it must be a whole number at least 0"),
         ("max_depth", 2.5, r"max_depth=2\.5"),
-        ("learning_rate", -0.1, r"learning_rate=-0\.1: it has to be a number at least 0"),
+        ("learning_rate", -0.1, r"learning_rate=-0\.1: it must be a number at least 0"),
         ("learning_rate", NAN, r"learning_rate=nan"),
         ("subsample", 0, r"subsample=0: .* above 0 and at most 1"),
         ("random_state", "seven", r"random_state='seven'"),
         ("random_state", -7, r"random_state=-7"),
-        ("n_jobs", 1.5, r"n_jobs=1\.5: it has to be a whole number"),
+        ("n_jobs", 1.5, r"n_jobs=1\.5: it must be a whole number"),
         ("grow_policy", "sideways", r"grow_policy='sideways': .* 'depthwise', 'lossguide'"),
-        ("lambda", -1, r"lambda=-1: it has to be a number at least 0"),
+        ("lambda", -1, r"lambda=-1: it must be a number at least 0"),
         ("base_score", 1.0, r"base_score=1\.0: .* above 0 and below 1"),
         ("base_score", [0.5, 0.5], r"base_score (has 2 entries|must be a number)"),
     ],

@@ -50,9 +50,9 @@ def test_each_chain_has_its_own_sample(
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators=0: it has to be a whole number at least 1"),
-        ({"max_samples": 0}, "max_samples=0: it has to be a number above 0 and at most 1"),
-        ({"bootstrap": 1}, "bootstrap=1: it has to be True or False"),
+        ({"n_estimators": 0}, "n_estimators=0: it must be a whole number at least 1"),
+        ({"max_samples": 0}, "max_samples=0: it must be a number above 0 and at most 1"),
+        ({"bootstrap": 1}, "bootstrap=1: it must be True or False"),
     ],
 )
 def test_invalid_parameters(model: type, params: Any, message: str, rows: Any) -> None:
@@ -61,7 +61,7 @@ def test_invalid_parameters(model: type, params: Any, message: str, rows: Any) -
 
 
 def test_invalid_vote(rows: Any) -> None:
-    with pytest.raises(ValueError, match="vote='soft': it has to be one of 'label', 'probability'"):
+    with pytest.raises(ValueError, match="vote='soft': it must be one of 'label', 'probability'"):
         EnsembleOfChains(vote="soft").fit(rows.X, rows.Y)
     model = EnsembleOfChains(n_estimators=1).fit(rows.X, rows.Y).set_params(vote="soft")
     with pytest.raises(ValueError, match="vote='soft'"):

@@ -102,9 +102,9 @@ def test_pairs_by_chi_squared(weighted: bool, rows: Any) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"patience": 0}, "patience=0: it has to be a whole number at least 1"),
-        ({"cv": 1}, "cv=1: it has to be a whole number at least 2"),
-        ({"alpha": 0}, "alpha=0: it has to be a number above 0 and at most 1"),
+        ({"patience": 0}, "patience=0: it must be a whole number at least 1"),
+        ({"cv": 1}, "cv=1: it must be a whole number at least 2"),
+        ({"alpha": 0}, "alpha=0: it must be a number above 0 and at most 1"),
         ({"cv": 101}, "101 folds need as many rows, but n_samples=100"),
     ],
 )

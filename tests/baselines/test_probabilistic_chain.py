@@ -114,8 +114,8 @@ def test_many_labels_require_a_beam(model: type, rows: Any) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"beam_width": 0}, "beam_width=0: it has to be a whole number at least 1"),
-        ({"loss": "f1"}, "loss='f1': it has to be one of 'subset', 'hamming'"),
+        ({"beam_width": 0}, "beam_width=0: it must be a whole number at least 1"),
+        ({"loss": "f1"}, "loss='f1': it must be one of 'subset', 'hamming'"),
     ],
 )
 def test_invalid_parameters(model: type, params: Any, message: str, rows: Any) -> None:

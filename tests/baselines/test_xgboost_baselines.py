@@ -144,7 +144,7 @@ def test_invalid_order(order: Any) -> None:
 
 
 def test_unknown_name_of_an_order() -> None:
-    with pytest.raises(ValueError, match="order='often': it has to be one of 'random', 'frequent'"):
+    with pytest.raises(ValueError, match="order='often': it must be one of 'random', 'frequent'"):
         ClassifierChain(order="often").fit(X, Y)
 
 

@@ -64,7 +64,7 @@ def test_split_methods_differ_and_numbers_mean_names() -> None:
 
 
 def test_unknown_split_method() -> None:
-    with pytest.raises(ValueError, match="split_method='gain': it has to be one of 'sumGain'"):
+    with pytest.raises(ValueError, match="split_method='gain': it must be one of 'sumGain'"):
         _classifier(split_method="gain").fit(X, Y)
 
 
@@ -293,7 +293,7 @@ def test_a_booster_knows_no_categories() -> None:
 def test_no_model(tmp_path: pathlib.Path) -> None:
     with pytest.raises(NotFittedError):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=_goes_on())
-    with pytest.raises(TypeError, match=r"xgb_model is a dict; it has to be a fitted Multi"):
+    with pytest.raises(TypeError, match=r"xgb_model is a dict; it must be a fitted Multi"):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model={})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"xgb_model='.*nothing\.ubj' is not the file of"):
         _goes_on().fit(X_EARLIER, Y_EARLIER, xgb_model=str(tmp_path / "nothing.ubj"))

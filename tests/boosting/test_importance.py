@@ -100,7 +100,7 @@ def test_type_can_be_changed_after_fit(model: MultiLabelXGBClassifier) -> None:
     try:
         assert (model.feature_importances_ != before).any()
         model.set_params(importance_type="shap")
-        with pytest.raises(ValueError, match="importance_type='shap': it has to be one of 'gain'"):
+        with pytest.raises(ValueError, match="importance_type='shap': it must be one of 'gain'"):
             _ = model.feature_importances_
     finally:
         model.set_params(importance_type="gain")

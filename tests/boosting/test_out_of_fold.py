@@ -116,7 +116,7 @@ def test_bad_input() -> None:
         _classifier(base_score=[0.5, 0.5]).out_of_fold(X, Y, FOLDS)
     with pytest.raises(ValueError, match="n_estimators=0"):
         _classifier(n_estimators=0).out_of_fold(X, Y, FOLDS)
-    with pytest.raises(ValueError, match=r"folds has the shape \(3,\); it has to be \(150,\)"):
+    with pytest.raises(ValueError, match=r"folds has the shape \(3,\); it must be \(150,\)"):
         _classifier().out_of_fold(X, Y, FOLDS[:3])
 
 

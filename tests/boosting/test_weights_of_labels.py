@@ -80,8 +80,8 @@ def test_chain(end_label: bool) -> None:
     ("value", "message"),
     [
         ([1, 2], "has 2 entries for 3 labels; pass one number, or one per label"),
-        ([1, -1, 1], "it has to be a number at least 0, or a sequence of one per label"),
-        ("high", "it has to be a number at least 0, or a sequence"),
+        ([1, -1, 1], "it must be a number at least 0, or a sequence of one per label"),
+        ("high", "it must be a number at least 0, or a sequence"),
     ],
 )
 def test_bad_weights(model: Any, name: str, value: object, message: str) -> None:

@@ -250,13 +250,13 @@ def test_chain_longer_than_the_labels_is_cut() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"chain_length": 0}, "chain_length=0: it has to be a whole number at least 1"),
+        ({"chain_length": 0}, "chain_length=0: it must be a whole number at least 1"),
         ({"chain_length": -2}, "chain_length=-2"),
         ({"chain_length": 2.5}, "chain_length=2.5"),
-        ({"split_method": "gain"}, "split_method='gain': it has to be one of 'sumGain'"),
-        ({"candidates": "some"}, "candidates='some': it has to be one of 'open', 'all'"),
-        ({"prediction": "both"}, "prediction='both': it has to be one of 'cumulated', 'standard'"),
-        ({"cumulation": "max"}, "cumulation='max': it has to be one of 'equation9', 'authors'"),
+        ({"split_method": "gain"}, "split_method='gain': it must be one of 'sumGain'"),
+        ({"candidates": "some"}, "candidates='some': it must be one of 'open', 'all'"),
+        ({"prediction": "both"}, "prediction='both': it must be one of 'cumulated', 'standard'"),
+        ({"cumulation": "max"}, "cumulation='max': it must be one of 'equation9', 'authors'"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 5 labels"),
     ],
 )

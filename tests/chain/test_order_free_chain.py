@@ -285,14 +285,14 @@ def test_a_binary_target() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"prediction": "best"}, r"prediction='best': it has to be one of 'mode'"),
-        ({"n_masks": 0}, r"n_masks=0: it has to be a whole number at least 1"),
-        ({"cv": 1}, r"cv=1: it has to be a whole number at least 2"),
+        ({"prediction": "best"}, r"prediction='best': it must be one of 'mode'"),
+        ({"n_masks": 0}, r"n_masks=0: it must be a whole number at least 1"),
+        ({"cv": 1}, r"cv=1: it must be a whole number at least 2"),
         ({"n_beams": 0.5}, r"n_beams=0\.5"),
         ({"n_draws": 0}, r"n_draws=0"),
         ({"n_estimators": -1}, r"n_estimators=-1"),
         ({"max_depth": 0}, r"max_depth=0"),
-        ({"learning_rate": 0}, r"learning_rate=0: it has to be a number above 0"),
+        ({"learning_rate": 0}, r"learning_rate=0: it must be a number above 0"),
         ({"reg_lambda": -1}, r"reg_lambda=-1"),
         ({"subsample": 2.0}, r"subsample=2\.0"),
         ({"random_state": "x"}, r"random_state='x'"),
@@ -345,7 +345,7 @@ def test_bad_rows_to_read(model) -> None:
         model.predict(X_NEW, known=Y_NEW[:, 0])
     with pytest.raises(ValueError, match=r"known has 3 labels"):
         model.sample(X_NEW, known=Y_NEW[:, :3])
-    with pytest.raises(ValueError, match=r"n_samples=0: it has to be a whole number at least 1"):
+    with pytest.raises(ValueError, match=r"n_samples=0: it must be a whole number at least 1"):
         model.sample(X_NEW, 0)
 
 

@@ -359,21 +359,21 @@ def test_plot_trees(fitted):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"max_components": 0}, "max_components=0: it has to be a whole number at least 1"),
-        ({"C": 0}, "C=0: it has to be 'cross_val' or a number above 0 and below inf"),
-        ({"C": "best"}, "C='best': it has to be 'cross_val' or a number above 0 and below inf"),
+        ({"max_components": 0}, "max_components=0: it must be a whole number at least 1"),
+        ({"C": 0}, "C=0: it must be 'cross_val' or a number above 0 and below inf"),
+        ({"C": "best"}, "C='best': it must be 'cross_val' or a number above 0 and below inf"),
         ({"C": True}, "C=True"),
         ({"C": np.inf}, "C=inf"),
-        ({"parent_effect": "both"}, "parent_effect='both': it has to be one of 'feature', 'sep"),
+        ({"parent_effect": "both"}, "parent_effect='both': it must be one of 'feature', 'sep"),
         ({"n_anneal": -1}, "n_anneal=-1"),
-        ({"inference": "guess"}, "inference='guess': it has to be one of 'anneal', 'exact'"),
-        ({"prediction": "f1"}, "prediction='f1': it has to be one of 'map', 'hamming', 'exam"),
+        ({"inference": "guess"}, "inference='guess': it must be one of 'anneal', 'exact'"),
+        ({"prediction": "f1"}, "prediction='f1': it must be one of 'map', 'hamming', 'exam"),
         ({"n_draws": 0}, "n_draws=0"),
         ({"max_solver_iter": 0}, "max_solver_iter=0"),
         ({"n_jobs": 0}, "n_jobs=0"),
-        ({"n_parent_candidates": 0}, "n_parent_candidates=0: it has to be a whole number"),
+        ({"n_parent_candidates": 0}, "n_parent_candidates=0: it must be a whole number"),
         ({"verbose": "much"}, "verbose='much'"),
-        ({"base_estimator": 3}, "base_estimator=3: it has to be an instance of a classifier"),
+        ({"base_estimator": 3}, "base_estimator=3: it must be an instance of a classifier"),
     ],
 )
 def test_invalid_parameters(params, message):
@@ -392,7 +392,7 @@ def test_invalid_data(fitted):
         fitted.log_prob(X, Y[:, :3])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         fitted.log_prob(X, Y[:5])
-    with pytest.raises(ValueError, match="n=0: it has to be a whole number at least 1"):
+    with pytest.raises(ValueError, match="n=0: it must be a whole number at least 1"):
         fitted.sample(X, 0)
     with pytest.raises(ValueError, match="5 features"):
         fitted.predict(X[:, :3])

@@ -317,7 +317,7 @@ def test_threads(
 @pytest.mark.parametrize(
     ("pair", "error", "message"),
     [
-        ((X, Y), TypeError, r"eval_set\[1\]: X is a ndarray, but has to be a Dask array"),
+        ((X, Y), TypeError, r"eval_set\[1\]: X is a ndarray, but must be a Dask array"),
         ((rows(X), rows(Y, 120)), ValueError, r"eval_set\[1\]: X has 4 chunks of rows, Y has 2"),
         ((rows(X[:0], (0,)), rows(Y[:0], (0,))), ValueError, r"eval_set\[1\]: X has no rows"),
         (
@@ -363,11 +363,11 @@ def _changed(array: np.ndarray, row: int, column: int, value: float) -> np.ndarr
 @pytest.mark.parametrize(
     ("bad", "error", "message"),
     [
-        ({"X": X}, TypeError, "X is a ndarray, but has to be a Dask array or DataFrame"),
+        ({"X": X}, TypeError, "X is a ndarray, but must be a Dask array or DataFrame"),
         ({"Y": Y}, TypeError, "Y is a ndarray"),
         ({"weight": WEIGHT}, TypeError, "sample_weight is a ndarray"),
-        ({"X": rows(X[:, 0])}, ValueError, "X has 1 dimensions; it has to have 2"),
-        ({"weight": rows(Y)}, ValueError, "sample_weight has 2 dimensions; it has to have 1"),
+        ({"X": rows(X[:, 0])}, ValueError, "X has 1 dimensions; it must have 2"),
+        ({"weight": rows(Y)}, ValueError, "sample_weight has 2 dimensions; it must have 1"),
         (
             {"X": da.from_array(X, chunks=(CHUNKS, 2))},
             ValueError,
@@ -461,7 +461,7 @@ def test_chunks_that_differ(
 
 def test_bad_arguments(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for params, message in (
-        ({"chain_length": 0}, "chain_length=0: it has to be a whole number"),
+        ({"chain_length": 0}, "chain_length=0: it must be a whole number"),
         ({"candidates": "some"}, "candidates='some'"),
         ({"max_dept": 3}, "Unknown booster parameter 'max_dept'. Did you mean 'max_depth'?"),
         ({"base_score": [0.5]}, "base_score has 1 entries for 4 labels"),

@@ -91,8 +91,8 @@ def test_the_seed_decides():
         ({"losses": [[0.1, 0.2]]}, "at least two samples"),
         ({"losses": [[0.1], [np.nan]]}, r"losses\[1, 0\] is nan"),
         ({"losses": [[0.1], [0.2]], "judged_by": [[1, 2], [1, 2]]}, "judged_by has the shape"),
-        ({"losses": [[0.1], [0.2]], "n_bootstraps": 0}, "n_bootstraps=0: it has to be"),
-        ({"losses": [[0.1], [0.2]], "confidence": 1}, "confidence=1: it has to be"),
+        ({"losses": [[0.1], [0.2]], "n_bootstraps": 0}, "n_bootstraps=0: it must be"),
+        ({"losses": [[0.1], [0.2]], "confidence": 1}, "confidence=1: it must be"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -146,14 +146,14 @@ def test_labels_that_vary_are_calibrated_as_if_alone():
     found = calibrate_labels(data, folds)
     varied = [0, 2, 3]
     assert_array_equal(found.margins[:, varied], alone.margins)
-    assert_array_equal(found.calibration.slope[varied], alone.scaling.slope)
+    assert_array_equal(found.scaling.slope[varied], alone.scaling.slope)
     assert_allclose(
-        found.calibration.proba(np.insert(margins, 1, 3.0, axis=1))[:, varied],
+        found.scaling.proba(np.insert(margins, 1, 3.0, axis=1))[:, varied],
         expit(alone.scaling.margins(margins)),
     )
     assert_allclose(expit(found.margins[:, 1]), 121 / 122)
-    assert_array_equal(found.calibration.margins(np.zeros((1, 4)))[:, 1], found.margins[:1, 1])
-    settled = found.calibration.constant.in_labels(np.zeros((2, 4), dtype=np.int64))
+    assert_array_equal(found.scaling.margins(np.zeros((1, 4)))[:, 1], found.margins[:1, 1])
+    settled = found.scaling.constant.in_labels(np.zeros((2, 4), dtype=np.int64))
     assert_array_equal(settled, [[0, 1, 0, 0]] * 2)
 
 

@@ -188,7 +188,7 @@ def test_many_rows_are_done_in_blocks():
         ),
         (
             lambda: SizedMarginals(np.zeros((1, 2, 1)), np.array([1]), np.ones(1)).maximise(-1),
-            "beta=-1: it has to be a number at least 0",
+            "beta=-1: it must be a number at least 0",
         ),
     ],
 )

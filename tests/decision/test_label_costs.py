@@ -120,9 +120,9 @@ def test_tuned_for_costs() -> None:
     ("false_positive", "false_negative", "message"),
     [
         (-1.0, 1.0, "false_positive must not be negative, got -1"),
-        (1.0, [1.0, np.nan], "false_negative has to be a finite number"),
-        ("high", 1.0, "false_positive has to be a finite number"),
-        ([[1.0]], 1.0, "false_positive has to be a finite number, or one for each label"),
+        (1.0, [1.0, np.nan], "false_negative must be a finite number"),
+        ("high", 1.0, "false_positive must be a finite number"),
+        ([[1.0]], 1.0, "false_positive must be a finite number, or one for each label"),
     ],
 )
 def test_what_is_no_cost(false_positive, false_negative, message: str) -> None:

@@ -79,7 +79,7 @@ def test_no_known_labelset_is_more_probable(
         ),
         (
             lambda: KnownLabelsets.of(Y).most_probable([[0.5, 0, 1]], prior=-1),
-            "prior=-1: it has to",
+            "prior=-1: it must be",
         ),
     ],
 )

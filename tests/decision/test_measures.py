@@ -80,8 +80,8 @@ def test_unknown_names(name):
         (None, TypeError, "returned None, which is not a number"),
         (np.ones(2), TypeError, "which is not a number"),
         (True, TypeError, "returned True, which is not a number"),
-        (np.nan, ValueError, "returned nan; it has to be finite"),
-        (np.float32(np.inf), ValueError, "returned inf; it has to be finite"),
+        (np.nan, ValueError, "returned nan; it must be finite"),
+        (np.float32(np.inf), ValueError, "returned inf; it must be finite"),
     ],
 )
 def test_measures_return_numbers(value, error, message):

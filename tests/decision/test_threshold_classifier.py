@@ -244,15 +244,15 @@ def test_a_binary_target():
     ("options", "message"),
     [
         ({"cv": None}, "method='global' chooses thresholds on validation data, but cv is None"),
-        ({"cv": 1}, "cv=1: it has to be a whole number at least 2, 'prefit', or None"),
-        ({"cv": "all"}, "cv='all': it has to be"),
+        ({"cv": 1}, "cv=1: it must be a whole number at least 2, 'prefit', or None"),
+        ({"cv": "all"}, "cv='all': it must be"),
         ({"cv": 61}, "61 folds need as many rows, but n_samples=60"),
-        ({"method": "best"}, "method='best': it has to be one of 'fixed', 'pcut'"),
-        ({"measure": "f1"}, "measure='f1': it has to be one of"),
-        ({"measure": metrics.micro_f1, "method": "per_label"}, "it has to be one of 'example_f1'"),
-        ({"min_positive": 1.5}, "min_positive=1.5: it has to be a whole number"),
+        ({"method": "best"}, "method='best': it must be one of 'fixed', 'pcut'"),
+        ({"measure": "f1"}, "measure='f1': it must be one of"),
+        ({"measure": metrics.micro_f1, "method": "per_label"}, "it must be one of 'example_f1'"),
+        ({"min_positive": 1.5}, "min_positive=1.5: it must be a whole number"),
         ({"method": "fixed", "threshold": [0.1]}, r"each of 3; got float64 of shape \(1,\)"),
-        ({"estimator": Ridge()}, r"estimator=Ridge\(\): it has to be an instance of a classifier"),
+        ({"estimator": Ridge()}, r"estimator=Ridge\(\): it must be an instance of a classifier"),
     ],
 )
 def test_fit_refuses_arguments(options, message):

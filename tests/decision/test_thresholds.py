@@ -111,9 +111,9 @@ def test_single_precision_is_compared_in_double_precision():
     [
         ([[0.5, 1.5]], 0.5, r"Y_proba\[0, 1\] is 1.5; a probability is between 0 and 1"),
         ([[0.5], [NAN]], 0.5, r"Y_proba\[1, 0\] is nan"),
-        ([0.5, 0.1], 0.5, r"Y_proba has shape \(2,\); it has to be \(n_samples, n_labels\)"),
+        ([0.5, 0.1], 0.5, r"Y_proba has shape \(2,\); it must be \(n_samples, n_labels\)"),
         (np.empty((0, 2)), 0.5, r"Y_proba has shape \(0, 2\)"),
-        ([["a"]], 0.5, "Y_proba has to be a matrix of probabilities: could not convert"),
+        ([["a"]], 0.5, "Y_proba must be a matrix of probabilities: could not convert"),
         ([[0.5, 0.5]], [0.5] * 3, r"for each of 2; got float64 of shape \(3,\)"),
         ([[0.5, 0.5]], "half", "A threshold is a number"),
         ([[0.5, 0.5]], [0.5, NAN], "A threshold is NaN"),
@@ -170,11 +170,11 @@ def test_no_cut_is_nearer_to_the_density_than_pcut(case, density):
     [
         (pcut, 1.2, r"share between 0 and 1; got 1.2"),
         (pcut, NAN, "share between 0 and 1; got nan"),
-        (pcut, [0.1, 0.2], r"has to be one number; got float64 of shape \(2,\)"),
+        (pcut, [0.1, 0.2], r"must be one number; got float64 of shape \(2,\)"),
         (
             per_label_pcut,
             0.5,
-            r"has to be 2 numbers, one for each label; got float64 of shape \(\)",
+            r"must be 2 numbers, one for each label; got float64 of shape \(\)",
         ),
         (per_label_pcut, [0.5, -0.1], "share between 0 and 1"),
         (per_label_pcut, ["a", "b"], "2 numbers, one for each label"),
@@ -187,7 +187,7 @@ def test_pcut_refuses(choose, share, message):
 
 @pytest.mark.parametrize(("choose", "share"), [(pcut, 0.5), (per_label_pcut, [0.5, 0.5])])
 def test_pcut_refuses_an_empty_test_set(choose, share):
-    with pytest.raises(ValueError, match=r"Y_proba has shape \(0, 2\); it has to be \(n_samples"):
+    with pytest.raises(ValueError, match=r"Y_proba has shape \(0, 2\); it must be \(n_samples"):
         choose(np.empty((0, 2)), share)
 
 
@@ -385,7 +385,7 @@ def test_a_label_that_nothing_improves_keeps_the_threshold_for_all_labels():
 @pytest.mark.parametrize(
     ("Y_true", "options", "message"),
     [
-        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it has to be one of 'example_f1'"),
+        ([[1, 0]], {"measure": "accuracy"}, "measure='accuracy': it must be one of 'example_f1'"),
         ([[1]], {}, r"the same shape \(n_samples, n_labels\), got \(1, 1\) and \(1, 2\)"),
         ([[1, 2]], {}, "Y holds 2 in row 0 for label 'label_1'"),
         ([[NAN, NAN]], {}, "no known label in a row of positive weight"),
@@ -398,9 +398,9 @@ def test_choosing_refuses(choose, Y_true, options, message):
 
 
 def test_choosing_refuses_limits_out_of_range():
-    with pytest.raises(ValueError, match="max_candidates=1: it has to be a whole number"):
+    with pytest.raises(ValueError, match="max_candidates=1: it must be a whole number"):
         best_threshold([[1, 0]], [[0.5, 0.6]], metrics.micro_f1, max_candidates=1)
-    with pytest.raises(ValueError, match="min_positive=-1: it has to be a whole number"):
+    with pytest.raises(ValueError, match="min_positive=-1: it must be a whole number"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], min_positive=-1)
-    with pytest.raises(ValueError, match="it has to be one of 'example_f1'"):
+    with pytest.raises(ValueError, match="it must be one of 'example_f1'"):
         best_thresholds_per_label([[1, 0]], [[0.5, 0.6]], metrics.micro_f1)

@@ -309,13 +309,13 @@ def test_plot() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"measure": "f1"}, ValueError, "measure='f1': it has to be one of 'example_f1'"),
+        ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
-        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it has to be finite"),
-        ({"rules": "best"}, ValueError, "rules='best': it has to be 'auto' or a sequence of"),
-        ({"rules": []}, ValueError, "it has to be 'auto' or a sequence of"),
-        ({"rules": ["threshold", "f1"]}, ValueError, "it has to be 'auto' or a sequence of"),
+        ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
+        ({"rules": "best"}, ValueError, "rules='best': it must be 'auto' or a sequence of"),
+        ({"rules": []}, ValueError, "it must be 'auto' or a sequence of"),
+        ({"rules": ["threshold", "f1"]}, ValueError, "it must be 'auto' or a sequence of"),
         (
             {"measure": metrics.jaccard, "rules": ["threshold_per_label"]},
             ValueError,
@@ -326,7 +326,7 @@ def test_plot() -> None:
         ({"calibrate": "yes"}, ValueError, "calibrate='yes'"),
         ({"ensemble": 3}, ValueError, "ensemble=3"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
-        ({"estimator": Ridge()}, ValueError, r"estimator=Ridge\(\): it has to be an"),
+        ({"estimator": Ridge()}, ValueError, r"estimator=Ridge\(\): it must be an"),
     ],
 )
 def test_bad_arguments(options: dict, error: type[Exception], message: str) -> None:

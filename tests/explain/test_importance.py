@@ -220,5 +220,5 @@ def test_chain_without_any_split(data: Any) -> None:
 
 
 def test_unknown_type(fit: Any) -> None:
-    with pytest.raises(ValueError, match="importance_type='shap': it has to be one of 'gain', 'w"):
+    with pytest.raises(ValueError, match="importance_type='shap': it must be one of 'gain', 'w"):
         feature_importance(fit(), "shap")  # type: ignore[arg-type]

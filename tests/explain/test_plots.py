@@ -201,11 +201,11 @@ def test_invalid_arguments(data: Any, fit: Any) -> None:
     table = label_dependencies(fit(), *data)
     explained = shap_values(fit(), data[0][:2], 1)
     _, ax = pyplot.subplots()
-    with pytest.raises(ValueError, match="value='cover': it has to be one of 'gain', 'share'"):
+    with pytest.raises(ValueError, match="value='cover': it must be one of 'gain', 'share'"):
         plot_dependencies(table, value="cover")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="value='share' requires round_"):
         plot_dependencies(table, value="share")
-    with pytest.raises(ValueError, match="label='z': it has to be one of 'label_0', 'label_1'"):
+    with pytest.raises(ValueError, match="label='z': it must be one of 'label_0', 'label_1'"):
         plot_shap(explained, label="z")
     with pytest.raises(ValueError, match="n_bars=0"):
         plot_shap(explained, n_bars=0)

@@ -141,16 +141,16 @@ def test_better_than_a_tree():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_estimators": 0}, "n_estimators=0: it has to be a whole number at least 1"),
+        ({"n_estimators": 0}, "n_estimators=0: it must be a whole number at least 1"),
         (
             {"max_features": 0},
-            "max_features=0: it has to be one of 'sqrt', 'log2', a whole",
+            "max_features=0: it must be one of 'sqrt', 'log2', a whole",
         ),
-        ({"max_features": 1.5}, "max_features=1.5: it has to be"),
-        ({"max_features": "all"}, "max_features='all': it has to be"),
-        ({"voting": "soft"}, "voting='soft': it has to be one of"),
-        ({"bootstrap": "yes"}, "bootstrap='yes': it has to be True or False"),
-        ({"min_samples_leaf": 0}, "min_samples_leaf=0: it has to be a whole number"),
+        ({"max_features": 1.5}, "max_features=1.5: it must be"),
+        ({"max_features": "all"}, "max_features='all': it must be"),
+        ({"voting": "soft"}, "voting='soft': it must be one of"),
+        ({"bootstrap": "yes"}, "bootstrap='yes': it must be True or False"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf=0: it must be a whole number"),
     ],
 )
 def test_invalid_parameters(data, params, message):

@@ -308,16 +308,16 @@ def test_the_model_is_a_copy_of_its_parameters():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"C": 0}, "C=0: it has to be"),
-        ({"C": np.inf}, "C=inf: it has to be"),
-        ({"C": "best"}, "C='best': it has to be"),
-        ({"C": [1.0, -1.0, 1.0, 1.0]}, "C=.*it has to be"),
+        ({"C": 0}, "C=0: it must be"),
+        ({"C": np.inf}, "C=inf: it must be"),
+        ({"C": "best"}, "C='best': it must be"),
+        ({"C": [1.0, -1.0, 1.0, 1.0]}, "C=.*it must be"),
         ({"C": [1.0, 2.0]}, "C has 2 entries; .* the 4 labels"),
-        ({"text_like": "yes"}, "text_like='yes': it has to be"),
-        ({"cv": 1}, "cv=1: it has to be"),
+        ({"text_like": "yes"}, "text_like='yes': it must be"),
+        ({"cv": 1}, "cv=1: it must be"),
         ({"cv": 200}, "200 folds need as many rows, but n_samples=150"),
-        ({"n_jobs": 0}, "n_jobs=0: it has to be"),
-        ({"random_state": -1}, "random_state=-1: it has to be"),
+        ({"n_jobs": 0}, "n_jobs=0: it must be"),
+        ({"random_state": -1}, "random_state=-1: it must be"),
     ],
 )
 def test_bad_parameters(params, message):

@@ -178,9 +178,14 @@ def test_containers_give_equal_results(container):
         ([[0, np.inf]], [[0, 1]], None, r"Y_true\[0, 1\] is inf"),
         ([["a", "b"]], [[0, 1]], None, "Y_true must be a matrix of the numbers 0 and 1"),
         ([[np.nan, np.nan]], [[0, 1]], None, "Y_true has no known label"),
-        ([[0, 1]], [[0, 1]], [1, 1], r"sample_weight must have one weight .*\(1,\), got \(2,\)"),
-        ([[0, 1]], [[0, 1]], [-1], "sample_weight must be finite and not negative"),
-        ([[0, 1]], [[0, 1]], [np.nan], "sample_weight must be finite and not negative"),
+        ([[0, 1]], [[0, 1]], [1, 1], r"sample_weight has shape \(2,\); it must be \(1,\)"),
+        (
+            [[0, 1]],
+            [[0, 1]],
+            [-1],
+            "sample_weight is -1.0 in row 0; weights must be finite and not neg",
+        ),
+        ([[0, 1]], [[0, 1]], [np.nan], "sample_weight is nan in row 0"),
         ([[0, 1]], [[0, 1]], [0], "no known label in a sample of positive weight"),
     ],
 )

@@ -18,16 +18,18 @@ a node. Features are compared in float32, as in XGBoost; everything else is floa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
-from xdcc.base.documentation import documented_with
+from xdcc.base import documentation
 
-documented = documented_with(
-    {
+documented = partial(
+    documentation.documented,
+    entries={
         "rows": """
             X : array-like, shape (n_rows, n_features)
                 NaN is a missing value.
@@ -48,7 +50,7 @@ documented = documented_with(
             ValueError
                 If the scope is unknown.
             """,
-    }
+    },
 )
 """Decorator that fills in shared docstring entries."""
 

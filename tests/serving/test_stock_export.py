@@ -488,7 +488,7 @@ def test_a_directory_without_a_chain(tmp_path):
 
 @pytest.mark.parametrize("shape", [(3, 4), (3, 9), (5,), (0,)])
 def test_other_columns_are_refused(exported, shape):
-    with pytest.raises(ValueError, match=r"it has to be \(n_samples, 5\)"):
+    with pytest.raises(ValueError, match=r"it must be \(n_samples, 5\)"):
         StockChain(exported).predict(np.zeros(shape))
 
 

@@ -37,6 +37,12 @@ _AFFORDABLE = 50.0
 _RATES = ((0.05, 15.0), (0.1, 100.0), (0.3, np.inf))
 """Learning rates, and the seconds up to which a booster is trained with each."""
 
+_SHARE_OF_A_BOOSTER = 0.3
+"""Share of a time budget that a booster can take."""
+
+_LEAST_SHARE = 0.3
+"""Share of its time after which a candidate that ends early is worth something."""
+
 _SUBSAMPLE = 0.7
 """Share of the rows that each tree of the first candidate is grown on."""
 
@@ -52,8 +58,8 @@ PER_TREE = 3e-4
 _PER_LABEL = 2.5e-8
 """Seconds for gradient, margin and log-loss of a row and a label."""
 
-_N_TREES = 60
-"""Trees of a forest for each fold."""
+_TREES = ((200, 4.0), (100, 12.0), (60, np.inf))
+"""Trees of a forest for each fold, and the seconds up to which it has so many."""
 
 _PER_DRAW = 6e-9
 """Seconds for a row and a feature that a node of a forest draws."""
@@ -106,18 +112,31 @@ class Candidate:
     params: Mapping[str, Any] = field(repr=False)
     seconds: float
 
+    @property
+    def least_seconds(self) -> float:
+        """Seconds after which it is worth something: others than forests can end early."""
+        is_forest = self.kind is SketchedExtraTreesClassifier
+        return self.seconds if is_forest else _LEAST_SHARE * self.seconds
+
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed makes another model."""
+        return self.kind is not LogisticLabels
+
     def estimator(self, seed: int, n_jobs: int | None) -> BaseEstimator:
         """Make the estimator, not fitted."""
         return self.kind(random_state=seed, n_jobs=n_jobs, **self.params)
 
 
-def usual_candidates(shape: Shape) -> list[Candidate]:
+def usual_candidates(shape: Shape, time_budget: float = np.inf) -> list[Candidate]:
     """List what is tried in any case, in the order in which it is trained.
 
     Parameters
     ----------
     shape : Shape
         Of the data.
+    time_budget : float, default=inf
+        Seconds for all of them: with less time, boosters learn faster.
 
     Returns
     -------
@@ -129,16 +148,19 @@ def usual_candidates(shape: Shape) -> list[Candidate]:
     >>> [c.name for c in usual_candidates(Shape(400, 70, 6, 400 * 70, 5))]
     ['all labels, depth 4, rate 0.05', 'groups of 3, depth 6, rate 0.05', 'extra trees', 'linear']
     """
-    first = booster(shape, 4, 0, _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0)
+    longest = _SHARE_OF_A_BOOSTER * time_budget
+    subsample = _SUBSAMPLE if shape.n_rows >= _ENOUGH_TO_SAMPLE else 1.0
+    first = booster(shape, 4, 0, subsample, longest)
     others = [forest(shape), linear(shape)]
     if shape.n_labels == 1:
         return [first, *others]
-    second = booster(shape, 6, min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP))
+    group = min(ceil(shape.n_labels / 2), _MOST_LABELS_OF_A_GROUP)
+    second = booster(shape, 6, group, longest=longest)
     both = first.seconds + second.seconds
     return [first, second, *others] if both <= _AFFORDABLE else [first, *others]
 
 
-def more_candidates(shape: Shape, seed: int) -> Iterator[Candidate]:
+def more_candidates(shape: Shape, seed: int, time_budget: float = np.inf) -> Iterator[Candidate]:
     """Draw candidates without end: boosters and forests with other parameters and other seeds.
 
     Parameters
@@ -147,6 +169,8 @@ def more_candidates(shape: Shape, seed: int) -> Iterator[Candidate]:
         Of the data.
     seed : int
         Of the drawn parameters.
+    time_budget : float, default=inf
+        As in :func:`usual_candidates`.
 
     Yields
     ------
@@ -170,6 +194,7 @@ def more_candidates(shape: Shape, seed: int) -> Iterator[Candidate]:
                 int(random.choice([3, 4, 6, 8])),
                 int(random.choice(sorted(groups))),
                 float(random.choice([0.5, 0.7, 0.9])),
+                _SHARE_OF_A_BOOSTER * time_budget,
                 colsample_bytree=float(random.choice([0.3, 0.5, 0.8])),
                 min_child_weight=float(random.choice([1, 3, 10])),
             )
@@ -177,16 +202,24 @@ def more_candidates(shape: Shape, seed: int) -> Iterator[Candidate]:
 
 
 def booster(
-    shape: Shape, depth: int, group: int, subsample: float = 1.0, **others: Any
+    shape: Shape,
+    depth: int,
+    group: int,
+    subsample: float = 1.0,
+    longest: float = np.inf,
+    **others: Any,
 ) -> Candidate:
-    """Describe a booster whose trees are for groups of labels; 0 is for all."""
+    """Describe a booster whose trees are for groups of labels; 0 is for all.
+
+    Its rate is so high that it takes not much longer than `longest` seconds, if that is possible.
+    """
     of_labels = f"groups of {group}" if group else "all labels"
     n_trees = ceil(shape.n_labels / group) if group else 1
     in_trees = n_trees * (shape.n_entries * depth * PER_VISIT + PER_TREE)
     in_round = in_trees + _PER_LABEL * shape.n_rows * shape.n_labels
-    for rate, longest in _RATES:
+    for rate, longest_of_rate in _RATES:
         seconds = shape.n_folds * 15 / rate * in_round
-        if seconds <= longest:
+        if seconds <= min(longest, longest_of_rate):
             break
     return Candidate(
         f"{of_labels}, depth {depth}, rate {rate:g}",
@@ -210,10 +243,12 @@ def forest(shape: Shape, **params: Any) -> Candidate:
     share = shape.n_entries / (shape.n_rows * shape.n_features)
     drawn = min(2 * shape.n_features**0.5, shape.n_features * max(share, 0.01))
     depth = log2(max(shape.n_rows, 2))
-    seconds = _PER_DRAW * shape.n_folds * _N_TREES * shape.n_rows * depth * drawn
-    return Candidate(
-        "extra trees", SketchedExtraTreesClassifier, {"n_estimators": _N_TREES, **params}, seconds
-    )
+    for n_trees, longest in _TREES:
+        seconds = _PER_DRAW * shape.n_folds * n_trees * shape.n_rows * depth * drawn
+        if seconds <= longest:
+            break
+    params = {"n_estimators": n_trees, **params}
+    return Candidate("extra trees", SketchedExtraTreesClassifier, params, seconds)
 
 
 def linear(shape: Shape) -> Candidate:

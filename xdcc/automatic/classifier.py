@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
-from xdcc.base.booster_parameters import seed_from
 from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
+from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
@@ -54,9 +54,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
         probability at least 0.5.
     time_budget : float or None, default=None
-        Seconds for `fit`. With a budget, more candidates than the usual ones are tried as long as
-        it lasts, until eight in turn have not helped. None sets no limit; only then do the same
-        data and seed give the same model on every machine.
+        Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
+        and more candidates are tried as long as it lasts, until twelve in turn have not helped.
+        None sets no limit; only then do the same data and seed give the same model on every
+        machine.
     cv : int, default=5
         Number of folds. A row is predicted by the boosters of all folds together.
     random_state : int, RandomState instance or None, default=None
@@ -69,7 +70,8 @@ class MultiLabelClassifier(DecidingEnsemble):
     ----------
     summary_ : dict of str to list
         Columns of a table, a row for each candidate in the order in which they were tried:
-        "candidate"; "rounds" of boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
+        "candidate"; "seeds", how many models that differ in nothing else are averaged; "rounds" of
+        boosting, or trees; "log_loss" out of fold; "best_log_loss" of the
         mixture after it was tried; "seconds"; "share", its weight in the mixture.
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
@@ -109,7 +111,7 @@ class MultiLabelClassifier(DecidingEnsemble):
     >>> model.predict(data.X[200:]).shape
     (100, 4)
     >>> pd.DataFrame(model.summary_).columns.tolist()
-    ['candidate', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
+    ['candidate', 'seeds', 'rounds', 'log_loss', 'best_log_loss', 'seconds', 'share']
     """
 
     _stored = MappingProxyType(
@@ -167,7 +169,7 @@ class MultiLabelClassifier(DecidingEnsemble):
         started = time.perf_counter()
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
+        seed = seed_from(self.random_state)
         folds = stratified_folds(data.Y, int(self.cv), seed)
         found = Search(
             data,

@@ -226,9 +226,38 @@ class Mixture:
         shares, of_rows = greedy_shares(tried, self.losses)
         if self._of_rows is not None and not is_gain(self._of_rows, of_rows):
             return False
-        kept = np.flatnonzero(shares)
-        names = [*self.names, name]
-        self.names = [names[i] for i in kept]
-        self._margins = [tried[i] for i in kept]
-        self.shares, self._of_rows = shares[kept], of_rows
+        self._keep([*self.names, name], tried, shares, of_rows)
         return True
+
+    def improve(self, name: str, margins: NDArray[np.floating]) -> bool:
+        """Replace a member by the mean of models that differ in their seeds only.
+
+        A mean of several is better than one before anything is seen, so any gain counts.
+
+        Parameters
+        ----------
+        name : str
+            Of a member.
+        margins : float array of shape (n_samples, n_labels)
+            Calibrated log-odds of the mean, out of fold.
+
+        Returns
+        -------
+        bool
+            Whether the log-loss of the mixture fell.
+        """
+        tried = list(self._margins)
+        tried[self.names.index(name)] = margins.astype(np.float32)
+        shares, of_rows = greedy_shares(tried, self.losses)
+        if self.losses.mean(of_rows) >= self.log_loss:
+            return False
+        self._keep(self.names, tried, shares, of_rows)
+        return True
+
+    def _keep(
+        self, names: list[str], margins: list[Margins], shares: Floats, of_rows: Floats
+    ) -> None:
+        kept = np.flatnonzero(shares)
+        self.names = [names[i] for i in kept]
+        self._margins = [margins[i] for i in kept]
+        self.shares, self._of_rows = shares[kept], of_rows

@@ -8,7 +8,8 @@ these margins how labels depend; it has a log-loss, too, that of whole labelsets
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
 that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
-The usual candidates come first. With a time budget, others follow as long as it lasts, and none is
+The usual candidates come first. With a time budget, the members are trained again with other seeds
+and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
 begun that would last longer than that by its estimate. The estimates are corrected by what earlier
 candidates of the same kind took.
 """
@@ -16,8 +17,7 @@ candidates of the same kind took.
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,10 +41,19 @@ from xdcc.decision.rules import MeasureLike
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
 
+_SAMPLE_ENTRIES = 2**21
+"""Entries of the rows that calibration and rules are learned from, without a time budget."""
+
+_FULL_SAMPLE = 80.0
+"""Seconds of a time budget from which on there are as many."""
+
+_RULES_PER_CALIBRATION = 6.0
+"""How much longer the choice of a rule takes than the calibration of a candidate."""
+
 _FOR_LABELSETS = "subset_accuracy"
 """The measure for which the dependence of labels matters."""
 
-_MOST_FAILURES = 8
+_MOST_FAILURES = 12
 """The search ends when so many candidates in turn have not entered the mixture."""
 
 
@@ -81,30 +90,52 @@ class TimeBudget:
         When the time began, by `time.perf_counter`.
     seconds : float or None
         None sets no limit.
+
+    Attributes
+    ----------
+    is_limited : bool
+        Whether there is a limit.
+    seconds : float
+        The limit.
+    entries : int
+        Entries of the rows that calibration and rules are learned from.
     """
 
     def __init__(self, started: float, seconds: float | None) -> None:
         self.is_limited = seconds is not None
+        share = 1.0 if seconds is None else min(1.0, seconds / _FULL_SAMPLE)
+        self.entries = int(share * _SAMPLE_ENTRIES)
         self._started = started
-        self._seconds = np.inf if seconds is None else seconds
+        self.seconds = np.inf if seconds is None else seconds
         self._reserved = 0.0
         self._slowness: dict[type, float] = {}
 
     def reserve(self, seconds: float) -> None:
         """Keep time for what follows the training."""
-        self._reserved = min(seconds, _MOST_RESERVED * self._seconds)
+        self._reserved = min(seconds, _MOST_RESERVED * self.seconds)
 
     def left(self) -> float:
         """Return the seconds that are left for training."""
-        return self._started + self._seconds - self._reserved - time.perf_counter()
+        return self._started + self.seconds - self._reserved - time.perf_counter()
 
     def estimate(self, candidate: Candidate) -> float:
-        """Return how many seconds a candidate takes, learned from others of its kind."""
-        return candidate.seconds * self._slowness.get(candidate.kind, 1.0)
+        """Return how many seconds a candidate needs, learned from others of its kind."""
+        return candidate.least_seconds * self._slowness.get(candidate.kind, 1.0)
 
     def learn(self, candidate: Candidate, seconds: float) -> None:
         """Correct the next estimates by what a candidate took."""
         self._slowness[candidate.kind] = seconds / candidate.seconds
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A member of the mixture, and its raw margins out of fold, the mean over its seeds."""
+
+    candidate: Candidate
+    n_seeds: int
+    margins: NDArray[np.float32]
+    estimators: list[Any]
+    calibration: LabelCalibration
 
 
 class Search:
@@ -146,7 +177,7 @@ class Search:
         n_folds = int(folds.max()) + 1
         self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
         self._mixture = Mixture(data)
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
 
@@ -175,7 +206,9 @@ class Search:
         choice = self._choose_rule()
         shares = dict(zip(self._mixture.names, self._mixture.shares, strict=True))
         for row in self._table:
-            row["share"] = float(shares.get(row["candidate"], 0.0))
+            member = self._members.get(row["candidate"])
+            is_last = member is not None and row["seeds"] == member.n_seeds
+            row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
@@ -185,27 +218,46 @@ class Search:
         )
 
     def _candidates(self) -> Iterator[Candidate]:
-        usual = usual_candidates(self._shape)
+        seconds = self._budget.seconds
+        usual = usual_candidates(self._shape, seconds)
         if not self._budget.is_limited:
-            return iter(usual)
+            yield from usual
+            return
         # The least expensive first: then there is a model early.
-        usual.sort(key=lambda candidate: candidate.seconds)
-        return chain(usual, more_candidates(self._shape, self._seed))
+        yield from sorted(usual, key=lambda candidate: candidate.seconds)
+        others = more_candidates(self._shape, self._seed, seconds)
+        while True:
+            for name in list(self._mixture.names):
+                if name in self._members and self._members[name].candidate.is_random:
+                    yield self._members[name].candidate
+            yield next(others)
 
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
-            yield replace(self._members[name], share=float(share))
+            found = self._members[name]
+            yield Member(name, float(share), found.estimators, found.calibration)
 
     def _try(self, candidate: Candidate) -> bool:
-        """Train a candidate; return whether it enters the mixture."""
+        """Train a candidate, or a member with another seed; return whether the mixture improves."""
         begun = time.perf_counter()
         found = self._train(candidate)
         if found is None:
             return False
-        calibration, margins = calibrate_labels(self._data._replace(X=found.margins), self._folds)
-        enters = self._mixture.admit(candidate.name, margins)
+        trained = time.perf_counter()
+        earlier = self._members.get(candidate.name)
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        if earlier is not None:
+            n_seeds += earlier.n_seeds
+            raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
+            estimators = [*earlier.estimators, *estimators]
+        calibration, margins = calibrate_labels(
+            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
+        )
+        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
+        test = self._mixture.admit if earlier is None else self._mixture.improve
+        enters = test(candidate.name, margins)
         if enters:
-            member = Member(candidate.name, 1.0, found.estimators, calibration)
+            member = _Trained(candidate, n_seeds, raw, estimators, calibration)
             known = self._members | {candidate.name: member}
             self._members = {name: known[name] for name in self._mixture.names}
         seconds = time.perf_counter() - begun
@@ -214,6 +266,7 @@ class Search:
         self._table.append(
             {
                 "candidate": candidate.name,
+                "seeds": n_seeds,
                 "rounds": getattr(found.unfitted, "n_estimators", None),
                 "log_loss": float(losses.mean(losses.of(margins))),
                 "best_log_loss": self._mixture.log_loss,
@@ -249,7 +302,10 @@ class Search:
             judged = self._data._replace(X=proba)
             return without_choice(judged, self._folds, measure=of_proba, seed=self._seed)
         of_mixture = self._data._replace(X=self._mixture.margins)
-        trials: list[RuleTrial] = [try_rules(of_mixture, self._folds, measure=self._measure)]
+        entries = self._budget.entries
+        trials: list[RuleTrial] = [
+            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
+        ]
         favourite = 0
         # The chain is tried only if it costs less than the candidates do.
         seconds = chain_seconds(self._shape)

@@ -11,6 +11,7 @@
 `label_rows`          a label matrix of any form, read in blocks, and the input of a measure
 `folds`               folds stratified by labels, and what models without a fold say of it
 `plugin`, `pyplot`    whether the patched XGBoost and Matplotlib are there
+`seeds`               what `random_state` means
 `threads`             how many threads there are: affinity, quotas of containers, OpenMP
 `process`             what forks do to threads, interrupts to XGBoost, and exceptions to a fit
 ====================  ===========================================================================

@@ -15,7 +15,7 @@ from typing import Any, NotRequired, Self
 import numpy as np
 
 from xdcc.base.booster_parameters import BOOSTER_PARAMS, PARAM_BY_NAME, to_native
-from xdcc.base.documentation import fill_in
+from xdcc.base.documentation import documented
 from xdcc.base.domains import Choice, Number, Verbosity
 from xdcc.base.estimator import MultiLabelEstimator
 from xdcc.base.features import SPARSE_ZEROS, SparseZeros
@@ -58,12 +58,12 @@ class BoosterEstimator(MultiLabelEstimator):
         if "__init__" not in vars(cls):
             _give_constructor(cls)
         named = inspect.signature(cls.__init__).parameters
-        listed = describe_booster_params(
+        listed = _described(
             param.name
             for param in BOOSTER_PARAMS
             if param.name not in named and param.is_known(cls._uses_plugin)
         )
-        fill_in(cls, {"booster_params": listed})
+        documented(cls, {"booster_params": listed})
 
     def _keep_booster_params(self, booster_params: Mapping[str, Any]) -> None:
         # Only if there are any: scikit-learn allows no attributes on a new estimator beyond the
@@ -165,25 +165,8 @@ def _give_constructor(cls: type) -> None:
     cls.__init__ = __init__  # type: ignore[misc]
 
 
-def describe_booster_params(names: Iterable[str]) -> str:
-    """Document some of the booster's parameters.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The parameters' names here.
-
-    Returns
-    -------
-    str
-        A line for each: names, range, meaning.
-
-    Examples
-    --------
-    >>> print(describe_booster_params(["max_bin", "reg_lambda"]))
-    * `max_bin` (a whole number at least 2 and below 2**31): Largest number of bins per feature.
-    * `reg_lambda`, `lambda` (a number at least 0): L2 regularisation: added to a leaf's Hessian.
-    """
+def _described(names: Iterable[str]) -> str:
+    """Document parameters: a line for each, with its names, domain and meaning."""
     lines = []
     for name in names:
         param = PARAM_BY_NAME[name]

@@ -28,6 +28,7 @@ from xdcc.base.domains import (
     Threads,
     check_domain,
 )
+from xdcc.base.seeds import seed_from
 from xdcc.base.threads import n_threads
 
 SPLIT_METHODS = ("sumGain", "maxGain", "sumWeight", "maxWeight", "sumAbsG", "maxAbsG")
@@ -246,65 +247,6 @@ _NO_PARAMETER: Mapping[str, str] = {
 """Parameters of XGBoost that estimators do not have, and why."""
 
 
-def split_method_name(split_method: str | int) -> str:
-    """Return the name of a split method.
-
-    Parameters
-    ----------
-    split_method : str or int
-        A name from :data:`SPLIT_METHODS` or a number from :data:`SPLIT_METHOD_NUMBERS`.
-
-    Returns
-    -------
-    str
-        Its name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such split method.
-
-    Examples
-    --------
-    >>> split_method_name(3)
-    'sumGain'
-    """
-    check_domain("split_method", split_method, PARAM_BY_NAME["split_method"].domain)
-    return split_method if isinstance(split_method, str) else SPLIT_METHOD_NUMBERS[split_method]
-
-
-def seed_from(random_state: int | np.random.RandomState | None) -> int | None:
-    """Return the seed of a booster.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        An integer is the seed itself; a generator draws one; None leaves the booster its
-        default, 0, as in XGBoost's own estimators.
-
-    Returns
-    -------
-    int or None
-        The seed.
-
-    Raises
-    ------
-    ValueError
-        If `random_state` is something else, or out of range.
-
-    Examples
-    --------
-    >>> seed_from(7), seed_from(None)
-    (7, None)
-    """
-    if random_state is None:
-        return None
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(np.iinfo(np.int32).max))
-    check_domain("random_state", random_state, PARAM_BY_NAME["random_state"].domain)
-    return int(random_state)
-
-
 def to_native(
     arguments: Mapping[str, Any],
     booster_params: Mapping[str, Any],
@@ -314,29 +256,15 @@ def to_native(
 ) -> dict[str, Any]:
     """Check values and return them by XGBoost's own names, for `xgboost.train`.
 
-    Parameters
-    ----------
-    arguments : mapping
-        The estimator's arguments that are booster parameters, by their names here.
-    booster_params : mapping
-        Further keyword arguments, by any of their names.
-    defaults : mapping
-        The defaults of `arguments`. A keyword argument under another name (``eta`` for
-        ``learning_rate``) replaces an argument that still has its default.
-    plugin : bool
-        Whether parameters of the multi-label plugin are allowed.
+    `arguments` are the estimator's arguments that are booster parameters, by their names here, and
+    `booster_params` further keyword arguments, by any of their names. One under another name
+    (``eta`` for ``learning_rate``) replaces an argument that still has its default. Without
+    `plugin`, parameters of the multi-label plugin are unknown.
 
-    Returns
-    -------
-    dict
-        Values by native name, without those that are None. `random_state` becomes the seed drawn
-        from it (:func:`seed_from`), `split_method` its name. Without `n_jobs`, and with -1, there
-        is no `nthread`: XGBoost then uses all processors of its machine.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, a parameter is given twice, or a value is out of range.
+    Values that are None are left out. `random_state` becomes the seed drawn from it, `split_method`
+    its name. Without `n_jobs`, and with -1, there is no `nthread`: XGBoost then uses all processors
+    of its machine. A ValueError says if a name is unknown, a parameter is given twice, or a value
+    is out of range.
 
     Examples
     --------
@@ -373,7 +301,7 @@ def to_native(
         if name == "random_state":
             value = seed_from(value)
         if name == "split_method":
-            value = split_method_name(value)
+            value = SPLIT_METHOD_NUMBERS.get(value, value)
         if name == "n_jobs":
             if value == -1:
                 continue
@@ -500,7 +428,7 @@ def _groups(constraints: Any, features: _Features) -> list[list[int]]:
     name = "interaction_constraints"
     if not (_is_listed(constraints) and all(_is_listed(group) for group in constraints)):
         raise ValueError(
-            f"{name}={constraints!r}: it has to be a sequence of groups, each a sequence of names "
+            f"{name}={constraints!r}: it must be a sequence of groups, each a sequence of names "
             "or positions of features, for example [['age', 'income'], ['height', 'weight']]."
         )
     return [sorted({features.position(f, name) for f in group}) for group in constraints]
@@ -518,7 +446,7 @@ def _directions(constraints: Any, features: _Features) -> Sequence[int]:
         directions = []
     if len(directions) != features.count or any(d not in _DIRECTIONS for d in directions):
         raise ValueError(
-            f"{name}={constraints!r}: it has to be a dict from features to 1, -1 or 0, or a "
+            f"{name}={constraints!r}: it must be a dict from features to 1, -1 or 0, or a "
             f"sequence of one of these for each of the {features.count} features."
         )
     return [int(direction) for direction in directions]

@@ -23,28 +23,10 @@ type Categories = dict[int, NDArray[Any]]
 def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """Replace categories by codes, and reject columns that are neither categories nor numbers.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Its class attribute `_takes_categories` tells whether it takes categories. With `reset` it
-        gets `categories_`, a dict from a column's position to an array of its categories, if
-        there is a categorical column.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Features.
-    reset : bool
-        Whether to learn the categories instead of comparing with learned ones.
-
-    Returns
-    -------
-    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        X itself, or a DataFrame with float32 codes in its categorical columns.
-
-    Raises
-    ------
-    ValueError
-        If a column holds something else than numbers, or categories if the estimator takes them; if
-        a column is categorical only now or was so only in fit, or X is not a DataFrame although
-        there were categorical columns; if the number or names of columns differ from those in fit.
+    Only columns of a DataFrame can be categories, and only if the estimator's class attribute
+    `_takes_categories` says so. With `reset` they are learned: the estimator gets `categories_`, a
+    dict from a column's position to an array of its categories. Otherwise a ValueError says which
+    column differs from those in fit.
 
     Examples
     --------
@@ -64,7 +46,7 @@ def encode_categories(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     if not isinstance(X, pd.DataFrame):
         if learned:
             raise ValueError(
-                f"X is a {type(X).__name__}, but has to be a DataFrame as in fit, where the "
+                f"X is a {type(X).__name__}, but must be a DataFrame as in fit, where the "
                 f"columns at position {', '.join(map(str, learned))} were categories."
             )
         return X
@@ -147,7 +129,7 @@ def categorical_mask(
     positions = array.ndim == 1 and (array.dtype.kind in "iu" or not array.size)
     if not positions or ((array < 0) | (array >= n_features)).any():
         raise ValueError(
-            f"categorical_features={given!r}: it has to be a mask of "
+            f"categorical_features={given!r}: it must be a mask of "
             f"shape ({n_features},) or positions from 0 to {n_features - 1}."
         )
     mask[array.astype(np.intp)] = True

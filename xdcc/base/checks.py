@@ -5,62 +5,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from xdcc.base.categories import feature_types
 from xdcc.base.documentation import documented
 from xdcc.base.features import check_features
-from xdcc.base.fit_data import FitData, require_known, unknown_labels
-from xdcc.base.labels import Labels, check_labels, check_labels_again
-
-
-def check_weight(
-    sample_weight: Any, n_samples: int, *, some_positive: bool = True
-) -> NDArray[np.float32] | None:
-    """Check the weights of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights.
-    n_samples : int
-        Number of rows.
-    some_positive : bool, default=True
-        Whether a weight must be positive; not where these are only some of the rows.
-
-    Returns
-    -------
-    float32 array of shape (n_samples,) or None
-        The weights, None if there are none.
-
-    Raises
-    ------
-    ValueError
-        If they have another shape, are negative, infinite or NaN, or all zero.
-
-    Examples
-    --------
-    >>> check_weight([1, 0.5], 2)
-    array([1. , 0.5], dtype=float32)
-    """
-    if sample_weight is None:
-        return None
-    weight = np.asarray(sample_weight, dtype=np.float32)
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has shape {weight.shape}; it has to be ({n_samples},), one per row."
-        )
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"sample_weight is {weight[row]} in row {row}; weights must be finite and not negative."
-        )
-    if some_positive and not weight.any():
-        raise ValueError("sample_weight is zero in every row: no row would count.")
-    return weight
-
+from xdcc.base.fit_data import FitData, unknown_labels
+from xdcc.base.label_rows import check_weight
+from xdcc.base.labels import Labels, check_labels
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """Warnings about a user's data point to the first line outside this folder."""
@@ -132,22 +84,7 @@ def check_fit_data(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) ->
 
 
 def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
-    """Check the Y and weights of ``fit`` and set on the estimator what Y determines.
-
-    Parameters
-    ----------
-    estimator, Y, sample_weight
-        As in :func:`check_fit_data`.
-
-    Returns
-    -------
-    FitData
-        Without X.
-
-    Raises
-    ------
-    ValueError
-        If Y or weights are not as described.
+    """Do what :func:`check_fit_data` does for Y and weights, without X.
 
     Examples
     --------
@@ -162,17 +99,7 @@ def check_fit_labels(estimator: Any, Y: Any, sample_weight: Any) -> FitData:
 
 
 def learned_by(estimator: Any) -> dict[str, Any]:
-    """Collect the attributes that the data of ``fit`` determine.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        One that has seen data.
-
-    Returns
-    -------
-    dict of str to object
-        Those of :data:`LEARNED_FROM_DATA` that it has.
+    """Collect the attributes that the data of ``fit`` determined, of :data:`LEARNED_FROM_DATA`.
 
     Examples
     --------
@@ -185,97 +112,10 @@ def learned_by(estimator: Any) -> dict[str, Any]:
     }
 
 
-def check_data_as_in_fit(estimator: Any, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-    """Check further training data for a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        A fitted one. It is not changed.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        With the features of fit.
-    Y : array-like, sparse matrix, DataFrame or Series
-        With the labels of fit, as :func:`check_labels_as_in_fit` takes it.
-    {sample_weight}
-
-    Returns
-    -------
-    FitData
-        The checked input. A label that is unknown in all rows stays unknown.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_fit_data`, and if features or labels are not those of fit.
-
-    Examples
-    --------
-    >>> from xdcc import BinaryRelevance
-    >>> Y = pd.DataFrame({"a": [1, 0], "b": [0, 1]})
-    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
-    >>> check_data_as_in_fit(estimator, [[3]], pd.DataFrame({"b": [1], "a": [0]})).Y
-    array([[0., 1.]], dtype=float32)
-    """
-    checked_X = check_features(estimator, X)
-    labels = check_labels_as_in_fit(estimator, Y)
-    check_consistent_length(checked_X, labels)
-    weight = check_weight(sample_weight, len(labels))
-    require_known(unknown_labels(labels, weight))
-    return FitData(checked_X, labels, weight, feature_types(estimator), learned_by(estimator))
-
-
-def check_labels_as_in_fit(estimator: Any, Y: Any, what: str = "Y") -> Labels:
-    """Check labels for a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        A fitted one.
-    Y : array-like, sparse matrix, DataFrame or Series
-        Labels in the form of those in fit. Columns of a DataFrame are matched by name if those in
-        fit had names.
-    what : str, default="Y"
-        Name of Y in messages.
-
-    Returns
-    -------
-    float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-
-    Raises
-    ------
-    ValueError
-        As :func:`~xdcc.base.labels.check_labels_again`.
-
-    Examples
-    --------
-    >>> from xdcc.base.estimator import MultiLabelEstimator
-    >>> estimator = MultiLabelEstimator()
-    >>> _ = check_fit_data(estimator, [[1.5]], pd.DataFrame({"red": [1], "blue": [0]}))
-    >>> check_labels_as_in_fit(estimator, pd.DataFrame({"blue": [0], "red": [1]}))
-    array([[1., 0.]], dtype=float32)
-    """
-    return check_labels_again(
-        Y, estimator.classes_, estimator.label_names_, named=estimator._labels_are_named, what=what
-    )
-
-
 def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
-    """Stop if a label is unknown, for methods that need every label of a row.
+    """Raise a ValueError that says which label is unknown, for methods that need every label.
 
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        After `check_fit_data`; its `label_names_` are used in the message.
-    Y : float32 array of shape (n_samples, n_labels)
-        Checked labels.
-    method : str
-        Name of the method in the message.
-
-    Raises
-    ------
-    ValueError
-        If an entry is NaN; the message says which.
+    `method`, whose name stands in the message, is one of an estimator that has `label_names_`.
 
     Examples
     --------
@@ -297,7 +137,6 @@ def check_all_known(estimator: Any, Y: Labels, method: str) -> None:
 def _settle_unknown(data: FitData) -> None:
     """Make labels absent that are unknown in all rows, with a warning."""
     unknown = unknown_labels(data.Y, data.sample_weight)
-    require_known(unknown)
     if unknown.any():
         names = data.learned["label_names_"][unknown]
         listed = ", ".join(repr(str(name)) for name in names)

@@ -1,17 +1,16 @@
 """Text that the documentation of many methods shares, written once.
 
-A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. The estimators' base
-class fills in such lines for every subclass and its methods, :func:`documented` for a function or
-another class. A family of estimators may have entries of its own (`MultiLabelEstimator._entries`),
-so may some modules (:func:`documented_with`). Entries are parts of a section, or sections with
-their headings (:func:`section`).
+A line ``{X}`` in a docstring stands for the entry `X` of :data:`ENTRIES`. :func:`documented` fills
+in such lines; the estimators' base class does it for every subclass. A family of estimators may
+have entries of its own (`MultiLabelEstimator._entries`), and so may some modules. Entries are parts
+of a section, or sections with their headings (:func:`section`).
 """
 
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
 
 
 def _dedent(text: str) -> str:
@@ -19,19 +18,7 @@ def _dedent(text: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """Put entries below the heading of a section.
-
-    Parameters
-    ----------
-    title : str
-        The heading, "Parameters" for example.
-    *parts : str
-        What stands below it.
-
-    Returns
-    -------
-    str
-        An entry.
+    """Put entries below the heading of a section, "Parameters" for example; the result is an entry.
 
     Examples
     --------
@@ -128,7 +115,7 @@ _PARTS = {
         """,
     "sparse_zeros": """
         sparse_zeros : {"missing", "zero"}, default="missing"
-            What an entry means that a sparse X does not store. With ``"missing"`` X has to be
+            What an entry means that a sparse X does not store. With ``"missing"`` X must be
             sparse in prediction if it was in `fit`, and dense if it was dense. With ``"zero"`` a
             sparse X is used as the dense one that it stands for, which is made of it: 4 bytes for
             every entry.
@@ -160,119 +147,20 @@ ENTRIES: Mapping[str, str] = {
 _PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
 
 
-def fill_in(documented: object, entries: Mapping[str, str] = ENTRIES) -> None:
-    """Put entries in place of the lines of a docstring that name them, indented as these are.
-
-    Parameters
-    ----------
-    documented : class or function
-        Its `__doc__` is changed. Names that are not among the entries are left.
-    entries : mapping of str to str
-        Text by name.
-
-    Examples
-    --------
-    >>> def double(x):
-    ...     \"\"\"Double.
-    ...
-    ...     {x}
-    ...     \"\"\"
-    >>> fill_in(double, {"x": "x : int"})
-    >>> print(inspect.cleandoc(double.__doc__))
-    Double.
-    <BLANKLINE>
-    x : int
-    """
-
-    def text(place: re.Match[str]) -> str:
-        indent, name = place.groups()
-        if name not in entries:
-            return place.group()
-        lines = _dedent(entries[name]).splitlines()
-        return "\n".join(indent + line if line else line for line in lines)
-
-    if documented.__doc__:
-        documented.__doc__ = _PLACE.sub(text, documented.__doc__)
-
-
-def fill_in_class(cls: type, entries: Mapping[str, str] = ENTRIES) -> None:
-    """Fill in the docstrings of a class and of the methods that it defines.
-
-    Parameters
-    ----------
-    cls : type
-        What it inherits is left as it is.
-    entries : mapping of str to str
-        Text by name.
-
-    Examples
-    --------
-    >>> class Rows:
-    ...     def read(self, X):
-    ...         \"\"\"Read rows.
-    ...
-    ...         {X}
-    ...         \"\"\"
-    >>> fill_in_class(Rows)
-    >>> "X : array-like" in Rows.read.__doc__
-    True
-    """
-    fill_in(cls, entries)
-    for attribute in vars(cls).values():
-        method = getattr(attribute, "__func__", attribute)
-        if inspect.isfunction(method):
-            fill_in(method, entries)
-
-
-def documented_with[T: Callable[..., Any]](entries: Mapping[str, str]) -> Callable[[T], T]:
-    """Make a decorator that fills in the docstring of a function, or of a class and its methods.
-
-    Parameters
-    ----------
-    entries : mapping of str to str
-        Text by name, for what some modules share; those of :data:`ENTRIES` come besides.
-
-    Returns
-    -------
-    callable
-        Changes `__doc__` and returns what it is given.
-
-    Examples
-    --------
-    >>> @documented_with({"tree": "tree : int"})
-    ... def depth(tree, X):
-    ...     \"\"\"Tell the depth.
-    ...
-    ...     {tree}
-    ...     {X}
-    ...     \"\"\"
-    >>> "tree : int" in depth.__doc__, "X : array-like" in depth.__doc__
-    (True, True)
-    """
-    every = {**ENTRIES, **entries}
-
-    def fill(described: T) -> T:
-        if isinstance(described, type):
-            fill_in_class(described, every)
-        else:
-            fill_in(described, every)
-        return described
-
-    return fill
-
-
-def documented[T: Callable[..., Any]](described: T) -> T:
-    """Fill in the docstring of a function, or of a class and its methods, as a decorator.
+def documented[T](described: T, entries: Mapping[str, str] = MappingProxyType({})) -> T:
+    """Fill in the docstring of a function, or of a class and the methods that it defines.
 
     Parameters
     ----------
     described : function or class
-        Gets another `__doc__`.
+        Gets another `__doc__`: an entry in place of each line that names one, indented as it is.
+    entries : mapping of str to str
+        Text by name, besides :data:`ENTRIES`. Other names are left as they are.
 
     Returns
     -------
     function or class
-        The same.
+        The same, for a decorator.
 
     Examples
     --------
@@ -286,4 +174,18 @@ def documented[T: Callable[..., Any]](described: T) -> T:
     >>> "X : array-like" in count_rows.__doc__
     True
     """
-    return documented_with({})(described)
+    every = {**ENTRIES, **entries}
+
+    def text(place: re.Match[str]) -> str:
+        indent, name = place.groups()
+        if name not in every:
+            return place.group()
+        lines = _dedent(every[name]).splitlines()
+        return "\n".join(indent + line if line else line for line in lines)
+
+    parts = vars(described).values() if isinstance(described, type) else ()
+    methods = [getattr(part, "__func__", part) for part in parts]
+    for thing in (described, *filter(inspect.isfunction, methods)):
+        if thing.__doc__:
+            thing.__doc__ = _PLACE.sub(text, thing.__doc__)
+    return described

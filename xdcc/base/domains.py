@@ -6,10 +6,10 @@ the two, the same everywhere.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -20,16 +20,16 @@ class Domain(Protocol):
     Examples
     --------
     >>> def explain(domain: Domain, value):
-    ...     return f"{value!r}: {domain.accepts(value)}, as it has to be {domain}"
+    ...     return f"{value!r}: {domain.accepts(value)}, as it must be {domain}"
     >>> explain(Number(low=1, whole=True), 2.5)
-    '2.5: False, as it has to be a whole number at least 1'
+    '2.5: False, as it must be a whole number at least 1'
     """
 
     def accepts(self, value: object) -> bool:
         """Whether `value` is in the domain."""
 
     def __str__(self) -> str:
-        """Describe the domain in words that follow "it has to be"."""
+        """Describe the domain in words that follow "it must be"."""
 
 
 _POWERS: dict[float, str] = {2**31: "2**31"}
@@ -79,7 +79,6 @@ class Number:
         return bool(above and below)
 
     def __str__(self) -> str:
-        """Describe the numbers, for messages and documentation."""
         kind = "whole number" if self.whole else "number"
         bounds = []
         if self.low > -np.inf:
@@ -109,7 +108,6 @@ class Choice:
         return is_key and value in self.values
 
     def __str__(self) -> str:
-        """Describe the values."""
         listed = ", ".join(repr(value) for value in self.values)
         return f"one of {listed}" if len(self.values) > 1 else listed
 
@@ -134,7 +132,6 @@ class OneOrPerLabel:
         return self.number.accepts(value)
 
     def __str__(self) -> str:
-        """Describe the numbers."""
         return f"{self.number}, or a sequence of one per label"
 
 
@@ -153,7 +150,6 @@ class Switch:
         return isinstance(value, bool | np.bool_)
 
     def __str__(self) -> str:
-        """Describe the values."""
         return "True or False"
 
 
@@ -172,7 +168,6 @@ class Share:
         return isinstance(value, float | np.floating) and 0 < float(value) <= 1
 
     def __str__(self) -> str:
-        """Describe the numbers."""
         return "a share above 0 and at most 1"
 
 
@@ -193,7 +188,6 @@ class Seed:
         return Number(low=0, high=2**32 - 1, whole=True).accepts(value)
 
     def __str__(self) -> str:
-        """Describe the values."""
         return "a whole number at least 0 and below 2**32, a RandomState instance, or None"
 
 
@@ -222,7 +216,6 @@ class Threads:
         return number.accepts(value) and value != 0
 
     def __str__(self) -> str:
-        """Describe the numbers."""
         return (
             f"a whole number from 1 to {self.most}, or None or -1 for all processors, -2 for all "
             "but one, and so on"
@@ -244,7 +237,6 @@ class Verbosity:
         return Switch().accepts(value) or Number(low=0, whole=True).accepts(value)
 
     def __str__(self) -> str:
-        """Describe the values."""
         return "a whole number at least 0"
 
 
@@ -279,7 +271,6 @@ class Classifier:
         )
 
     def __str__(self) -> str:
-        """Describe the classifier."""
         methods = " or ".join(self.methods)
         return f"an instance of a classifier with fit and {methods}"
 
@@ -299,7 +290,6 @@ class Anything:
         return True
 
     def __str__(self) -> str:
-        """Describe the values."""
         return "anything"
 
 
@@ -327,7 +317,6 @@ class Either:
         )
 
     def __str__(self) -> str:
-        """Describe the domains."""
         words = [str(domain) for domain in self._domains]
         separator = ", or " if len(words) > 2 else " or "
         return separator.join((", ".join(words[:-1]), words[-1]))
@@ -354,35 +343,9 @@ def check_domain(name: str, value: object, domain: Domain) -> None:
     --------
     >>> check_domain("cv", 1, Number(low=2, whole=True))
     Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2.
+    ValueError: cv=1: it must be a whole number at least 2.
     """
     if not domain.accepts(value):
         huge = isinstance(value, Integral) and not -_LARGEST <= int(value) < _LARGEST
         bits = ", in 64 bits" if huge else ""
-        raise ValueError(f"{name}={value!r}: it has to be {domain}{bits}.")
-
-
-def check_parameters(owner: Any, domains: Mapping[str, Domain]) -> None:
-    """Stop if an attribute of an estimator is outside its domain.
-
-    Parameters
-    ----------
-    owner : estimator
-        Its attributes of the names in `domains` are checked, in that order.
-    domains : mapping of str to Domain
-        What each can be.
-
-    Raises
-    ------
-    ValueError
-        As :func:`check_domain`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> check_parameters(SimpleNamespace(cv=1), {"cv": Number(low=2, whole=True)})
-    Traceback (most recent call last):
-    ValueError: cv=1: it has to be a whole number at least 2.
-    """
-    for name, domain in domains.items():
-        check_domain(name, getattr(owner, name), domain)
+        raise ValueError(f"{name}={value!r}: it must be {domain}{bits}.")

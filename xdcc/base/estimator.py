@@ -26,21 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.checks import (
-    LEARNED_FROM_DATA,
-    check_data_as_in_fit,
-    check_fit_data,
-    check_labels_as_in_fit,
-)
-from xdcc.base.documentation import ENTRIES, fill_in_class
-from xdcc.base.domains import Domain, check_parameters
+from xdcc.base.categories import feature_types
+from xdcc.base.checks import LEARNED_FROM_DATA, check_fit_data, learned_by
+from xdcc.base.documentation import documented
+from xdcc.base.domains import Domain, Seed, Threads, check_domain
 from xdcc.base.features import Features, check_features
-from xdcc.base.fit_data import FitData, in_form_of_y
+from xdcc.base.fit_data import FitData, in_form_of_y, unknown_labels
 from xdcc.base.folds import OutOfFold, ShouldEnd
-from xdcc.base.label_rows import matching_share
-from xdcc.base.labels import Classes, Labels
+from xdcc.base.label_rows import check_weight, matching_share
+from xdcc.base.labels import Classes, Labels, check_labels_as_in_fit
 from xdcc.base.margins import margins_of
 from xdcc.base.process import whole_or_nothing
 
@@ -80,10 +76,13 @@ def declares_parameters[T](cls: type[T]) -> type[T]:
     return dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
+_COMMON_DOMAINS: Mapping[str, Domain] = {"random_state": Seed(), "n_jobs": Threads()}
+
 type EvalSet = Sequence[tuple[Any, Any]]
 """Pairs of X and Y to evaluate on during training; the last pair decides."""
 
 
+@documented
 class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """A classifier for label matrices, and for one binary target.
 
@@ -119,12 +118,15 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     """Types of the attributes that `fit` sets and model files store; subclasses add theirs."""
 
     _domains: ClassVar[Mapping[str, Domain]] = MappingProxyType({})
-    """Values of each parameter; parameters of boosters are declared in `booster_parameters`."""
+    """Values of each parameter; `random_state` and `n_jobs` have the same everywhere.
+
+    Parameters of boosters are declared in `booster_parameters`.
+    """
 
     _takes_categories: bool = False
     """Whether the estimator can learn from categorical columns."""
 
-    _entries: ClassVar[Mapping[str, str]] = ENTRIES
+    _entries: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Text for the lines in braces of a subclass's docstrings; a family may add to it."""
 
     fit: Callable[..., Any]
@@ -141,7 +143,9 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         super().__init_subclass__(**kwargs)
         if "fit" in vars(cls):
             cls.fit = whole_or_nothing(cls.fit)
-        fill_in_class(cls, cls._entries)
+        common = {name: domain for name, domain in _COMMON_DOMAINS.items() if hasattr(cls, name)}
+        cls._domains = MappingProxyType({**cls._domains, **common})
+        documented(cls, cls._entries)
 
     def __sklearn_tags__(self) -> Tags:
         """Tags: binary targets and label matrices of zeros and ones; sparse X; missing values."""
@@ -206,8 +210,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
             If X or y is not as described, or y has other labels than in `fit`.
         """
         features = self._check_X(X)
-        truth = check_labels_as_in_fit(self, y)
-        check_consistent_length(features, truth)
+        truth = check_labels_as_in_fit(self, features, y)
         return matching_share(truth, self._labels(features), sample_weight)
 
     @abstractmethod
@@ -228,7 +231,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
     def _check_params(self) -> None:
         """Stop if a parameter is outside its domain."""
-        check_parameters(self, self._domains)
+        for name, domain in self._domains.items():
+            check_domain(name, getattr(self, name), domain)
 
     def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters and data, and learn from them; checked data stay as they are."""
@@ -261,7 +265,11 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
     def _continue_fit(self, earlier: Self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
         """Check parameters, and data as in an earlier fit, whose attributes are kept."""
         self._check_params()
-        data = check_data_as_in_fit(earlier, X, Y, sample_weight)
+        features = check_features(earlier, X)
+        labels = check_labels_as_in_fit(earlier, features, Y)
+        weight = check_weight(sample_weight, len(labels))
+        unknown_labels(labels, weight)  # stops if all are
+        data = FitData(features, labels, weight, feature_types(earlier), learned_by(earlier))
         self._learn_from(data)
         return data
 
@@ -275,9 +283,8 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
         """Check the pairs that training evaluates on."""
         checked = []
         for number, (X, Y) in enumerate(checked_pairs(eval_set)):
-            labels = check_labels_as_in_fit(self, Y, f"eval_set[{number}]")
             features = check_features(self, X)
-            check_consistent_length(features, labels)
+            labels = check_labels_as_in_fit(self, features, Y, f"eval_set[{number}]")
             checked.append((features, labels))
         return checked
 
@@ -293,22 +300,7 @@ class MultiLabelEstimator(ClassifierMixin, BaseEstimator):
 
 
 def checked_pairs(eval_set: EvalSet | None) -> EvalSet:
-    """Check the form of an `eval_set`, not the data in it.
-
-    Parameters
-    ----------
-    eval_set : sequence of pairs (X, Y) or None
-        As ``fit`` takes it.
-
-    Returns
-    -------
-    sequence of pairs (X, Y)
-        Empty if None.
-
-    Raises
-    ------
-    ValueError
-        If an entry is not a pair.
+    """Return the entries of an `eval_set`, none for None, if all are pairs.
 
     Examples
     --------
@@ -324,6 +316,3 @@ def checked_pairs(eval_set: EvalSet | None) -> EvalSet:
                 f"entry {number} is not a pair."
             )
     return pairs
-
-
-fill_in_class(MultiLabelEstimator)

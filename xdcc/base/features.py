@@ -3,7 +3,7 @@
 A sparse X needs two more checks. Its arrays must fit together (:func:`check_sparse_structure`):
 neither SciPy nor XGBoost nor the kernels check an index beyond the last column, which would read
 beyond the end of an array. And entries that X does not store need a meaning
-(:func:`settle_sparse_zeros`): XGBoost takes them for missing values, scikit-learn for zeros. If you
+(`_settle_sparse_zeros`): XGBoost takes them for missing values, scikit-learn for zeros. If you
 fit on one form of X and predict on the other, predictions would silently be wrong. So estimators on
 XGBoost have a parameter for it, `sparse_zeros`, which only this module uses.
 """
@@ -76,25 +76,14 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool = False) -> 
         if not checked.has_canonical_format:
             checked = checked.copy()
             checked.sum_duplicates()
-    return settle_sparse_zeros(estimator, checked, reset=reset)
+    return _settle_sparse_zeros(estimator, checked, reset=reset)
 
 
 def check_sparse_structure(name: str, matrix: Any) -> None:
-    """Stop if a sparse matrix points outside itself.
+    """Raise a ValueError if a sparse matrix points outside itself; `name` is its name there.
 
-    Parameters
-    ----------
-    name : str
-        Name of the matrix in messages.
-    matrix : sparse matrix or array, or anything else
-        Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are
-        checked by SciPy when they are converted.
-
-    Raises
-    ------
-    ValueError
-        If row pointers do not ascend from 0 to the number of entries, or an index is outside the
-        matrix; the message says which.
+    Only CSR, CSC and COO matrices are looked at; others are made of Python numbers or are checked
+    by SciPy when they are converted.
 
     Examples
     --------
@@ -127,8 +116,8 @@ def _check_pointers(
     if indptr[0] != 0 or len(descents):
         at = int(descents[0]) if len(descents) else 0
         raise ValueError(
-            f"{broken}indptr goes from {indptr[at]} to {indptr[at + 1]} in {axis} {at}; it has to "
-            "begin with 0 and not to descend."
+            f"{broken}indptr goes from {indptr[at]} to {indptr[at + 1]} in {axis} {at}; it must "
+            "begin with 0 and not descend."
         )
     n_entries = min(len(indices), len(data))
     if indptr[-1] > n_entries:
@@ -154,42 +143,8 @@ SPARSE_ZEROS: tuple[str, ...] = get_args(SparseZeros)
 """The two meanings of an entry that a sparse X does not store."""
 
 
-def settle_sparse_zeros(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Give X the form in which entries that are not stored have the meaning asked for.
-
-    Parameters
-    ----------
-    estimator : MultiLabelEstimator
-        Its method `_sparse_zeros` returns the meaning of entries that are not stored; None leaves
-        it to the learning method. With `reset` the attribute `sparse_X_` is set: whether there
-        was a sparse X whose entries that are not stored are missing.
-    X : float32 array or sparse matrix of shape (n_samples, n_features)
-        Checked features.
-    reset : bool
-        Whether this is the X of fit.
-
-    Returns
-    -------
-    float32 array or sparse matrix of shape (n_samples, n_features)
-        With ``"zero"`` a sparse X becomes an array, which takes 4 bytes for every entry, stored or
-        not.
-
-    Raises
-    ------
-    ValueError
-        With ``"missing"``, if X is sparse and was dense in fit, or the reverse.
-
-    Examples
-    --------
-    >>> from xdcc import BinaryRelevance
-    >>> X = sparse.csr_matrix([[0, 2], [3, 0]])
-    >>> settle_sparse_zeros(BinaryRelevance(sparse_zeros="zero"), X, reset=True)
-    array([[0, 2],
-           [3, 0]])
-    >>> estimator = BinaryRelevance()
-    >>> settle_sparse_zeros(estimator, X, reset=True) is X, estimator.sparse_X_
-    (True, True)
-    """
+def _settle_sparse_zeros(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Give X the form in which entries that are not stored mean what `sparse_zeros` says."""
     meaning = estimator._sparse_zeros()
     if meaning is None:
         return X

@@ -87,16 +87,7 @@ class FitData(NamedTuple):
         return rows if self.sample_weight is None else rows & (self.sample_weight > 0)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "FitData":
-        """Take rows.
-
-        Parameters
-        ----------
-        rows : int array or bool array
-            Positions, or whether to take each row.
-
-        Returns
-        -------
-        FitData
+        """Take rows, by their positions or a mask.
 
         Examples
         --------
@@ -120,19 +111,7 @@ class FitData(NamedTuple):
     def part(self, rows: NDArray[np.intp]) -> "FitData":
         """Take rows to fit on; a label that is unknown in all of them is absent.
 
-        Parameters
-        ----------
-        rows : int array
-            Which rows.
-
-        Returns
-        -------
-        FitData
-
-        Raises
-        ------
-        ValueError
-            If no label of these rows is known.
+        A ValueError says that no label of these rows is known.
 
         Examples
         --------
@@ -142,7 +121,6 @@ class FitData(NamedTuple):
         """
         taken = self.take(rows)
         unknown = unknown_labels(taken.Y, taken.sample_weight)
-        require_known(unknown)
         taken.Y[:, unknown] = 0
         return taken
 
@@ -170,19 +148,9 @@ class FitData(NamedTuple):
 
 
 def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
-    """Take rows of an array-like, a sparse matrix, a DataFrame or a Series.
+    """Take rows, by position or mask, of an array-like, a sparse matrix, a DataFrame or a Series.
 
-    Parameters
-    ----------
-    data : array-like, sparse matrix, DataFrame or Series
-        Of any number of columns.
-    rows : int array or bool array
-        Positions, or whether to take each row.
-
-    Returns
-    -------
-    array, sparse matrix, DataFrame or Series
-        A sparse matrix has the form CSR.
+    A sparse matrix becomes CSR.
 
     Examples
     --------
@@ -196,19 +164,9 @@ def take_rows(data: Any, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Any:
 
 
 def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[Any]:
-    """Give labels the form of the Y in ``fit``.
+    """Give labels, zeros and ones `(n_samples, n_labels)`, the form of the Y in ``fit``.
 
-    Parameters
-    ----------
-    labels : int array of shape (n_samples, n_labels)
-        Zeros and ones.
-    classes : array of shape (n_classes,) or (n_labels, 2)
-        As an estimator has them in `classes_`.
-
-    Returns
-    -------
-    array of shape (n_samples, n_labels) or (n_samples,)
-        The labels, or classes if Y had one dimension.
+    `classes` is an estimator's `classes_`: with one dimension Y had one, and held these classes.
 
     Examples
     --------
@@ -222,31 +180,23 @@ def in_form_of_y(labels: NDArray[np.int64], classes: NDArray[Any]) -> NDArray[An
     return np.asarray(classes[column])
 
 
-def require_known(unknown: NDArray[np.bool_]) -> None:
-    """Stop if all labels are unknown, `(n_labels,)`.
-
-    Examples
-    --------
-    >>> require_known(np.array([True, True]))
-    Traceback (most recent call last):
-    ValueError: Y has no known label: every entry that counts is NaN.
-    """
-    if unknown.all():
-        raise ValueError("Y has no known label: every entry that counts is NaN.")
-
-
 def unknown_labels(
     Y: NDArray[np.float32], weight: NDArray[np.floating] | None
 ) -> NDArray[np.bool_]:
-    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`.
+    """Tell which labels are unknown in every row of positive weight, `(n_labels,)`; not all may be.
 
     Examples
     --------
     >>> unknown_labels(np.array([[1, np.nan], [np.nan, 0]], np.float32), np.array([1.0, 0.0]))
     array([False,  True])
+    >>> unknown_labels(np.array([[np.nan]], np.float32), None)
+    Traceback (most recent call last):
+    ValueError: Y has no known label: every entry that counts is NaN.
     """
     unknown = np.ones(Y.shape[1], dtype=bool)
     for rows in row_blocks(Y.shape):
         is_nan = np.isnan(Y[rows])
         unknown &= (is_nan if weight is None else is_nan[weight[rows] > 0]).all(axis=0)
+    if unknown.all():
+        raise ValueError("Y has no known label: every entry that counts is NaN.")
     return unknown

@@ -18,6 +18,8 @@ from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from xdcc.base.seeds import generator_from
+
 
 def stratified_folds(
     Y: NDArray[np.floating | np.bool_],
@@ -54,8 +56,9 @@ def stratified_folds(
     """
     if n_folds > len(Y):
         raise ValueError(f"{n_folds} folds need as many rows, but n_samples={len(Y)}.")
-    seed = 0 if random_state is None else random_state
-    deal = MultilabelStratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    deal = MultilabelStratifiedKFold(
+        n_folds, shuffle=True, random_state=generator_from(random_state)
+    )
     present = np.nan_to_num(Y).astype(bool)
     # Whether a row has no label at all is dealt out like a label.
     present = np.column_stack((present, ~present.any(axis=1))).astype(np.int64)
@@ -66,29 +69,17 @@ def stratified_folds(
 
 
 def check_folds(folds: NDArray[np.intp], n_samples: int) -> None:
-    """Stop if there is not a fold for each row.
-
-    Parameters
-    ----------
-    folds : int array of shape (n_samples,)
-        Fold of each row.
-    n_samples : int
-        Number of rows.
-
-    Raises
-    ------
-    ValueError
-        If `folds` has another shape.
+    """Raise a ValueError if there is not a fold for each of `n_samples` rows.
 
     Examples
     --------
     >>> check_folds(np.array([0, 1]), 3)
     Traceback (most recent call last):
-    ValueError: folds has the shape (2,); it has to be (3,), one per row.
+    ValueError: folds has the shape (2,); it must be (3,), one per row.
     """
     if np.shape(folds) != (n_samples,):
         raise ValueError(
-            f"folds has the shape {np.shape(folds)}; it has to be {(n_samples,)}, one per row."
+            f"folds has the shape {np.shape(folds)}; it must be {(n_samples,)}, one per row."
         )
 
 

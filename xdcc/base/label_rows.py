@@ -12,16 +12,15 @@ known label, or weight 0) are taken out, so that a measure needs no rule of its 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-_SAMPLE_ENTRIES = 2**21
+_LEAST_SAMPLE = 500
 _BLOCK_ENTRIES = 2**18
 """Entries of a block: as float64 2 MiB, which a processor's cache can hold."""
 
@@ -30,9 +29,7 @@ _NAMES_SHOWN = 5
 
 
 def sample_rows(
-    shape: tuple[int, int],
-    rows: NDArray[np.bool_] | None = None,
-    most_entries: int = _SAMPLE_ENTRIES,
+    shape: tuple[int, int], rows: NDArray[np.bool_] | None = None, entries: int = 2**21
 ) -> NDArray[np.intp]:
     """Take rows of a matrix, all of them or as many as a few numbers can be learned from.
 
@@ -42,13 +39,13 @@ def sample_rows(
         Number of rows, number of columns.
     rows : bool array of shape (n_rows,), optional
         Which rows can be taken; all if None.
-    most_entries : int, default=2**21
-        Entries of the rows that are taken.
+    entries : int, default=2**21
+        About so many entries are taken, but of 500 rows at least.
 
     Returns
     -------
     int array
-        Their positions, ascending: all, or about `most_entries`, the same for the same shape.
+        Their positions, ascending; the same for the same shape.
 
     Examples
     --------
@@ -58,7 +55,7 @@ def sample_rows(
     32768
     """
     able = np.arange(shape[0]) if rows is None else np.flatnonzero(rows)
-    most = max(1, most_entries // max(1, shape[1]))
+    most = max(_LEAST_SAMPLE, entries // max(1, shape[1]))
     if len(able) <= most:
         return able
     return np.sort(np.random.default_rng(0).choice(able, most, replace=False))
@@ -135,18 +132,10 @@ class LabelRows:
             self._labels = self._labels.tocsr()
 
     def block(self, rows: slice) -> NDArray[Any]:
-        """Read some rows as numbers. Y needs to have two dimensions.
+        """Read some rows of a Y of two dimensions as numbers, `(n_rows, n_labels)`.
 
-        Parameters
-        ----------
-        rows : slice
-            Which rows.
-
-        Returns
-        -------
-        bool, int or float array of shape (n_rows, n_labels)
-            It may share memory with Y. None and pandas' NA are NaN; an entry that is not
-            a number is infinite, which is not a label.
+        The array may share memory with Y. None and pandas' NA are NaN; an entry that is not a
+        number is infinite, which is not a label.
         """
         if sparse.issparse(self._labels):
             values = self._labels[rows].toarray()
@@ -161,44 +150,17 @@ class LabelRows:
         return np.vectorize(_number, otypes=[np.float64])(values)
 
     def entry(self, row: int, label: int) -> Any:
-        """Return an entry as it was given, for a message.
-
-        Parameters
-        ----------
-        row, label : int
-            Which entry.
-
-        Returns
-        -------
-        object
-            A number or anything else.
-        """
+        """Return an entry as it was given, for a message."""
         if isinstance(self._labels, pd.DataFrame):
             return self._labels.iat[row, label]
         return self._labels[row, label]
 
 
 def labels_in_order(Y: Any, names: Sequence[Any], what: str) -> Any:
-    """Bring the columns of a DataFrame into an order given by names; leave all else as it is.
+    """Bring the columns of a DataFrame into the order of `names`; leave all else as it is.
 
-    Parameters
-    ----------
-    Y : array-like, sparse matrix or array, DataFrame or Series
-        Labels, or probabilities of them.
-    names : sequence of length n_labels
-        Names of labels; they are compared as text.
-    what : str
-        Name of Y in messages.
-
-    Returns
-    -------
-    object
-        Y, or a DataFrame of its columns in the order of `names`.
-
-    Raises
-    ------
-    ValueError
-        If Y is a DataFrame with other names, or with another order of names that are not unique.
+    Names are compared as text. A ValueError, which calls Y `what`, says if Y is a DataFrame with
+    other names, or with another order of names that are not unique.
 
     Examples
     --------
@@ -259,14 +221,15 @@ _HOLDS = {
 """What an input consists of, for messages."""
 
 
-@dataclass(frozen=True)
-class KnownEntries:
+class KnownRows[Predicted: (Bools, Floats)](NamedTuple):
     """What can be compared in a block of rows, for the samples that count.
 
     Attributes
     ----------
-    truth, predicted : bool arrays, shape (n_counted, n_labels)
-        Both False where the truth is unknown.
+    truth : bool array, shape (n_counted, n_labels)
+        False where the truth is unknown.
+    predicted : bool or float64 array, shape (n_counted, n_labels)
+        Predicted labels, False where the truth is unknown; or finite scores, without meaning there.
     known : bool array, shape (n_counted, n_labels)
         At least one True per row.
     weight : float64 array, shape (n_counted,)
@@ -274,44 +237,20 @@ class KnownEntries:
 
     Examples
     --------
-    >>> (entries,) = known_blocks([[1, np.nan]], [[1, 1]])
-    >>> entries.known, entries.predicted
+    >>> (rows,) = known_blocks([[1, np.nan]], [[1, 1]])
+    >>> rows.known, rows.predicted
     (array([[ True, False]]), array([[ True, False]]))
     """
 
     truth: Bools
-    predicted: Bools
-    known: Bools
-    weight: Floats
-
-
-@dataclass(frozen=True)
-class KnownScores:
-    """What can be ranked in a block of rows, for the samples that count.
-
-    Attributes
-    ----------
-    truth, known, weight
-        As of `KnownEntries`.
-    score : float64 array, shape (n_counted, n_labels)
-        Finite; without meaning where the truth is unknown.
-
-    Examples
-    --------
-    >>> (scores,) = known_score_blocks([[1, np.nan]], [[0.9, 0.2]])
-    >>> scores.known, scores.score
-    (array([[ True, False]]), array([[0.9, 0.2]]))
-    """
-
-    truth: Bools
-    score: Floats
+    predicted: Predicted
     known: Bools
     weight: Floats
 
 
 def known_blocks(
     Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None
-) -> Iterator[KnownEntries]:
+) -> Iterator[KnownRows[Bools]]:
     """Check labels and weights and take out what is unknown, block by block.
 
     Parameters
@@ -325,7 +264,7 @@ def known_blocks(
 
     Yields
     ------
-    KnownEntries
+    KnownRows
         Of the samples with a known label and a positive weight; blocks without any are left out.
 
     Raises
@@ -347,37 +286,22 @@ def known_blocks(
         _check(is_predicted | (predicted == 0), rows, source, "Y_pred", "0 or 1")
         return is_predicted
 
-    for truth, predicted, known, weight in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
-        yield KnownEntries(truth, predicted & known, known, weight)
+    for rows in _blocks(Y_true, Y_pred, "Y_pred", labels, sample_weight):
+        yield rows._replace(predicted=rows.predicted & rows.known)
 
 
 def known_score_blocks(
     Y_true: Labels, Y_score: Labels, sample_weight: Weights = None
-) -> Iterator[KnownScores]:
+) -> Iterator[KnownRows[Floats]]:
     """Check labels, scores and weights and take out what is unknown, block by block.
 
-    Parameters
-    ----------
-    Y_true, sample_weight
-        As in `known_blocks`.
-    Y_score : array-like or sparse matrix, shape (n_samples, n_labels)
-        Finite numbers, higher where a label is more likely. If both are DataFrames, columns are
-        matched by name.
-
-    Yields
-    ------
-    KnownScores
-        Of the samples with a known label and a positive weight; blocks without any are left out.
-
-    Raises
-    ------
-    ValueError
-        As in `known_blocks`.
+    Like :func:`known_blocks`, but `Y_score` holds finite numbers, higher where a label is more
+    likely.
 
     Examples
     --------
     >>> for scores in known_score_blocks([[1, 0], [0, 1]], [[2.5, 1], [0, 3]], [1, 0]):
-    ...     print(scores.score, scores.weight)
+    ...     print(scores.predicted, scores.weight)
     [[2.5 1. ]] [1.]
     """
 
@@ -385,36 +309,20 @@ def known_score_blocks(
         _check(np.isfinite(score), rows, source, "Y_score", "finite")
         return score.astype(np.float64)
 
-    for block in _blocks(Y_true, Y_score, "Y_score", scores, sample_weight):
-        yield KnownScores(*block)
+    return _blocks(Y_true, Y_score, "Y_score", scores, sample_weight)
 
 
 def known_proba_blocks(
     Y_true: Labels, Y_proba: Labels, sample_weight: Weights = None
-) -> Iterator[KnownScores]:
+) -> Iterator[KnownRows[Floats]]:
     """Check labels, probabilities and weights and take out what is unknown, block by block.
 
-    Parameters
-    ----------
-    Y_true, sample_weight
-        As in `known_blocks`.
-    Y_proba : array-like or sparse matrix, shape (n_samples, n_labels)
-        Numbers from 0 to 1. If both are DataFrames, columns are matched by name.
-
-    Yields
-    ------
-    KnownScores
-        As `known_score_blocks`.
-
-    Raises
-    ------
-    ValueError
-        As in `known_blocks`.
+    Like :func:`known_score_blocks`, but `Y_proba` holds numbers from 0 to 1.
 
     Examples
     --------
     >>> for probabilities in known_proba_blocks([[1, 0]], [[0.75, 0]]):
-    ...     print(probabilities.score)
+    ...     print(probabilities.predicted)
     [[0.75 0.  ]]
     """
 
@@ -422,8 +330,7 @@ def known_proba_blocks(
         _check((proba >= 0) & (proba <= 1), rows, source, "Y_proba", "from 0 to 1")
         return proba.astype(np.float64)
 
-    for block in _blocks(Y_true, Y_proba, "Y_proba", probabilities, sample_weight):
-        yield KnownScores(*block)
+    return _blocks(Y_true, Y_proba, "Y_proba", probabilities, sample_weight)
 
 
 def _blocks[Values: (Bools, Floats)](
@@ -432,7 +339,7 @@ def _blocks[Values: (Bools, Floats)](
     name: str,
     checked: Callable[[NDArray[Any], slice, LabelRows], Values],
     sample_weight: Weights,
-) -> Iterator[tuple[Bools, Values, Bools, Floats]]:
+) -> Iterator[KnownRows[Values]]:
     """Read truth, predictions of some kind, what is known, and weights of samples that count."""
     truth_rows = _label_rows(Y_true, "Y_true")
     if isinstance(Y_true, pd.DataFrame):
@@ -444,7 +351,9 @@ def _blocks[Values: (Bools, Floats)](
             f"Y_true and {name} must have the same shape (n_samples, n_labels), "
             f"got {truth_rows.shape} and {other_rows.shape}"
         )
-    weight = _checked_weight(sample_weight, n_samples)
+    weight = check_weight(sample_weight, n_samples, some_positive=False, dtype=np.float64)
+    if weight is None:
+        weight = np.ones(n_samples)
 
     nothing_counts = True
     for rows in row_blocks((n_samples, n_labels)):
@@ -458,9 +367,62 @@ def _blocks[Values: (Bools, Floats)](
         counts = ~unknown.all(axis=1) & (weight[rows] > 0)
         if counts.any():
             nothing_counts = False
-            yield is_true[counts], other[counts], ~unknown[counts], weight[rows][counts]
+            yield KnownRows(is_true[counts], other[counts], ~unknown[counts], weight[rows][counts])
     if nothing_counts:
         raise ValueError("Y_true has no known label in a sample of positive weight")
+
+
+def check_weight(
+    sample_weight: Any,
+    n_samples: int,
+    *,
+    some_positive: bool = True,
+    dtype: type[np.floating] = np.float32,
+) -> NDArray[Any] | None:
+    """Check the weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+        Weights.
+    n_samples : int
+        Number of rows.
+    some_positive : bool, default=True
+        Whether a weight must be positive; not where these are only some of the rows.
+    dtype : type, default=numpy.float32
+        Type of the array.
+
+    Returns
+    -------
+    float array of shape (n_samples,) or None
+        The weights, None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, are negative, infinite or NaN, or all zero.
+
+    Examples
+    --------
+    >>> check_weight([1, 0.5], 2)
+    array([1. , 0.5], dtype=float32)
+    """
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=dtype)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; it must be ({n_samples},), one per row."
+        )
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight is {weight[row]} in row {row}; weights must be finite and not negative."
+        )
+    if some_positive and not weight.any():
+        raise ValueError("sample_weight is zero in every row: no row would count.")
+    return weight
 
 
 def matching_share(Y_true: Labels, Y_pred: Labels, sample_weight: Weights = None) -> float:
@@ -512,17 +474,3 @@ def _check(valid: Bools, rows: slice, labels: LabelRows, name: str, allowed: str
             f"{name} must be a matrix of {_HOLDS[name]}, but {name}[{row}, {label}] is {entry!r}"
         )
     raise ValueError(f"{name}[{row}, {label}] is {float(entry):g}, must be {allowed}")
-
-
-def _checked_weight(sample_weight: Weights, n_samples: int) -> Floats:
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have one weight per sample, shape ({n_samples},), "
-            f"got {weight.shape}"
-        )
-    if not (np.isfinite(weight) & (weight >= 0)).all():
-        raise ValueError("sample_weight must be finite and not negative")
-    return weight

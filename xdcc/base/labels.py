@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_consistent_length
 from xgboost import collective
 
 from xdcc.base.features import check_sparse_structure
@@ -75,60 +76,56 @@ def check_labels(Y: Any, estimator: str = "") -> FitData:
     labels = _label_rows(Y)
     if len(labels.shape) == 1:
         target = _target(Y)
-        classes = np.unique(target)
-        return _labels_alone(encode_target(target, classes), _names(Y, 1), classes, named=False)
-    names = _names(Y, labels.shape[1])
-    return _labels_alone(
-        _zeros_and_ones(labels, names),
-        names,
-        np.tile([0, 1], (len(names), 1)),
-        named=hasattr(Y, "columns"),
-    )
-
-
-def _labels_alone(
-    Y: Labels, names: NDArray[np.object_], classes: Classes, *, named: bool
-) -> FitData:
+        names, classes = _names(Y, 1), np.unique(target)
+        checked = _encode_target(target, classes)
+    else:
+        names = _names(Y, labels.shape[1])
+        classes = np.tile([0, 1], (len(names), 1))
+        checked = _zeros_and_ones(labels, names)
     learned = {
         "n_labels_": len(names),
         "label_names_": names,
         "classes_": classes,
-        "_labels_are_named": named,
+        "_labels_are_named": hasattr(Y, "columns"),
     }
-    return FitData(None, Y, None, learned=learned)
+    return FitData(None, checked, None, learned=learned)
 
 
-def check_labels_again(
-    Y: Any, classes: Classes, names: NDArray[np.object_], *, named: bool, what: str = "Y"
-) -> Labels:
-    """Check labels for a fitted estimator.
+def check_labels_as_in_fit(estimator: Any, X: Any, Y: Any, what: str = "Y") -> Labels:
+    """Check the labels of rows for a fitted estimator.
 
     Parameters
     ----------
+    estimator : MultiLabelEstimator
+        A fitted one.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Features or margins of the rows; only their number counts.
     Y : array-like, sparse matrix, DataFrame or Series
-        Labels in the form of those in ``fit``.
-    classes, names, named
-        `classes_`, `label_names_` and `_labels_are_named` of the estimator.
+        Labels in the form of those in fit. Columns of a DataFrame are matched by name if those in
+        fit had names.
     what : str, default="Y"
         Name of Y in messages.
 
     Returns
     -------
     float32 array of shape (n_samples, n_labels)
-        A copy. Columns of a DataFrame are in the order of `names`, if these are names too.
+        0, 1, or NaN for unknown; a copy.
 
     Raises
     ------
     ValueError
-        As `check_labels`, and if Y has another form, another number of labels, other names, or a
-        class that was not there.
+        As `check_labels`, and if Y has another form, another number of rows or labels, other names,
+        or a class that was not there.
 
     Examples
     --------
-    >>> check_labels_again(["yes"], np.array(["no", "yes"]), np.array(["label_0"]), named=False)
-    array([[1.]], dtype=float32)
+    >>> from xdcc import BinaryRelevance
+    >>> Y = pd.DataFrame({"red": [1, 0], "blue": [0, 1]})
+    >>> estimator = BinaryRelevance(n_estimators=1).fit([[1], [2]], Y)
+    >>> check_labels_as_in_fit(estimator, [[3]], pd.DataFrame({"blue": [0], "red": [1]}))
+    array([[1., 0.]], dtype=float32)
     """
-    labels = _label_rows(Y)
+    labels, classes, names = _label_rows(Y), estimator.classes_, estimator.label_names_
     if classes.ndim != len(labels.shape):
         had = "one dimension" if classes.ndim == 1 else "two dimensions"
         raise ValueError(f"{what} has shape {labels.shape}, but in fit it had {had}.")
@@ -140,36 +137,21 @@ def check_labels_again(
                 f"{what} holds the class {unknown[0]!r}, but in fit the classes were "
                 f"{', '.join(repr(value) for value in classes.tolist())}."
             )
-        return encode_target(target, classes)
-    if labels.shape[1] != len(names):
+        checked = _encode_target(target, classes)
+    elif labels.shape[1] != len(names):
         raise ValueError(
             f"{what} has {labels.shape[1]} labels, but in fit there were {len(names)}."
         )
-    return _zeros_and_ones(
-        _label_rows(labels_in_order(Y, names.tolist(), what)) if named else labels, names
-    )
+    else:
+        if estimator._labels_are_named:
+            labels = _label_rows(labels_in_order(Y, names.tolist(), what))
+        checked = _zeros_and_ones(labels, names)
+    check_consistent_length(X, checked)
+    return checked
 
 
-def encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
-    """Make a label of a one-dimensional target: 1 for the second class.
-
-    Parameters
-    ----------
-    target : array of shape (n_samples,)
-        Classes.
-    classes : array of shape (1,) or (2,)
-        The sorted ones. If there is only one, the label is 0 throughout.
-
-    Returns
-    -------
-    float32 array of shape (n_samples, 1)
-
-    Examples
-    --------
-    >>> encode_target(np.array(["no", "yes"]), np.array(["no", "yes"]))
-    array([[0.],
-           [1.]], dtype=float32)
-    """
+def _encode_target(target: NDArray[Any], classes: NDArray[Any]) -> Labels:
+    """Make a label of a target, `(n_samples, 1)`: 1 for the second of its one or two classes."""
     if len(classes) == 1:
         return np.zeros((len(target), 1), dtype=np.float32)
     return (target == classes[1]).astype(np.float32)[:, np.newaxis]
@@ -185,7 +167,7 @@ def _label_rows(Y: Any) -> LabelRows:
         ) from error
     if len(labels.shape) not in (1, 2) or labels.shape[1:] == (0,):
         raise ValueError(
-            f"Y has shape {labels.shape}; it has to be (n_samples, n_labels), with a label, or "
+            f"Y has shape {labels.shape}; it must be (n_samples, n_labels), with a label, or "
             "(n_samples,)."
         )
     return labels

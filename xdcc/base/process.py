@@ -52,15 +52,7 @@ def late_interrupt() -> Iterator[None]:
 def whole_or_nothing[T: Callable[..., Any]](method: T) -> T:
     """Decorate a method so that it restores the object's attributes if it raises.
 
-    Parameters
-    ----------
-    method : function
-        A method that sets attributes and does not modify the objects they held before.
-
-    Returns
-    -------
-    function
-        The method, decorated.
+    It may set attributes, but not modify the objects they held before.
 
     Examples
     --------

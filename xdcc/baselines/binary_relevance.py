@@ -22,7 +22,7 @@ class BinaryRelevance(PerLabelClassifier):
     ----------
     {learner}
     random_state : int, RandomState instance or None, default=None
-        Seed for row and column sampling, or for `estimator`. None is XGBoost's default seed, 0.
+        Seed for row and column sampling, or for `estimator`; None is the seed 0.
     {threads}
     {sparse_zeros}
     {further_params}

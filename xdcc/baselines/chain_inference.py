@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 from sklearn.multioutput import ClassifierChain
-from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.checks import check_all_known, check_labels_as_in_fit
+from xdcc.base.checks import check_all_known
 from xdcc.base.domains import Choice, Either, Number
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.label_rows import row_blocks
+from xdcc.base.labels import check_labels_as_in_fit
 from xdcc.baselines.fixed_chain import replace_missing
 from xdcc.baselines.learner import LearnerClassifier
 
@@ -174,8 +174,7 @@ class LabelsetSearch(LearnerClassifier):
         {raises_for_labels}
         """
         features = self._check_X(X)
-        labels = check_labels_as_in_fit(self, Y)
-        check_consistent_length(features, labels)
+        labels = check_labels_as_in_fit(self, features, Y)
         check_all_known(self, labels, "probabilities of labelsets")
         return self._labelset_log_proba(features, labels.astype(np.int64))
 

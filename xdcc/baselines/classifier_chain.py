@@ -1,14 +1,13 @@
 """Classifier chain (CC): the model of a label has the previous labels as features."""
 
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import multioutput
 
 from xdcc.base.domains import Anything
-from xdcc.base.features import Features, SparseZeros
+from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
 from xdcc.baselines.fixed_chain import (
     MISSING,
@@ -67,30 +66,7 @@ class ClassifierChain(PerLabelClassifier):
     _missing = MISSING
     _domains = MappingProxyType({**PerLabelClassifier._domains, "order": Anything()})
 
-    def __init__(
-        self,
-        *,
-        order: Order | ArrayLike = "random",
-        estimator: Any = None,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        sparse_zeros: SparseZeros = "missing",
-        **booster_params: Any,
-    ) -> None:
-        super().__init__(
-            estimator=estimator,
-            n_estimators=n_estimators,
-            max_depth=max_depth,
-            learning_rate=learning_rate,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            sparse_zeros=sparse_zeros,
-            **booster_params,
-        )
-        self.order = order
+    order: Order | ArrayLike = "random"
 
     def _check_params(self) -> None:
         super()._check_params()

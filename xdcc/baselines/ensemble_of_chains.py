@@ -48,7 +48,7 @@ class ChainEnsemble(LearnerClassifier):
                 """,
             "seed_and_chains": """
                 random_state : int, RandomState instance or None, default=None
-                    Seed for orders, samples and base learner.
+                    Seed for orders, samples and base learner; None is the seed 0.
 
                 Attributes
                 ----------

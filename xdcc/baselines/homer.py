@@ -57,7 +57,7 @@ class HOMER(LearnerClassifier):
     n_children : int, default=3
         Maximum number of children of a node.
     random_state : int, RandomState instance or None, default=None
-        Seed for the clusters and the base learner.
+        Seed for the clusters and the base learner; None is the seed 0.
 
     Attributes
     ----------

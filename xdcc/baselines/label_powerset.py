@@ -80,7 +80,7 @@ class LabelPowerset(LearnerClassifier):
     estimator : scikit-learn classifier or None, default=None
         Base learner, with `predict_proba` for several classes; None is a decision tree.
     random_state : int, RandomState instance or None, default=None
-        Seed for the base learner.
+        Seed for the base learner; None is the seed 0.
 
     Attributes
     ----------

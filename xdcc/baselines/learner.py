@@ -15,13 +15,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from xdcc.base.checks import check_all_known
-from xdcc.base.domains import Classifier, Either, Seed, check_domain
+from xdcc.base.domains import Classifier, Either, check_domain
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData
+from xdcc.base.seeds import generator_from
 
 
 def seeded(estimator: Any, random: np.random.RandomState) -> Any:
@@ -63,14 +64,13 @@ class LearnerClassifier(MultiLabelEstimator):
 
     _entries = MappingProxyType(
         {
-            **MultiLabelEstimator._entries,
             "missing_values": """
                 Missing values in X are passed to the base learner, which may reject them. Entries
                 that a sparse X does not store are 0.
                 """,
         }
     )
-    _domains = MappingProxyType({"estimator": Either(Classifier(), None), "random_state": Seed()})
+    _domains = MappingProxyType({"estimator": Either(Classifier(), None)})
 
     estimator: Any = None
     random_state: int | np.random.RandomState | None = None
@@ -98,7 +98,7 @@ class LearnerClassifier(MultiLabelEstimator):
             the data, the data are not as described, or a label is unknown (NaN).
         """
         data = self._begin_fit(X, Y, sample_weight)
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         learner = seeded(self._unseeded_learner(), random)
         check_all_known(self, data.Y, f"models of {type(self).__name__}")
         if data.sample_weight is not None and not data.sample_weight.all():

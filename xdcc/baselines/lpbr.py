@@ -38,7 +38,7 @@ class LPBR(LearnerClassifier):
     alpha : float, default=0.01
         Significance level of the chi-squared test; pairs that are not significant are not tried.
     random_state : int, RandomState instance or None, default=None
-        Seed for the folds and the base learner.
+        Seed for the folds and the base learner; None is the seed 0.
 
     Attributes
     ----------

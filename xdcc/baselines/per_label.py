@@ -40,11 +40,13 @@ _ENTRIES = {
             {booster_params}
         """,
     "notes": """
-        Notes ----- NaN in X is a missing value. With XGBoost, entries that a sparse X does not
-        store are missing, too, unless ``sparse_zeros="zero"``; columns of pandas' dtype
-        ``category`` are split by sets of categories, and categories that are new in prediction are
-        missing. With a base learner, entries that a sparse X does not store are 0, categories are
-        rejected, and missing values are passed to the base learner, which may reject them.
+        Notes
+        -----
+        NaN in X is a missing value. With XGBoost, entries that a sparse X does not store are
+        missing, too, unless ``sparse_zeros="zero"``; columns of pandas' dtype ``category`` are
+        split by sets of categories, and categories that are new in prediction are missing. With a
+        base learner, entries that a sparse X does not store are 0, categories are rejected, and
+        missing values are passed to the base learner, which may reject them.
         """,
 }
 """Docstring entries of both, in addition to those of all estimators."""
@@ -53,7 +55,7 @@ _ENTRIES = {
 class PerLabelClassifier(BoosterEstimator):
     """A model for each label: XGBoost, or copies of a scikit-learn classifier."""
 
-    _entries = MappingProxyType({**BoosterEstimator._entries, **_ENTRIES})
+    _entries = MappingProxyType(_ENTRIES)
     _uses_plugin = False
     _missing: float
     """Value that represents a missing one in the input of the models."""
@@ -65,26 +67,13 @@ class PerLabelClassifier(BoosterEstimator):
         }
     )
 
-    def __init__(
-        self,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        learning_rate: float = 0.3,
-        random_state: int | np.random.RandomState | None = None,
-        n_jobs: int | None = None,
-        sparse_zeros: SparseZeros = "missing",
-        **booster_params: Any,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.sparse_zeros = sparse_zeros
-        self._keep_booster_params(booster_params)
+    estimator: Any = None
+    n_estimators: int = 100
+    max_depth: int = 6
+    learning_rate: float = 0.3
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    sparse_zeros: SparseZeros = "missing"
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Train a model for each label.

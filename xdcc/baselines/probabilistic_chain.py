@@ -48,7 +48,7 @@ class ProbabilisticClassifierChain(LabelsetSearch):
         The loss that `predict` minimises: ``"subset"`` predicts the most probable labelset,
         ``"hamming"`` the labels with a marginal probability of at least 0.5.
     random_state : int, RandomState instance or None, default=None
-        Seed for a random order and the base learner.
+        Seed for a random order and the base learner; None is the seed 0.
 
     Attributes
     ----------

@@ -14,7 +14,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
@@ -26,16 +25,15 @@ from xdcc.base.domains import (
     Choice,
     Either,
     Number,
-    Seed,
     Share,
     Switch,
-    Threads,
     Verbosity,
     check_domain,
 )
 from xdcc.base.estimator import EvalSet, MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.boomer._induction import RuleLearner
 from xdcc.boomer.losses import LOSSES, Loss
@@ -134,7 +132,7 @@ class BoomerClassifier(MultiLabelEstimator):
     verbose : bool, default=False
         Whether to show a progress bar.
     random_state : int, RandomState instance or None, default=None
-        Seed for sampling rows and attributes.
+        Seed for sampling rows and attributes; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -181,7 +179,7 @@ class BoomerClassifier(MultiLabelEstimator):
             "best_n_rules_": int,
         }
     )
-    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_ENTRIES})
+    _entries = MappingProxyType(_ENTRIES)
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -200,8 +198,6 @@ class BoomerClassifier(MultiLabelEstimator):
             "warm_start": Switch(),
             "early_stopping_rounds": Either(Number(low=1, whole=True), None),
             "verbose": Verbosity(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -259,7 +255,7 @@ class BoomerClassifier(MultiLabelEstimator):
         known = KnownLabelsets.of_data(data)
         self.labelsets_ = known.labelsets[np.argsort(-known.counts, kind="stable")]
         if before is None:
-            self._seed = int(check_random_state(self.random_state).randint(2**63, dtype=np.int64))
+            self._seed = int(generator_from(self.random_state).randint(2**63, dtype=np.int64))
             self.evals_result_: dict[str, dict[str, list[float]]] = {}
         else:
             self._check_before(before)

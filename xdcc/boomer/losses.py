@@ -1,8 +1,8 @@
-"""The losses of BOOMER and their derivatives, in NumPy.
+"""The losses of BOOMER, in NumPy.
 
-Prediction uses them for the losses and probabilities of labelsets, the evaluation set for its loss,
-and tests for the derivatives; training has its own derivatives (``derivatives.pxd``). Labels are 0
-and 1 in arrays, -1 and +1 in formulas.
+Prediction uses them for the losses and probabilities of labelsets, and the evaluation set for its
+loss; training has their derivatives (``derivatives.pxd``). Labels are 0 and 1 in arrays, -1 and +1
+in formulas.
 
 Probabilities: with the logistic losses, a labelset y has the weight exp(-loss(y, p)), which is the
 product of the labels' sigmoids for the label-wise loss. The squared losses are minimal at
@@ -38,14 +38,6 @@ class Loss(ABC):
         """Loss of each row, shape (n_samples,)."""
 
     @abstractmethod
-    def gradients(self, Y: Binary, scores: Floats) -> Floats:
-        """First derivatives by the scores (equation 12), shape (n_samples, n_labels)."""
-
-    @abstractmethod
-    def hessians(self, Y: Binary, scores: Floats) -> Floats:
-        """Second derivatives (equation 12), shape (n_samples, n_labels, n_labels)."""
-
-    @abstractmethod
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
         """Loss of each labelset for each row, shape (n_samples, n_labelsets)."""
 
@@ -65,27 +57,9 @@ class LabelWiseLoss(Loss):
     def of_margin(self, margin: Floats) -> Floats:
         """Loss of each margin."""
 
-    @abstractmethod
-    def slope(self, margin: Floats) -> Floats:
-        """First derivative of the loss by the margin."""
-
-    @abstractmethod
-    def curvature(self, margin: Floats) -> Floats:
-        """Second derivative of the loss by the margin."""
-
     def values(self, Y: Binary, scores: Floats) -> Floats:
         """Loss of each row."""
         return self.of_margin(_signs(Y) * scores).sum(axis=1)
-
-    def gradients(self, Y: Binary, scores: Floats) -> Floats:
-        """First derivatives."""
-        signs = _signs(Y)
-        return signs * self.slope(signs * scores)
-
-    def hessians(self, Y: Binary, scores: Floats) -> Floats:
-        """Second derivatives: diagonal matrices."""
-        diagonal = self.curvature(_signs(Y) * scores)
-        return diagonal[:, :, None] * np.eye(scores.shape[1])
 
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
         """Loss of each labelset for each row."""
@@ -99,14 +73,6 @@ class LogisticLabelWise(LabelWiseLoss):
     def of_margin(self, margin: Floats) -> Floats:
         """Loss of each margin."""
         return -log_expit(margin)
-
-    def slope(self, margin: Floats) -> Floats:
-        """First derivative."""
-        return -expit(-margin)
-
-    def curvature(self, margin: Floats) -> Floats:
-        """Second derivative."""
-        return expit(margin) * expit(-margin)
 
     def marginals(self, scores: Floats) -> Floats:
         """Probability of each label: the sigmoid."""
@@ -134,14 +100,6 @@ class SquaredLabelWise(_SquaredLoss):
         """Loss of each margin."""
         return (1 - margin) ** 2
 
-    def slope(self, margin: Floats) -> Floats:
-        """First derivative."""
-        return -2 * (1 - margin)
-
-    def curvature(self, margin: Floats) -> Floats:
-        """Second derivative."""
-        return np.full_like(margin, 2.0)
-
 
 class SquaredHingeLabelWise(_SquaredLoss):
     """Sum of max(0, 1 - y p)^2 over labels."""
@@ -149,14 +107,6 @@ class SquaredHingeLabelWise(_SquaredLoss):
     def of_margin(self, margin: Floats) -> Floats:
         """Loss of each margin."""
         return np.maximum(0, 1 - margin) ** 2
-
-    def slope(self, margin: Floats) -> Floats:
-        """First derivative."""
-        return -2 * np.maximum(0, 1 - margin)
-
-    def curvature(self, margin: Floats) -> Floats:
-        """Second derivative; 0 at the kink."""
-        return np.where(margin < 1, 2.0, 0.0)
 
 
 class LogisticExampleWise(Loss):
@@ -168,17 +118,6 @@ class LogisticExampleWise(Loss):
         """Loss of each row."""
         exponents = -_signs(Y) * scores
         return logsumexp(np.hstack((exponents, np.zeros((len(scores), 1)))), axis=1)
-
-    def gradients(self, Y: Binary, scores: Floats) -> Floats:
-        """First derivatives: -y exp(-y p) / (1 + sum)."""
-        return -_signs(Y) * self._shares(Y, scores)
-
-    def hessians(self, Y: Binary, scores: Floats) -> Floats:
-        """Second derivatives: diag(q) - g g' with the shares q = |g|."""
-        shares = self._shares(Y, scores)
-        signed = _signs(Y) * shares
-        diagonal = shares[:, :, None] * np.eye(scores.shape[1])
-        return diagonal - signed[:, :, None] * signed[:, None, :]
 
     def labelset_losses(self, labelsets: Binary, scores: Floats) -> Floats:
         """Loss of each labelset for each row (equation 19 takes the minimum)."""
@@ -192,12 +131,6 @@ class LogisticExampleWise(Loss):
                 exponents = (1 - 2 * present[block]) * scores[row]
                 losses[row, block] = np.logaddexp(0, logsumexp(exponents, axis=1))
         return losses
-
-    def _shares(self, Y: Binary, scores: Floats) -> Floats:
-        exponents = -_signs(Y) * scores
-        most = np.maximum(exponents.max(axis=1, keepdims=True), 0)
-        powers = np.exp(exponents - most)
-        return powers / (np.exp(-most) + powers.sum(axis=1, keepdims=True))
 
 
 LOSSES: dict[str, Loss] = {

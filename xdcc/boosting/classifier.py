@@ -71,8 +71,7 @@ int, default="sumGain"
     max_bin : int, default=256
         Largest number of bins per feature.
     random_state : int, RandomState instance or None, default=None
-        Seed of row and column samples. None is the booster's default seed, 0, as in XGBoost's
-        own estimators: two fits give the same model.
+        Seed of row and column samples; None is the seed 0, as in XGBoost's own estimators.
     {n_jobs}
     eval_metric : str or list of str, default=None
         Metrics that are evaluated on `eval_set` in every boosting round: `hamming_loss`,

@@ -15,25 +15,10 @@ _PREFIX = "multilabel"
 
 
 def earlier_booster(xgb_model: Any) -> xgb.Booster:
-    """Return the booster that training continues from.
+    """Return the booster that training continues from: the one given, or that of a file.
 
-    Parameters
-    ----------
-    xgb_model : xgboost.Booster or path-like
-        A booster, or a file of `xgboost.Booster.save_model`.
-
-    Returns
-    -------
-    xgboost.Booster
-        Of one of the objectives `multilabel:*`.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-    ValueError
-        If there is no such file, it is not the file of a booster, or the booster was trained
-        with another objective.
+    Raises a TypeError for anything else, and a ValueError if there is no such file, it is not that
+    of a booster, or the booster was not trained with an objective `multilabel:*`.
     """
     if isinstance(xgb_model, xgb.Booster):
         booster = xgb_model
@@ -46,33 +31,23 @@ def earlier_booster(xgb_model: Any) -> xgb.Booster:
             ) from error
     else:
         raise TypeError(
-            f"xgb_model is a {type(xgb_model).__name__}; it has to be a fitted "
+            f"xgb_model is a {type(xgb_model).__name__}; it must be a fitted "
             "MultiLabelXGBClassifier, an xgboost.Booster or the file of one."
         )
     objective = _learner(booster)["objective"]["name"]
     if not objective.startswith(_PREFIX):
         raise ValueError(
-            f"xgb_model was trained with the objective {objective!r}; it has to be one of "
+            f"xgb_model was trained with the objective {objective!r}; it must be one of "
             "'multilabel:*', as that of a MultiLabelXGBClassifier is."
         )
     return booster
 
 
 def check_belongs(booster: xgb.Booster, estimator: "MultiLabelXGBClassifier") -> None:
-    """Raise an error if a booster was trained on other features or labels.
+    """Raise a ValueError if a booster was trained on other features or labels than `fit` got.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        What training continues from.
-    estimator : MultiLabelXGBClassifier
-        One that has checked X and Y.
-
-    Raises
-    ------
-    ValueError
-        If the number of features or of labels differs, or the features' names do, if both have
-        names; if there are categories, which a booster knows only by their codes.
+    Their numbers have to be equal, and the features' names, if both have names. There must not be
+    categories, which a booster knows only by their codes.
     """
     n_features, n_labels = booster.num_features(), _n_labels(booster)
     if (n_features, n_labels) != (estimator.n_features_in_, estimator.n_labels_):

@@ -45,17 +45,7 @@ class MetricNames:
 
 
 def metric_names(eval_metric: str | Sequence[str] | None) -> list[str]:
-    """Make a list of what `eval_metric` can be.
-
-    Parameters
-    ----------
-    eval_metric : str, sequence of str or None
-        As an estimator has it.
-
-    Returns
-    -------
-    list of str
-        Empty if None.
+    """Make a list of what `eval_metric` can be, empty for None.
 
     Examples
     --------
@@ -68,22 +58,10 @@ def metric_names(eval_metric: str | Sequence[str] | None) -> list[str]:
 
 
 def check_eval_metric(names: Sequence[str], n_labels: int, *, is_measured: bool) -> None:
-    """Stop if XGBoost does not know a metric or cannot evaluate it.
+    """Stop if XGBoost does not know a metric or, where it `is_measured`, cannot evaluate it.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The metrics.
-    n_labels : int
-        Number of labels of the data.
-    is_measured : bool
-        Whether there are data to evaluate the metrics on. If not, they only have to be known.
-
-    Raises
-    ------
-    ValueError
-        With the metric's name, XGBoost's reason without its stack trace, and metrics to choose
-        from.
+    The ValueError has the metric's name, XGBoost's reason without its stack trace, and metrics to
+    choose from.
 
     Examples
     --------

@@ -16,16 +16,6 @@ def nameless(booster: xgb.Booster) -> xgb.Booster:
 
     Our matrices have no names: XGBoost would refuse some that columns of a DataFrame may have.
 
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        Is not changed.
-
-    Returns
-    -------
-    xgboost.Booster
-        It trains and predicts as `booster` does.
-
     Examples
     --------
     >>> X = pd.DataFrame({"height": [1.5, 1.6, 1.8, 1.9]})

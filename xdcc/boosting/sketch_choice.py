@@ -104,15 +104,6 @@ def choose_sketch(
 def group_sizes(n_labels: int) -> list[int]:
     """List the numbers of labels per tree that a race tries, in order.
 
-    Parameters
-    ----------
-    n_labels : int
-        Of Y.
-
-    Returns
-    -------
-    list of int
-
     Examples
     --------
     >>> group_sizes(14), group_sizes(53)
@@ -146,15 +137,8 @@ def race(
 ) -> Iterator[Callable[[int], float]]:
     """Hide labels, and yield a function: the least hidden log-loss of trees for so many labels.
 
-    Parameters
-    ----------
-    params, data, matrix
-        As of :func:`choose_sketch`, but for `labels_per_tree`.
-
-    Yields
-    ------
-    callable
-        Takes a number of labels, returns a sum over rows and labels.
+    Parameters are those of :func:`choose_sketch`, but for `labels_per_tree`. The function takes a
+    number of labels and returns a sum over rows and labels.
 
     Examples
     --------

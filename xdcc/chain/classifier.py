@@ -141,9 +141,7 @@ int, default="maxGain"
         Largest number of bins per feature.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds and of row and column samples. The first round uses it, each further
-        round one more.
-        None is the booster's default seed, 0, as in XGBoost's own estimators: two fits give the
-        same model.
+        round one more. None is the seed 0.
     {n_jobs}
     {sparse_zeros}
     verbose : int, default=0

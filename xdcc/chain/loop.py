@@ -66,14 +66,9 @@ class ChainState:
         self.ended = np.zeros(len(P), dtype=bool)
 
     def advance(self, Y_proba: NDArray[np.float32], rule: PropagationRule) -> None:
-        """Take the predictions of a round.
+        """Take the probabilities of a round, `(n_samples, n_labels)`, and propagate by the rule.
 
-        Parameters
-        ----------
-        Y_proba : float32 array of shape (n_samples, n_labels) or (n_samples, n_labels + 1)
-            Probabilities; a further column is the end label. Not read for rows that have ended.
-        rule : PropagationRule
-            Which labels are propagated.
+        A further column is the end label. Rows that have ended are not read.
         """
         n_labels = self.P.shape[1]
         accumulate(self.running, Y_proba[:, :n_labels], np.isnan(self.P) & ~self.ended[:, None])
@@ -117,18 +112,7 @@ class ChainRun:
         self.state = ChainState(self._features.P[:, :n_labels])
 
     def advance(self, boosters: Sequence[xgb.Booster]) -> ChainState:
-        """Run the next round.
-
-        Parameters
-        ----------
-        boosters : sequence of xgboost.Booster
-            Those of the round; their probabilities are averaged.
-
-        Returns
-        -------
-        ChainState
-            `state`.
-        """
+        """Run the next round by the mean of its boosters; return `state`."""
         state = self.state
         going = np.flatnonzero(~state.ended)
         Y_proba = np.zeros(self._features.P.shape, dtype=np.float32)
@@ -143,20 +127,7 @@ class ChainRun:
 
 
 def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.float32]:
-    """Average the probabilities of boosters.
-
-    Parameters
-    ----------
-    boosters : sequence of xgboost.Booster
-        At least one.
-    joined : float32 array or CSR matrix of shape (n_samples, n_features + n_columns)
-        X and the label features.
-
-    Returns
-    -------
-    float32 array of shape (n_samples, n_columns)
-        Mean probability of each output.
-    """
+    """Average the probabilities of boosters, `(n_samples, n_outputs)`, for [X | label features]."""
     total = np.zeros((joined.shape[0], 1), dtype=np.float32)
     for booster in boosters:
         total = total + booster.inplace_predict(joined, validate_features=False, strict_shape=True)
@@ -164,20 +135,7 @@ def mean_proba(boosters: Sequence[xgb.Booster], joined: Features) -> NDArray[np.
 
 
 def run_chain(run: ChainRun, rounds: Sequence[Sequence[xgb.Booster]]) -> Iterator[ChainState]:
-    """Predict with a trained chain, round by round.
-
-    Parameters
-    ----------
-    run : ChainRun
-        Rows at the beginning.
-    rounds : sequence of sequences of xgboost.Booster
-        The boosters of each round.
-
-    Yields
-    ------
-    ChainState
-        After each round. The next one changes it in place.
-    """
+    """Predict with the boosters of each round; yield the state, which the next round changes."""
     for boosters in rounds:
         yield run.advance(boosters)
 
@@ -286,14 +244,7 @@ def accumulate(
 ) -> None:
     """Take a round's predictions into the running maximum of the labels that were open.
 
-    Parameters
-    ----------
-    running : float array of shape (n_samples, n_labels)
-        Largest probability so far; zeros before the first round. Changed in place.
-    Y_proba : float array of shape (n_samples, n_labels)
-        The round's predictions.
-    was_open : bool array of shape (n_samples, n_labels)
-        Whether the label had not been propagated when the round began.
+    All have the shape `(n_samples, n_labels)`. `running`, zeros before the first round, is changed.
 
     Examples
     --------
@@ -306,17 +257,7 @@ def accumulate(
 
 
 def standard_proba(P: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Compute the standard prediction.
-
-    Parameters
-    ----------
-    P : float array of shape (n_samples, n_labels)
-        Propagated probabilities, NaN where there is none.
-
-    Returns
-    -------
-    float array of shape (n_samples, n_labels)
-        The propagated probability, 0 where there is none.
+    """Compute the standard prediction: the propagated probability, 0 where P has NaN for none.
 
     Examples
     --------

@@ -15,16 +15,14 @@ import xgboost as xgb
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.booster_parameters import seed_from
-from xdcc.base.checks import check_labels_as_in_fit
-from xdcc.base.domains import Choice, Either, Number, Seed, Share, Threads, check_domain
+from xdcc.base.domains import Choice, Either, Number, Share, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
 from xdcc.base.label_rows import row_blocks
-from xdcc.base.labels import Labels
+from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.base.plugin import require_plugin
+from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain.order_free_inference import (
     BLOCK_ENTRIES,
@@ -176,8 +174,6 @@ class OrderFreeChainClassifier(ClassifierWrapper):
             "n_beams": _AT_LEAST_1,
             "n_draws": _AT_LEAST_1,
             "prediction": Choice(LABELSET_PREDICTIONS),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -222,7 +218,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
-        seed, n_rows = seed_from(self.random_state) or 0, len(data.Y)
+        seed, n_rows = seed_from(self.random_state), len(data.Y)
         folds = stratified_folds(data.Y, int(self.cv), seed)
         found = out_of_fold(self._first_stage(n_rows, seed), data, folds, n_jobs=self.n_jobs)
         self.calibration_, margins = calibrate_labels(data._replace(X=found.margins), folds)
@@ -325,8 +321,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         {raises_for_labels}
         """
         margins, _ = self._begin_prediction(self._check_X(X), None)
-        truth = check_labels_as_in_fit(self, Y)
-        check_consistent_length(margins, truth)
+        truth = check_labels_as_in_fit(self, margins, Y)
         total = np.zeros(len(margins))
         for rows, states in self._states(margins, np.full_like(truth, np.nan)):
             for step in walk_to(states, self._of_varied(truth[rows])):
@@ -369,7 +364,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         """
         margins, given = self._begin_prediction(self._check_X(X), known)
         check_domain("n_samples", n_samples, _AT_LEAST_1)
-        rng = np.random.default_rng(seed_from(random_state))
+        rng = np.random.default_rng(None if random_state is None else seed_from(random_state))
         if not self.calibration_.constant.varied.any():
             nothing = np.empty((len(given), n_samples, 0), dtype=np.int8)
             return self._with_constant(nothing, given, rng)
@@ -448,9 +443,7 @@ class OrderFreeChainClassifier(ClassifierWrapper):
         margins = margins[:, self.calibration_.constant.varied]
         if known is None:
             return margins, np.full((len(margins), self.n_labels_), np.nan, dtype=np.float32)
-        given = check_labels_as_in_fit(self, known, "known")
-        check_consistent_length(margins, given)
-        return margins, given
+        return margins, check_labels_as_in_fit(self, margins, known, "known")
 
     def _begin_walk(self, X: Any) -> tuple[LabelStates, Labels]:
         """Get the rows at the beginning of the chain, and what is predicted of labels that vary."""

@@ -101,21 +101,10 @@ class LabelStates:
     def most_certain(
         self, log_odds: Margins, allowed: NDArray[np.bool_] | None = None
     ) -> tuple[LabelNumbers, Floats]:
-        """Find the open label of each state that is farthest from even odds.
+        """Find the open label of each state that is farthest from even odds, and its log-odds.
 
-        Parameters
-        ----------
-        log_odds : float32 array of shape (n_states, n_labels)
-            As predicted.
-        allowed : bool array of shape (n_states, n_labels), optional
-            Labels to choose from.
-
-        Returns
-        -------
-        label : int array of shape (n_states,)
-            The first of equally certain ones, `NO_LABEL` where no label is open.
-        z : float64 array of shape (n_states,)
-            Its log-odds.
+        Only labels that are `allowed` count, if that is given. The label is the first of equally
+        certain ones, and `NO_LABEL` where no label is open.
         """
         candidates = np.isnan(self.revealed)
         if allowed is not None:
@@ -126,30 +115,12 @@ class LabelStates:
         return np.where(candidates[every, label], label, NO_LABEL), z
 
     def reveal(self, label: LabelNumbers, value: NDArray[Any]) -> None:
-        """Reveal a label of each state.
-
-        Parameters
-        ----------
-        label : int array of shape (n_states,)
-            Which; nothing happens where it is `NO_LABEL`.
-        value : array of shape (n_states,)
-            0 or 1.
-        """
+        """Reveal a label of each state, with a value 0 or 1; none where it is `NO_LABEL`."""
         states = np.flatnonzero(label != NO_LABEL)
         self.revealed[states, label[states]] = value[states]
 
     def take(self, states: NDArray[np.intp]) -> Self:
-        """Copy states.
-
-        Parameters
-        ----------
-        states : int array of shape (n,)
-            Which, each as often as wanted.
-
-        Returns
-        -------
-        LabelStates
-        """
+        """Copy states, each as often as its number is given."""
         return type(self)(self._booster, self._margins[states], self.revealed[states])
 
 
@@ -172,19 +143,10 @@ class Decision(NamedTuple):
 
 
 def walk_to(states: LabelStates, Y: NDArray[np.floating]) -> Iterator[Decision]:
-    """Reveal given labels in the chain's order.
+    """Reveal given labels in the chain's order, and yield decisions until nothing is left anywhere.
 
-    Parameters
-    ----------
-    states : LabelStates
-        Where to begin. They are changed.
-    Y : float array of shape (n_states, n_labels)
-        0, 1, or NaN for labels that are skipped, as if the chain had fewer.
-
-    Yields
-    ------
-    Decision
-        Until nothing is left in any state.
+    `states` are changed. Y is `(n_states, n_labels)`; NaN is a label that is skipped, as if the
+    chain had fewer.
     """
     allowed = ~np.isnan(Y)
     every = np.arange(len(Y))
@@ -279,22 +241,7 @@ def probable_labelsets(states: LabelStates, n_beams: int, slack: float = 0.0) ->
 
 
 def draw_labelsets(states: LabelStates, n_draws: int, rng: np.random.Generator) -> NDArray[np.int8]:
-    """Draw labelsets.
-
-    Parameters
-    ----------
-    states : LabelStates
-        Rows; labels that are revealed stay.
-    n_draws : int
-        How many for each.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    int8 array of shape (n_states, n_draws, n_labels)
-        Independent draws.
-    """
+    """Draw labelsets independently, `(n_states, n_draws, n_labels)`; revealed labels stay."""
     n_rows = len(states)
     states = states.take(np.arange(n_rows))
     row, count = np.arange(n_rows), np.full(n_rows, n_draws)
@@ -368,22 +315,10 @@ class Candidates(NamedTuple):
         known: KnownLabelsets,
         n_beams: int,
     ) -> Self:
-        """Search candidates.
+        """Search candidates among the known labelsets and by a beam search.
 
-        Parameters
-        ----------
-        states : callable
-            Makes states of some of the rows, by their numbers.
-        margins : float32 array of shape (n_rows, n_labels)
-            Of the first classifier.
-        known : KnownLabelsets
-            Of training.
-        n_beams : int
-            As in :func:`~xdcc.chain.order_free_inference.probable_labelsets`.
-
-        Returns
-        -------
-        Candidates
+        `states` makes states of some of the rows, by their numbers. `margins` are those of the
+        first classifier, `(n_rows, n_labels)`.
         """
         every = np.arange(len(margins))
         found = probable_labelsets(states(every), n_beams, _SLACK)
@@ -411,17 +346,7 @@ class Candidates(NamedTuple):
         return cls(row[order], labels[order], parts[order])
 
     def best(self, joint: float, prior: float) -> NDArray[np.int8]:
-        """Take the candidate of each row with the highest score; of equal ones the first.
-
-        Parameters
-        ----------
-        joint, prior : float
-            The weights a and c.
-
-        Returns
-        -------
-        int8 array of shape (n_rows, n_labels)
-        """
+        """Take each row's candidate of the highest score, of equals the first."""
         score = self.parts @ (joint, 1 - joint, prior)
         order = np.lexsort((-score, self.row))
         first = np.unique(self.row[order], return_index=True)[1]
@@ -454,19 +379,10 @@ class LabelsetScore(NamedTuple):
         held_out: Iterable[tuple[Candidates, Labels, NDArray[np.floating]]],
         known: KnownLabelsets,
     ) -> Self:
-        """Choose the weights.
+        """Choose weights, of equally good ones the nearest to the most probable labelset alone.
 
-        Parameters
-        ----------
-        held_out : iterable of tuples
-            Candidates of rows that no model and no count has seen, their labels, and weights.
-        known : KnownLabelsets
-            Of all rows.
-
-        Returns
-        -------
-        LabelsetScore
-            Of equally good weights those nearest to the most probable labelset alone.
+        `held_out` are candidates of rows that no model and no count has seen, their labels, and
+        weights.
         """
         right = np.zeros((len(_JOINT), len(_PRIOR)))
         for candidates, truth, weight in held_out:

@@ -182,37 +182,16 @@ def train_order_free(
 
 
 def folds_to_leave_out(folds: NDArray[np.intp]) -> int:
-    """Return how many folds are left out in training, each by a booster of its own.
-
-    Parameters
-    ----------
-    folds : int array of shape (n_samples,)
-        Fold of each row, from 0.
-
-    Returns
-    -------
-    int
-        Enough for 3,000 rows, or all.
-    """
+    """Return how many folds are left out, each by a booster: enough for 3,000 rows, or all."""
     n_rows = np.cumsum(np.bincount(folds))
     return min(len(n_rows), int(np.searchsorted(n_rows, ENOUGH_ROWS)) + 1)
 
 
 def draw_revealed(n_rows: int, n_labels: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw which labels are revealed.
+    """Draw which labels are revealed, `(n_rows, n_labels)`.
 
-    Parameters
-    ----------
-    n_rows, n_labels : int
-        How many sets to draw, of how many labels.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    bool array of shape (n_rows, n_labels)
-        s labels of each row, s from 0 to n_labels - 1 with a probability in proportion to
-        1 / (n_labels - s); all sets of a size are as probable.
+    In each row they are s labels, s from 0 to n_labels - 1 with a probability in proportion to 1 /
+    (n_labels - s); all sets of a size are as probable.
     """
     share = 1 / np.arange(n_labels, 0, -1)
     size = rng.choice(n_labels, n_rows, p=share / share.sum())

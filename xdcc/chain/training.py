@@ -117,19 +117,9 @@ class EarlyStopping:
     best_round: int = field(default=0, init=False)
 
     def should_stop(self, boosters: Sequence[xgb.Booster], training_state: ChainState) -> bool:
-        """Measure the chain after a round.
+        """Measure the chain after a round, by its boosters or the state of the training rows.
 
-        Parameters
-        ----------
-        boosters : sequence of xgboost.Booster
-            Those of the round.
-        training_state : ChainState
-            Of the training rows.
-
-        Returns
-        -------
-        bool
-            Whether none of the last `patience` rounds was better than one before them.
+        Returns whether none of the last `patience` rounds was better than one before them.
         """
         state = training_state if self.run is None else self.run.advance(boosters)
         score = self.measure(self.Y, self.predict(state))
@@ -329,20 +319,8 @@ def open_base_score(
 ) -> list[float]:
     """Average each label over the entries that are known and not propagated: where to start.
 
-    Parameters
-    ----------
-    Y : float32 array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-    weight : float32 array of shape (n_samples,) or None
-        Weights of the rows.
-    P : float32 array of shape (n_samples, n_labels)
-        Propagated probabilities, NaN where there is none.
-
-    Returns
-    -------
-    list of float
-        Probability for each label, between 1e-6 and 1 - 1e-6. 0.5 where no entry is left: such
-        a label has no gradient.
+    `P` are propagated probabilities, NaN where there is none. The averages are from 1e-6 to 1 -
+    1e-6, and 0.5 where no entry is left: such a label has no gradient.
 
     Examples
     --------
@@ -375,25 +353,11 @@ class QuantisedFeatures:
         self._features = xgb.DMatrix(handle)
 
     def joined(self, P: NDArray[np.float32]) -> xgb.DMatrix:
-        """Make the matrix of a round.
+        """Make the matrix of a round: bins of X and the label features P, `(n_samples, n_labels)`.
 
-        It takes over the memory of the matrix before, if that was deleted. In distributed
-        training all workers have to call this together.
-
-        Parameters
-        ----------
-        P : float32 array of shape (n_samples, n_labels)
-            Label features, contiguous, NaN where missing.
-
-        Returns
-        -------
-        xgboost.DMatrix
-            Bins of [X | P]. It can train and predict; it does not give values of features back.
-
-        Raises
-        ------
-        xgboost.core.XGBoostError
-            If P has another number of rows than X or is not as described.
+        It can train and predict; it does not give values of features back. It takes over the memory
+        of the matrix before, if that was deleted. In distributed training all workers have to call
+        this together.
         """
         handle = ctypes.c_void_p()
         interface = json.dumps(P.__array_interface__).encode()

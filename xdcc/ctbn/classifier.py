@@ -46,7 +46,7 @@ class CTBNMixtureClassifier(BaseCTBN):
     max_solver_iter : int, default=1000
         Maximum number of iterations of the solver for logistic regressions.
     random_state : int, RandomState instance or None, default=None
-        Seed for the splits of the rows, annealing, and sampling.
+        Seed for the splits of the rows, and annealing; None is the seed 0.
     {n_jobs}
     n_parent_candidates : int or None, default=None
         Number of labels to try as the parent of each label: those with the highest mutual

@@ -8,22 +8,21 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from xdcc.base.checks import PACKAGE, check_labels_as_in_fit
+from xdcc.base.checks import PACKAGE
 from xdcc.base.domains import (
     Choice,
     Classifier,
     Either,
     Number,
-    Seed,
-    Threads,
     Verbosity,
     check_domain,
 )
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
+from xdcc.base.labels import check_labels_as_in_fit
+from xdcc.base.seeds import generator_from
 from xdcc.ctbn.annealing import anneal, check_few_labels, exact_map
 from xdcc.ctbn.growth import Grower, Growth
 from xdcc.ctbn.learner import (
@@ -85,8 +84,6 @@ class BaseCTBN(MultiLabelEstimator):
             "n_draws": Number(low=1, whole=True),
             "n_parent_candidates": Either(Number(low=1, whole=True), None),
             "max_solver_iter": Number(low=1, whole=True),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
             "verbose": Verbosity(),
         }
     )
@@ -140,7 +137,7 @@ class BaseCTBN(MultiLabelEstimator):
         if self.inference == "exact":
             check_few_labels(self.n_labels_)
         self._warn_about_many_pairs()
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         self._seed = random.randint(2**31 - 1)
         labels = data.Y.astype(np.float64)
         with solver_threads(self.n_jobs) as run:
@@ -188,8 +185,7 @@ class BaseCTBN(MultiLabelEstimator):
         {raises_for_labels}
         """
         checked = self._check_X(X)
-        labels = check_labels_as_in_fit(self, Y)
-        check_consistent_length(checked, labels)
+        labels = check_labels_as_in_fit(self, checked, Y)
         with threadpool_limits(1, "blas"):
             return self.mixture_.log_prob(self._rows(checked), labels.astype(np.float64))
 
@@ -204,7 +200,7 @@ class BaseCTBN(MultiLabelEstimator):
         n : int, default=1
             Number of labelsets for each row.
         random_state : int, RandomState instance or None, default=None
-            Seed for sampling.
+            Seed for sampling; None draws other labelsets each time.
 
         Returns
         -------

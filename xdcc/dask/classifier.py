@@ -94,7 +94,6 @@ class DaskDynamicChainClassifier(chain.DynamicChainClassifier):
 
     _entries = MappingProxyType(
         {
-            **chain.DynamicChainClassifier._entries,
             "takes_any_X": """
                 Parameters
                 ----------

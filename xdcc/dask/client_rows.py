@@ -266,16 +266,16 @@ def _require_same_rows(X: Any, name: str, other: Any, dimensions: tuple[int, ...
 def _require_chunks_of_rows(name: str, data: Any, dimensions: tuple[int, ...]) -> None:
     if not is_collection(data):
         raise TypeError(
-            f"{name} is a {type(data).__name__}, but has to be a Dask array or DataFrame; "
+            f"{name} is a {type(data).__name__}, but must be a Dask array or DataFrame; "
             "dask.array.from_array makes one. For data in memory, use "
             "xdcc.chain.DynamicChainClassifier."
         )
     if data.ndim not in dimensions:
         wanted = " or ".join(str(n) for n in dimensions)
-        raise ValueError(f"{name} has {data.ndim} dimensions; it has to have {wanted}.")
+        raise ValueError(f"{name} has {data.ndim} dimensions; it must have {wanted}.")
     if isinstance(data, da.Array) and data.ndim == 2 and data.numblocks[1] > 1:
         raise ValueError(
-            f"{name} is cut into {data.numblocks[1]} chunks of columns; every chunk has to hold "
+            f"{name} is cut into {data.numblocks[1]} chunks of columns; every chunk must hold "
             f"whole rows: use {name}.rechunk({{1: -1}})."
         )
 

@@ -20,11 +20,11 @@ from pandas.api.types import union_categoricals
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from xdcc.base.checks import check_labels_as_in_fit, check_weight
 from xdcc.base.features import Features, SparseZeros, check_features
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.base.labels import Labels, check_labels
+from xdcc.base.label_rows import check_weight
+from xdcc.base.labels import Labels, check_labels, check_labels_as_in_fit
 from xdcc.chain import DynamicChainClassifier
 from xdcc.dask.communicator import Place
 
@@ -115,25 +115,10 @@ class WorkerRows:
 def join_chunks(
     chunks: Sequence[tuple[int, Any, Any, Any]], sparse_zeros: SparseZeros
 ) -> WorkerRows | None:
-    """Check a worker's chunks and put them together, in their order.
+    """Check a worker's chunks and put them together, in their order; None if no chunk has a row.
 
-    Parameters
-    ----------
-    chunks : sequence of tuples (number, X, Y, sample_weight)
-        Arrays, sparse matrices or DataFrames of the same length; `sample_weight` can be None.
-    sparse_zeros : {"missing", "zero"}
-        What an entry means that a sparse X does not store.
-
-    Returns
-    -------
-    WorkerRows or None
-        None if no chunk has a row.
-
-    Raises
-    ------
-    ValueError
-        If a chunk is not what an estimator takes, or differs from the others in its columns; the
-        message says which.
+    A chunk is its number, X, Y and `sample_weight` or None. A ValueError says which chunk is not
+    what an estimator takes, or differs from the others in its columns.
     """
     checked = [_check_chunk(*chunk, sparse_zeros) for chunk in chunks if _has_rows(*chunk)]
     if not checked:
@@ -161,8 +146,7 @@ def join_measured_chunks(
         with _says_which(number):
             if _has_rows(number, X, Y, weight):
                 features = check_features(estimator, X)
-                labels = check_labels_as_in_fit(estimator, _as_matrix(Y))
-                check_consistent_length(features, labels)
+                labels = check_labels_as_in_fit(estimator, features, _as_matrix(Y))
                 checked.append(FitData(features, labels, None))
     return concatenate(checked)[:2] if checked else None
 
@@ -204,19 +188,9 @@ def union(parts: Sequence[pd.Categorical]) -> pd.Categorical:
 
 
 def positive_bits(Y: Labels, absent: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Pack into bits which labels are positive.
+    """Pack into bits which labels are 1, not unknown and not `absent`, for :func:`deal_folds`.
 
-    Parameters
-    ----------
-    Y : float array of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown, which is not positive.
-    absent : bool array of shape (n_labels,)
-        Labels that count as absent.
-
-    Returns
-    -------
-    uint8 array of shape (n_samples, n_labels / 8, rounded up)
-        For `deal_folds`.
+    Returns `(n_samples, n_labels / 8, rounded up)`.
     """
     return np.packbits((Y == 1) & ~absent, axis=1)
 
@@ -226,26 +200,9 @@ def deal_folds(
 ) -> list[NDArray[np.intp]]:
     """Divide all rows into folds, on one worker, as the local estimator does.
 
-    Parameters
-    ----------
-    bits : sequence of uint8 arrays
-        What `positive_bits` makes of all rows, in their order.
-    n_labels : int
-        Number of labels.
-    n_folds : int
-        Number of folds.
-    seed : int or None
-        As :func:`xdcc.base.folds.stratified_folds` takes it.
-
-    Returns
-    -------
-    list of int arrays
-        Fold of each row, an array for each of those in `bits`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer rows than folds.
+    `bits` are what :func:`positive_bits` makes of all rows, in parts, in their order; the result
+    has the fold of each row, an array for each part. A ValueError says that there are fewer rows
+    than folds.
     """
     positive = np.unpackbits(np.concatenate(bits), axis=1, count=n_labels).astype(bool)
     ends = np.cumsum([len(part) for part in bits])

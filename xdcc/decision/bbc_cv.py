@@ -7,7 +7,7 @@ folds; then, many times, rows are drawn with replacement, the best configuration
 drawn rows, and its loss is measured on the rows that were not drawn. The mean of these losses is
 the estimate for the configuration that is best on all rows. Source: Tsamardinos, Greasidou,
 Borboudakis: "Bootstrapping the out-of-sample predictions for efficient and accurate
-cross-validation" (Machine Learning 107, 2018). The loss has to be a mean over samples,
+cross-validation" (Machine Learning 107, 2018). The loss must be a mean over samples,
 as subset 0/1 loss, Hamming loss or 1 - example-based F1 are; :func:`draw_choices` is the same for
 any measure of rows that are drawn, or left out.
 """
@@ -120,19 +120,11 @@ class DrawnChoices(NamedTuple):
     left_out: Floats
 
     def estimate(self, among: NDArray[np.intp], handicap: Floats | float = 0.0) -> Floats:
-        """Choose on the drawn rows, and judge on the others.
+        """Choose on the drawn rows, and judge on the others: the chosen one's score, `(n_draws,)`.
 
-        Parameters
-        ----------
-        among : int array
-            The configurations that can be chosen; the first of equal ones is.
-        handicap : float or array of shape (n_configurations,), default=0.0
-            Is taken off the scores that decide: a preference for others.
-
-        Returns
-        -------
-        float array of shape (n_draws,)
-            The chosen one's score. Their mean is the estimate for the best on all rows.
+        Their mean is the estimate for the best on all rows. `among` are the configurations that can
+        be chosen, the first of equal ones; `handicap`, for each of them or for all, is taken off
+        the scores that decide: a preference for others.
         """
         chosen = among[(self.drawn - handicap)[:, among].argmax(axis=1)]
         return np.asarray(self.left_out[np.arange(len(chosen)), chosen])
@@ -219,7 +211,7 @@ def _check_losses(losses: ArrayLike, name: str) -> Floats:
     array = np.asarray(losses, dtype=np.float64)
     if array.ndim != 2 or len(array) < 2 or array.shape[1] < 1:
         raise ValueError(
-            f"{name} has the shape {array.shape}; it has to be (n_samples, n_configurations) with "
+            f"{name} has the shape {array.shape}; it must be (n_samples, n_configurations) with "
             "at least two samples and a configuration."
         )
     if not np.isfinite(array).all():

@@ -61,17 +61,9 @@ class Cuts(NamedTuple):
         return cls(middle, order, np.append(0, np.flatnonzero(last) + 1))
 
     def sums(self, amounts: Floats) -> Floats:
-        """Add up, for every threshold, the amounts of the entries that it predicts.
+        """Add up, for every threshold, the amounts of the entries that it predicts, `(n_cuts,)`.
 
-        Parameters
-        ----------
-        amounts : float64 array of shape (n_entries,)
-            One for each probability, in their original order.
-
-        Returns
-        -------
-        float64 array of shape (n_cuts,)
-            Starts with 0.
+        `amounts` has one for each probability, in their original order. The first sum is 0.
         """
         return np.append(0.0, np.cumsum(amounts[self.order]))[self.sizes]
 
@@ -106,24 +98,7 @@ def apply_thresholds(Y_proba: ArrayLike, thresholds: ArrayLike) -> NDArray[np.in
 
 
 def check_thresholds(thresholds: ArrayLike, n_labels: int) -> Floats:
-    """Check thresholds and return one for each label.
-
-    Parameters
-    ----------
-    thresholds : float or array-like of shape (n_labels,)
-        One for all labels, or one for each.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    float64 array of shape (n_labels,)
-        The thresholds.
-
-    Raises
-    ------
-    ValueError
-        If there are more or fewer of them, or one is not a number.
+    """Check thresholds, a number or one for each label, and return one for each label.
 
     Examples
     --------
@@ -137,27 +112,14 @@ def check_thresholds(thresholds: ArrayLike, n_labels: int) -> Floats:
             f"got {values.dtype} of shape {values.shape}."
         )
     if np.isnan(values).any():
-        raise ValueError("A threshold is NaN; it has to be a number.")
+        raise ValueError("A threshold is NaN; it must be a number.")
     return np.array(np.broadcast_to(values, (n_labels,)), dtype=np.float64)
 
 
 def check_proba(Y_proba: Any) -> Floats:
-    """Check probabilities.
+    """Check a matrix of probabilities, `(n_samples, n_labels)`; the message says where it is none.
 
-    Parameters
-    ----------
-    Y_proba : array-like of shape (n_samples, n_labels)
-        From 0 to 1, up to rounding.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-        In double precision a midpoint lies between any two floats of single precision.
-
-    Raises
-    ------
-    ValueError
-        If it is not a matrix of such numbers, or empty; the message says where.
+    In double precision a midpoint lies between any two floats of single precision.
 
     Examples
     --------
@@ -168,10 +130,10 @@ def check_proba(Y_proba: Any) -> Floats:
     try:
         proba = np.asarray(Y_proba, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Y_proba has to be a matrix of probabilities: {error}") from error
+        raise ValueError(f"Y_proba must be a matrix of probabilities: {error}") from error
     if proba.ndim != 2 or proba.size == 0:
         raise ValueError(
-            f"Y_proba has shape {proba.shape}; it has to be (n_samples, n_labels), neither 0."
+            f"Y_proba has shape {proba.shape}; it must be (n_samples, n_labels), neither 0."
         )
     bad = ~((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING))
     if bad.any():

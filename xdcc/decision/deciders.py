@@ -80,20 +80,7 @@ class Decider(MultiLabelEstimator):
 
 
 def checked_for(model: Any, X: Any) -> Any:
-    """Check X for a fitted classifier; leave it as it is for one of another package.
-
-    Parameters
-    ----------
-    model : classifier
-        A fitted one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Features.
-
-    Returns
-    -------
-    array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        What `model` predicts with.
-    """
+    """Check X for a fitted classifier; leave it as it is for one of another package."""
     return model._check_X(X) if isinstance(model, MultiLabelEstimator) else X
 
 

@@ -212,7 +212,7 @@ class SizedMarginals(NamedTuple):
     def _check(self) -> None:
         if self.joint.ndim != 3 or self.joint.shape[2] != len(self.sizes):
             raise ValueError(
-                f"joint has the shape {self.joint.shape}; it has to be (n_samples, n_labels, "
+                f"joint has the shape {self.joint.shape}; it must be (n_samples, n_labels, "
                 f"{len(self.sizes)}), the last for the sizes."
             )
         n_samples, n_labels, _ = self.joint.shape
@@ -253,18 +253,7 @@ class LabelsetSizes:
         )
 
     def sum_up(self, probabilities: Floats) -> tuple[Floats, NDArray[np.intp], Floats]:
-        """Compute the three parts of `SizedMarginals`.
-
-        Parameters
-        ----------
-        probabilities : float array of shape (n_sets, n_samples)
-            Of the labelsets; a column for each sample.
-
-        Returns
-        -------
-        joint, sizes, empty
-            As in `SizedMarginals`.
-        """
+        """Compute joint, sizes and empty of `SizedMarginals` for `(n_sets, n_samples)`."""
         shape = (self._n_labels, len(self._sizes), probabilities.shape[1])
         joint = (self._sum @ probabilities).reshape(shape).transpose(2, 0, 1)
         empty = probabilities[self._is_empty].sum(axis=0)

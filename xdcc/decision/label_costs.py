@@ -61,7 +61,7 @@ class LabelCosts(Measure):
         for name in ("false_positive", "false_negative"):
             cost = np.asarray(getattr(self, name))
             if cost.dtype.kind not in "iuf" or cost.ndim > 1 or not np.isfinite(cost).all():
-                raise ValueError(f"{name} has to be a finite number, or one for each label.")
+                raise ValueError(f"{name} must be a finite number, or one for each label.")
             if (cost < 0).any():
                 raise ValueError(f"{name} must not be negative, got {cost.min()}.")
 

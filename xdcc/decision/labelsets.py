@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import row_blocks
+from xdcc.base.label_rows import check_weight, row_blocks
 from xdcc.base.labels import check_labels
 from xdcc.base.margins import margins_of
 from xdcc.decision.cuts import Floats, check_proba
@@ -59,18 +58,7 @@ class LabelsetPosterior:
         self.sizes = LabelsetSizes(self.indicators)
 
     def blocks(self, margins: Floats) -> "Iterator[PosteriorBlock]":
-        """Walk over rows.
-
-        Parameters
-        ----------
-        margins : float64 array of shape (n_samples, n_labels)
-            Log-odds of the labels.
-
-        Yields
-        ------
-        PosteriorBlock
-            Of the next rows.
-        """
+        """Walk over rows, given their log-odds `(n_samples, n_labels)`."""
         for rows in row_blocks((len(margins), len(self.labelsets)), _BLOCK_ENTRIES):
             yield PosteriorBlock(self, rows, self.indicators @ margins[rows].T)
 
@@ -91,55 +79,25 @@ class PosteriorBlock:
         self._tempered: dict[float, Floats] = {}
 
     def most_probable(self, prior: float) -> NDArray[np.int8]:
-        """Predict the labelset of the highest posterior with t = 1.
+        """Predict the labelset of the highest posterior with t = 1 and a = `prior`.
 
-        Parameters
-        ----------
-        prior : float
-            The exponent a.
-
-        Returns
-        -------
-        int8 array of shape (n_rows, n_labels)
-            Zeros and ones. Ties go to the more frequent labelset, then the first.
+        Ties go to the more frequent labelset, then the first.
         """
         score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
         return self._known.labelsets[score.argmax(axis=0)]
 
     def likeliest(self, n_most: int, prior: float) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
-        """Find some labelsets of a high posterior with t = 1.
+        """Find the `n_most` labelsets of the highest posterior with t = 1 and a = `prior`.
 
-        Parameters
-        ----------
-        n_most : int
-            How many for each row; at most as many as there are.
-        prior : float
-            The exponent a.
-
-        Returns
-        -------
-        row : int array of shape (n_rows * n_most,)
-            The rows, from 0, in order.
-        labelsets : int8 array of shape (n_rows * n_most, n_labels)
-            Those of the row, in no order.
+        Returns the rows, `(n_rows * n_most,)`, in order, and their labelsets, `(n_rows * n_most,
+        n_labels)`, in no order within a row. `n_most` is at most the number of known labelsets.
         """
         score = self._log_odds + prior * self._known.log_counts[:, np.newaxis]
         likely = np.argpartition(-score, n_most - 1, axis=0)[:n_most].T
         return np.repeat(np.arange(len(likely)), n_most), self._known.labelsets[likely.ravel()]
 
     def probabilities(self, temperature: float, prior: float) -> Floats:
-        """Compute the posterior.
-
-        Parameters
-        ----------
-        temperature, prior : float
-            The exponents t and a.
-
-        Returns
-        -------
-        float64 array of shape (n_sets, n_rows)
-            Each column sums to 1.
-        """
+        """Compute the posterior, `(n_sets, n_rows)`, with t = `temperature` and a = `prior`."""
         if temperature not in self._tempered:
             highest = self._log_odds.max(axis=0)
             self._tempered[temperature] = np.exp(temperature * (self._log_odds - highest))
@@ -149,20 +107,7 @@ class PosteriorBlock:
         return weight
 
     def best_for_f1(self, temperature: float, prior: float, beta: float) -> NDArray[np.int8]:
-        """Predict the labelset, known or not, of the highest expected F-beta.
-
-        Parameters
-        ----------
-        temperature, prior : float
-            The exponents t and a.
-        beta : float
-            1 for F1.
-
-        Returns
-        -------
-        int8 array of shape (n_rows, n_labels)
-            Zeros and ones.
-        """
+        """Predict the labelset, known or not, of the highest expected F-beta."""
         parts = self._known.sizes.sum_up(self.probabilities(temperature, prior))
         return SizedMarginals(*parts).maximise(beta).labels.astype(np.int8)
 
@@ -172,19 +117,8 @@ def number_labelsets(
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Give numbers to the distinct labelsets of some rows, the most frequent first.
 
-    Parameters
-    ----------
-    Y : float array of shape (n_samples, n_labels)
-        Zeros and ones.
-    sample_weight : float array of shape (n_samples,), optional
-        Weights of the rows in the frequencies.
-
-    Returns
-    -------
-    labelsets : int8 array of shape (n_labelsets, n_labels)
-        Equally frequent ones in lexicographic order.
-    labelset : int32 array of shape (n_samples,)
-        Number of each row's labelset.
+    Returns them, `(n_labelsets, n_labels)`, equally frequent ones in lexicographic order, and the
+    number of each row's labelset. Frequencies are weighted.
 
     Examples
     --------

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from xdcc.base.checks import check_weight
 from xdcc.base.domains import check_domain
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import check_weight
 from xdcc.base.labels import check_labels
 from xdcc.decision.cuts import Floats, check_proba
 from xdcc.decision.proba_measures import proba_measure
@@ -34,24 +34,9 @@ from xdcc.decision.proba_measures import proba_measure
 def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
     """Check true labels, probabilities and weights, and leave out rows that cannot count.
 
-    Parameters
-    ----------
-    Y_true : array-like, sparse matrix or DataFrame of shape (n_samples, n_labels)
-        0, 1, or NaN for unknown.
-    Y_proba : array-like of shape (n_samples, n_labels)
-        Probabilities.
-    sample_weight : array-like of shape (n_samples,) or None
-        Weights of the rows.
-
-    Returns
-    -------
-    FitData
-        X are the probabilities. At least one row.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not as described, the shapes differ, or no entry is known.
+    `Y_true` and `Y_proba`, `(n_samples, n_labels)`, hold 0, 1 or NaN for unknown, and
+    probabilities, which become the X of the result. A ValueError says what is not so, or that no
+    entry is known.
 
     Examples
     --------
@@ -71,23 +56,7 @@ def validation_data(Y_true: Any, Y_proba: Any, sample_weight: Any) -> FitData:
 
 
 def rows_that_count(data: FitData) -> FitData:
-    """Leave out rows without a known label or a positive weight.
-
-    Parameters
-    ----------
-    data : FitData
-        Checked data.
-
-    Returns
-    -------
-    FitData
-        At least one row.
-
-    Raises
-    ------
-    ValueError
-        If no row counts.
-    """
+    """Leave out rows without a known label or positive weight; a ValueError if none is left."""
     if not data.counts.any():
         raise ValueError("Y_true has no known label in a row of positive weight.")
     return data.take(data.counts)
@@ -232,15 +201,6 @@ def check_measure(measure: object) -> None:
 def beta_of(name: str) -> float | None:
     """Return the beta of an example-based F measure; None for another measure.
 
-    Parameters
-    ----------
-    name : str
-        A name that :class:`MeasureName` accepts.
-
-    Returns
-    -------
-    float or None
-
     Examples
     --------
     >>> beta_of("example_f0.5"), beta_of("jaccard")
@@ -338,19 +298,7 @@ def scores_on_draws(
 
 
 def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
-    """Make a callable raise an error if it does not return a finite number.
-
-    Parameters
-    ----------
-    measure : callable
-        Takes true and predicted labels.
-
-    Returns
-    -------
-    callable
-        Returns a finite float or raises: TypeError if the result is not a number, ValueError for
-        infinity and NaN.
-    """
+    """Make a callable raise a TypeError or ValueError if it does not return a finite number."""
 
     def checked(*arguments: Any, **options: Any) -> float:
         value = measure(*arguments, **options)
@@ -360,7 +308,7 @@ def checked_measure(measure: Callable[..., Any]) -> Callable[..., float]:
                 "predicted labels and returns a number; higher is better."
             )
         if not np.isfinite(float(value)):
-            raise ValueError(f"The measure returned {float(value)}; it has to be finite.")
+            raise ValueError(f"The measure returned {float(value)}; it must be finite.")
         return float(value)
 
     return checked

@@ -31,28 +31,11 @@ type Predict = Callable[[Any, Any, int], Floats]
 
 
 def proba_by(model: Any, X: Any, n_labels: int) -> Floats:
-    """Predict a probability for every label.
+    """Predict the probability of every label, `(n_samples, n_labels)`.
 
-    Parameters
-    ----------
-    model : classifier
-        A fitted one, with `predict_proba` or `decision_function`. Scores are turned into numbers
-        from 0 to 1 by the logistic function; they order the labels, but are not calibrated.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        Checked features for an estimator of this package; else what the classifier takes.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-        Probability that the label is 1; of the second class where the classifier has seen a
-        binary target.
-
-    Raises
-    ------
-    ValueError
-        If the classifier predicts another number of labels, or no probabilities.
+    Scores of a `decision_function` are made numbers from 0 to 1 by the logistic function. X is
+    checked for an estimator of this package, and else what the classifier takes. A ValueError says
+    that the classifier predicts another number of labels.
 
     Examples
     --------
@@ -69,21 +52,9 @@ def proba_by(model: Any, X: Any, n_labels: int) -> Floats:
 
 
 def margins_by(model: Any, X: Any, n_labels: int) -> Floats:
-    """Predict the log-odds of every label.
+    """Predict the log-odds of every label, as :func:`proba_by` does probabilities.
 
-    Parameters
-    ----------
-    model, X, n_labels
-        As in :func:`proba_by`. The scores of a `decision_function` are log-odds as they are.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-
-    Raises
-    ------
-    ValueError
-        As :func:`proba_by`, and if a score is not finite.
+    The scores of a `decision_function` are log-odds as they are; all have to be finite.
     """
     if isinstance(model, MultiLabelEstimator):
         return np.asarray(model._margins(X), dtype=np.float64)
@@ -105,25 +76,10 @@ def out_of_fold(
 ) -> OutOfFold:
     """Train a classifier for each fold without it: all folds together if it can, else one by one.
 
-    Parameters
-    ----------
-    estimator, data, folds, n_jobs
-        As in :func:`cross_fit`. A classifier that trains all folds by itself uses as many threads
-        as its own `n_jobs` says, and may find other settings than it has, which all its folds and
-        `unfitted` then share.
-    should_end : callable, optional
-        Called between the steps of a classifier that trains all folds by itself, with their number;
-        True ends the training.
-
-    Returns
-    -------
-    OutOfFold
-        With margins in double precision.
-
-    Raises
-    ------
-    ValueError
-        As :func:`cross_fit`.
+    Parameters and errors are those of :func:`cross_fit`. A classifier that trains all folds by
+    itself uses as many threads as its own `n_jobs` says, and may find other settings than it has,
+    which all its folds and `unfitted` then share. Margins are in double precision. `should_end`
+    is called between the steps of such a classifier, with their number; True ends the training.
     """
     found = None
     if isinstance(estimator, MultiLabelEstimator):
@@ -193,22 +149,7 @@ def cross_fit(
 
 
 def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
-    """Predict with the classifiers of all folds together.
-
-    Parameters
-    ----------
-    estimators : sequence of classifiers
-        Fitted, at least one.
-    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        As in :func:`proba_by`.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    float64 array of shape (n_samples, n_labels)
-        The mean of their log-odds.
-    """
+    """Predict the mean log-odds of classifiers, `(n_samples, n_labels)`, as :func:`margins_by`."""
     total = margins_by(estimators[0], X, n_labels)
     for model in estimators[1:]:
         total = total + margins_by(model, X, n_labels)
@@ -216,21 +157,9 @@ def mean_margins(estimators: Sequence[Any], X: Any, n_labels: int) -> Floats:
 
 
 def fit_on(model: Any, data: FitData, rows: NDArray[np.intp] | None = None) -> Any:
-    """Fit a classifier; one of another package receives `sample_weight` only if there are weights.
+    """Fit a classifier, on `rows` only if they are given, and return it.
 
-    Parameters
-    ----------
-    model : classifier
-        Is fitted.
-    data : FitData
-        As in :func:`cross_fit`.
-    rows : int array, optional
-        Rows to fit on; all if None.
-
-    Returns
-    -------
-    classifier
-        The same.
+    One of another package receives `sample_weight` only if there are weights.
     """
     if isinstance(model, MultiLabelEstimator):
         return model._fit_checked(data if rows is None else data.part(rows))

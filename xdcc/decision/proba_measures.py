@@ -16,7 +16,7 @@ import numpy as np
 
 from xdcc import metrics
 from xdcc.base.fit_data import FitData
-from xdcc.base.label_rows import KnownScores, known_score_blocks
+from xdcc.base.label_rows import KnownRows, known_score_blocks
 from xdcc.decision.cuts import Floats
 from xdcc.metrics.probabilities import brier_scores, log_losses
 from xdcc.metrics.ranking import average_precisions, metric_at_k, ndcgs_at, precisions_at
@@ -67,7 +67,7 @@ class ProbaMeasure(ABC):
 class _Mean(ProbaMeasure):
     """A mean over rows, or over known entries."""
 
-    of_rows: Callable[[KnownScores], Floats] = average_precisions
+    of_rows: Callable[[KnownRows[Floats]], Floats] = average_precisions
     of_entries: bool = False
     k: int = 1
 
@@ -102,7 +102,7 @@ class _Area(ProbaMeasure):
         return None if has_both.any() else "no label has known entries of both values, 0 and 1"
 
     def on_draws(self, data: FitData) -> Callable[[Floats], Floats]:
-        entries = KnownScores(data.truth, data.X, data.known, data.weight)
+        entries = KnownRows(data.truth, data.X, data.known, data.weight)
         ranked = ranked_labels(entries) if self.of_labels else [ranked_entries(entries)]
 
         return lambda counts: mean_areas(ranked, counts * entries.weight)[:, np.newaxis]

@@ -39,6 +39,10 @@ _N_BOOTSTRAPS_OF_CALLABLE = 20
 _PER_LABEL = 2e-7
 """Seconds for a row, a known labelset and a label in it, with all configurations of the rules."""
 
+_SAMPLE_ENTRIES = 2**21
+_LONGEST = 20.0
+"""Seconds for rules on labelsets, with a sample of so many entries."""
+
 _LEAST_ROWS = 500
 
 _TIE = 1e-12
@@ -72,32 +76,19 @@ def try_rules(
     *,
     measure: MeasureLike,
     names: Sequence[str] | None = None,
-    seconds: float = 60.0,
+    entries: int = _SAMPLE_ENTRIES,
 ) -> RuleTrial:
     """Learn rules on out-of-fold margins, and evaluate on each fold the rules of the others.
 
-    Parameters
-    ----------
-    data, folds, measure, names
-        As in :func:`choose_rule`.
-    seconds : float, default=60.0
-        About as long the search among known labelsets may take: a sample of the rows is taken for
-        that, and rules on labelsets are left out if it would be too small.
-
-    Returns
-    -------
-    RuleTrial
-
-    Raises
-    ------
-    ValueError
-        As :func:`choose_rule`.
+    Parameters and errors are those of :func:`choose_rule`. With more than `entries` entries of Y
+    the rules are learned and judged on a sample of the rows, with so many, and on fewer rows if
+    many labelsets are known. Rules on labelsets are left out if these would be fewer than 500.
     """
     counts = data.counts
     _require_two_folds(folds[counts])
     target = checked_measure(measure) if callable(measure) else measure
     suitable = _suitable(names, data.Y[counts], folds[counts], target)
-    rows, affordable = _affordable(data, seconds)
+    rows, affordable = _affordable(data, entries)
     if names is None and not affordable:
         suitable = [name for name in suitable if name not in LABELSET_RULES]
     judged, folds = data.take(rows), folds[rows]
@@ -121,14 +112,15 @@ def _require_two_folds(folds: NDArray[np.intp]) -> None:
         )
 
 
-def _affordable(data: FitData, seconds: float) -> tuple[NDArray[np.intp], bool]:
+def _affordable(data: FitData, entries: int) -> tuple[NDArray[np.intp], bool]:
     """Sample rows on which rules are learned and judged.
 
     Labelsets that are known are compared with rows one by one, which takes about `_PER_LABEL` for
     each label that they have. So there are fewer rows where labels are many. With fewer than
     `_LEAST_ROWS`, labelsets are not affordable, and the sample is that for other rules.
     """
-    rows = sample_rows(data.Y.shape, data.counts)
+    rows = sample_rows(data.Y.shape, data.counts, entries)
+    seconds = _LONGEST * entries / _SAMPLE_ENTRIES
     per_pair = _PER_LABEL * (1 + data.truth[rows].sum(axis=1).mean())
     n_sets = len(np.unique(data.truth[rows], axis=0))
     most = int(max(seconds / (per_pair * n_sets), min(n_sets, (seconds / per_pair) ** 0.5)))
@@ -145,20 +137,9 @@ def trial_of(
     data: FitData,
     measure: MeasureLike,
 ) -> RuleTrial:
-    """Evaluate rules by their predictions for rows that they were not learned from.
+    """Evaluate rules, learned from all rows, by predictions for rows they were not learned from.
 
-    Parameters
-    ----------
-    rules : sequence of rules
-        Learned from all rows.
-    predicted : sequence of int8 arrays of shape (n_samples, n_labels)
-        One for each rule.
-    data, measure
-        As in :func:`choose_rule`.
-
-    Returns
-    -------
-    RuleTrial
+    `predicted` has an array `(n_samples, n_labels)` for each rule.
     """
     counts = data.counts
     scores = scores_on_draws(measure, data.take(counts), [labels[counts] for labels in predicted])
@@ -186,21 +167,10 @@ class RuleComparison(NamedTuple):
 
 
 def compare(trials: Sequence[RuleTrial], measure: MeasureLike, seed: int = 0) -> RuleComparison:
-    """Compare all rules of some trials on the same draws of rows.
+    """Compare all rules of some trials, of the same rows and measure, on the same draws of rows.
 
-    Parameters
-    ----------
-    trials : sequence of RuleTrial
-        Of the same rows and the same measure.
-    measure : str, Measure or callable
-        That measure; for a callable fewer draws are made, as it is called for each one.
-    seed : int, default=0
-        Of the drawn rows.
-
-    Returns
-    -------
-    RuleComparison
-        Of the rules of the first trial, then those of the second, and so on.
+    The result has the rules of the first trial, then those of the second, and so on. For a callable
+    measure fewer draws are made, as it is called for each one. `seed` is that of the draws.
     """
 
     def scores(counts: Floats) -> Floats:
@@ -288,7 +258,7 @@ def without_choice(
     -------
     RuleChoice
         The rule is `LabelWise`. As nothing is chosen, the corrected score is the score. The
-        standard error is extrapolated from at most 2**17 entries of Y.
+        standard error is extrapolated from a sample of the rows if Y has more than 2**17 entries.
 
     Raises
     ------
@@ -298,7 +268,7 @@ def without_choice(
     _require_two_folds(folds[data.counts])
     score = measure.score(data.Y, data.X, data.sample_weight)
     counting = data.take(data.counts)
-    rows = sample_rows(counting.Y.shape, most_entries=_ENTRIES_OF_ERROR)
+    rows = sample_rows(counting.Y.shape, entries=_ENTRIES_OF_ERROR)
     of_sample = standard_errors(
         measure.on_draws(counting.take(rows)),
         len(rows),

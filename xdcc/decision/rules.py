@@ -198,26 +198,10 @@ LABELSET_RULES = frozenset({MostProbableLabelset.name, F1Maximiser.name})
 
 
 def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> list[Rule]:
-    """Learn all configurations of some kinds of rules.
+    """Learn all configurations of the kinds of rules named, from rows that count.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of `RULE_NAMES`.
-    data : FitData
-        Rows that count; X are their out-of-fold margins.
-    measure : str, Measure or callable
-        The measure that rules are learned for.
-
-    Returns
-    -------
-    list of rules
-        As many, and in the same order, for any data.
-
-    Raises
-    ------
-    ValueError
-        If a rule cannot be learned for the measure or from the data.
+    X are out-of-fold margins. For any data there are as many, in the same order. A ValueError says
+    that a rule cannot be learned for the measure or from the data.
     """
     rules: list[Rule] = []
     if LabelWise.name in names:
@@ -253,19 +237,9 @@ def learn_rules(names: Sequence[str], data: FitData, measure: MeasureLike) -> li
 
 
 def predict_with_all(rules: Sequence[Rule], margins: Floats) -> list[NDArray[np.int8]]:
-    """Predict with several rules; those on the same known labelsets share the posterior.
+    """Predict labels from log-odds with each rule; those on known labelsets share the posterior.
 
-    Parameters
-    ----------
-    rules : sequence of rules
-        Those on known labelsets have the same ones.
-    margins : float64 array of shape (n_samples, n_labels)
-        Log-odds.
-
-    Returns
-    -------
-    list of int8 arrays of shape (n_samples, n_labels)
-        One for each rule.
+    All of these have the same known labelsets.
     """
     found = [
         np.empty(margins.shape, dtype=np.int8)

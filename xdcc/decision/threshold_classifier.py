@@ -13,14 +13,13 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.checks import check_labels_as_in_fit
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed
+from xdcc.base.domains import Anything, Choice, Either, Number
 from xdcc.base.estimator import EvalSet, checked_pairs, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.folds import stratified_folds
-from xdcc.base.labels import Labels, label_frequency
+from xdcc.base.labels import Labels, check_labels_as_in_fit, label_frequency
 from xdcc.decision.cuts import Floats, apply_thresholds, check_thresholds
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, checked_for
 from xdcc.decision.measures import check_measure, rows_that_count
@@ -102,7 +101,6 @@ class ThresholdClassifier(ClassifierWrapper):
             "measure": Anything(),
             "cv": Either(Number(low=2, whole=True), Choice(("prefit",)), None),
             "min_positive": Number(low=0, whole=True),
-            "random_state": Seed(),
         }
     )
 
@@ -200,9 +198,7 @@ class ThresholdClassifier(ClassifierWrapper):
 
     def _validation_pair(self, eval_set: EvalSet) -> tuple[Any, Labels]:
         X, Y = checked_pairs(eval_set)[-1]
-        labels = check_labels_as_in_fit(self, Y, "eval_set")
-        check_consistent_length(X, labels)
-        return X, labels
+        return X, check_labels_as_in_fit(self, X, Y, "eval_set")
 
     def _final_estimator(self, data: FitData) -> Any:
         if self.cv == "prefit":

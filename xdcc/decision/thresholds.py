@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from xdcc.base.checks import check_weight
 from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.base.fit_data import FitData
+from xdcc.base.label_rows import check_weight
 from xdcc.decision.cuts import Cuts, Floats, check_proba
 from xdcc.decision.measures import Measure, measure_named, validation_data
 
@@ -116,8 +116,7 @@ def _shares(values: ArrayLike, shape: tuple[int, ...]) -> Floats:
     if shares.shape != shape or shares.dtype.kind not in "iuf":
         wanted = "one number" if shape == () else f"{shape[0]} numbers, one for each label"
         raise ValueError(
-            f"A density or frequency has to be {wanted}; "
-            f"got {shares.dtype} of shape {shares.shape}."
+            f"A density or frequency must be {wanted}; got {shares.dtype} of shape {shares.shape}."
         )
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"A density or frequency is a share between 0 and 1; got {values!r}.")
@@ -181,19 +180,7 @@ def best_threshold(
 def threshold_for(
     data: FitData, measure: str | Measure | Callable[..., float], max_candidates: int = 200
 ) -> float:
-    """Choose as :func:`best_threshold` does, on checked data of rows that count.
-
-    Parameters
-    ----------
-    data : FitData
-        X are probabilities.
-    measure, max_candidates
-        As in :func:`best_threshold`.
-
-    Returns
-    -------
-    float
-    """
+    """Choose as :func:`best_threshold` does, on checked rows that count; X are probabilities."""
     if not callable(measure):
         return _best_for_all(data, measure_named(measure))
     check_domain("max_candidates", max_candidates, Number(low=2, whole=True))
@@ -262,22 +249,9 @@ def best_thresholds_per_label(
 def thresholds_for(
     data: FitData, measure: str | Measure, min_positive: int = 10, common: float | None = None
 ) -> NDArray[np.float64]:
-    """Choose as :func:`best_thresholds_per_label` does, on checked data of rows that count.
+    """Choose as :func:`best_thresholds_per_label` does, on checked rows that count.
 
-    Parameters
-    ----------
-    data : FitData
-        X are probabilities.
-    measure : str or Measure
-        As in :func:`best_thresholds_per_label`.
-    min_positive : int, default=10
-        As in :func:`best_thresholds_per_label`.
-    common : float, optional
-        The best threshold for all labels, if it is known.
-
-    Returns
-    -------
-    float64 array of shape (n_labels,)
+    X are probabilities. `common` is the best threshold for all labels, if it is known.
     """
     rule = measure_named(measure)
     if common is None:

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 
-from xdcc.base.booster_parameters import seed_from
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads, check_domain
+from xdcc.base.domains import Anything, Choice, Either, Number, Switch, check_domain
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import stratified_folds
+from xdcc.base.seeds import seed_from
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DECIDED_FOR, ClassifierWrapper, DecidingEnsemble
@@ -146,8 +146,6 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             "calibrate": Switch(),
             "cv": Number(low=2, whole=True),
             "ensemble": Switch(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -187,7 +185,7 @@ class TunedDecisionClassifierCV(DecidingEnsemble, ClassifierWrapper):
             If a callable measure does not return a number.
         """
         data = self._begin_fit(X, Y, sample_weight)
-        seed = seed_from(self.random_state) or 0
+        seed = seed_from(self.random_state)
         folds = stratified_folds(data.Y, int(self.cv), seed)
         found = out_of_fold(self.estimator, data, folds, n_jobs=self.n_jobs)
         if self.calibrate:

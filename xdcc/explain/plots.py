@@ -84,16 +84,13 @@ def plot_rounds(
 def plot_order(model: Model, X: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the order of a chain's labels as a heat map, labels by rounds.
 
+    Colours are shares of the rows in which the round propagated the label.
+
     Parameters
     ----------
     {model}
     {rows}
-    {ax}
-
-    Returns
-    -------
-    Axes
-        The axes. Colours are shares of the rows in which the round propagated the label.
+    {ax_returned}
 
     Raises
     ------
@@ -147,12 +144,7 @@ def plot_dependencies(
         The value to draw; shares require a round.
     round_ : int, optional
         The round to draw, from 1. Default: the sum of the gains over all rounds.
-    {ax}
-
-    Returns
-    -------
-    Axes
-        The axes.
+    {ax_returned}
 
     Raises
     ------
@@ -219,12 +211,7 @@ def plot_shap(
         Name of the predicted label to explain. Default: the mean over all labels.
     n_bars : int, default=20
         Maximum number of bars. Values that are always 0 have no bar.
-    {ax}
-
-    Returns
-    -------
-    Axes
-        The axes.
+    {ax_returned}
 
     Raises
     ------

@@ -14,29 +14,30 @@ This module also has the docstring entries of all explanations and the check of 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from xdcc.automatic import MultiLabelClassifier
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.base.booster_parameters import PARAM_BY_NAME
-from xdcc.base.checks import check_labels_as_in_fit
-from xdcc.base.documentation import documented_with
+from xdcc.base.documentation import documented
 from xdcc.base.features import Features, check_features
-from xdcc.base.labels import Labels
+from xdcc.base.labels import Labels, check_labels_as_in_fit
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.chain import DynamicChainClassifier, OrderFreeChainClassifier
 from xdcc.chain.order_free_inference import LabelStates, walk_to
 from xdcc.chain.order_free_training import order_free_params
 from xdcc.chain.propagation import NO_LABEL
 
-documented_explanation = documented_with(
-    {
+documented_explanation = partial(
+    documented,
+    entries={
         "model": """
             model : chain, MultiLabelClassifier or MultiLabelXGBClassifier
                 A fitted model; a chain is a DynamicChainClassifier or an OrderFreeChainClassifier.
@@ -51,15 +52,20 @@ documented_explanation = documented_with(
             TypeError
                 If the model has another type.
             """,
-        "ax": """
+        "ax_returned": """
             ax : Axes, optional
                 Axes to draw on. Default: a new figure.
+
+            Returns
+            -------
+            Axes
+                The axes.
             """,
         "pyplot_errors": """
             ImportError
                 If Matplotlib cannot be imported.
             """,
-    }
+    },
 )
 """Decorator that fills in shared docstring entries."""
 
@@ -372,6 +378,4 @@ def _feature_names(model: Any) -> list[str]:
 def check_truth(model: Model, X: Any, Y: Any) -> Labels:
     """Check true labels of the rows X, and return them as a float32 array (n_samples, n_labels)."""
     check_is_fitted(model)
-    truth = check_labels_as_in_fit(model, Y)
-    check_consistent_length(X, truth)
-    return truth
+    return check_labels_as_in_fit(model, X, Y)

@@ -12,16 +12,16 @@ from typing import Any, Literal, NotRequired, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from xdcc.base.categories import categorical_mask
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Share, Switch, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
 from xdcc.base.folds import OutOfFold, OutOfTime, ShouldEnd, check_folds
 from xdcc.base.margins import margins_of
+from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.forest import _sketched_growing
 from xdcc.forest.columns import FeatureColumns, feature_columns
@@ -76,7 +76,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         feature divides its values into two random sets. Columns of the type ``category`` of a
         DataFrame are discrete anyway.
     random_state : int, RandomState instance or None, default=None
-        Seed of the trees.
+        Seed of the trees; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -138,8 +138,6 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             "oob_proba": Switch(),
             "max_bin": Number(low=2, high=255, whole=True),
             "categorical_features": Anything(),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -157,11 +155,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         {returns_self}
 
@@ -177,12 +171,12 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         if self.oob_proba and self.max_samples == 1:
             raise ValueError(
                 "oob_proba=True with max_samples=1.0: no row is out of a tree's sample. "
-                "max_samples has to be below 1, or None for the default."
+                "max_samples must be below 1, or None for the default."
             )
         categorical = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         threads = n_threads(self.n_jobs)
         rows, labels, weight = data.X, data.Y, data.sample_weight
         counts = np.arange(len(labels)) if weight is None else np.flatnonzero(weight)
@@ -245,7 +239,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     ) -> OutOfFold:
         """Grow a forest without each fold, each from seeds of its own, on checked data."""
         check_folds(folds, len(data.Y))
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         margins, estimators = np.empty(data.Y.shape), []
         for fold in range(int(folds.max()) + 1):
             if should_end is not None and should_end(fold):

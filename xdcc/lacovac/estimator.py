@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.checks import check_all_known
-from xdcc.base.domains import Anything, Choice, Either, Number, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.fit_data import FitData
 from xdcc.base.threads import n_threads
@@ -69,7 +69,7 @@ _PARAMETERS = {
 class BaseLabelTrees(MultiLabelEstimator):
     """Base class of a tree and a forest, with the default parameters of `LaCovaCClassifier`."""
 
-    _entries = MappingProxyType({**MultiLabelEstimator._entries, **_PARAMETERS})
+    _entries = MappingProxyType(_PARAMETERS)
     _takes_categories = True
     _domains = MappingProxyType(
         {
@@ -83,7 +83,6 @@ class BaseLabelTrees(MultiLabelEstimator):
             "ccp_alpha": Number(low=0),
             "smoothing": Number(low=0),
             "categorical_features": Anything(),
-            "n_jobs": Threads(),
         }
     )
 

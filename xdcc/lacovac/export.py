@@ -4,12 +4,13 @@
 nodes and branches.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from xdcc.base.documentation import documented_with
+from xdcc.base.documentation import documented
 from xdcc.base.domains import Number, check_domain
 from xdcc.lacovac._growing import KINDS
 from xdcc.lacovac.classifier import LaCovaCClassifier
@@ -23,8 +24,9 @@ type _Model = LaCovaCClassifier | LaCovaCForestClassifier
 
 _KIND_NAMES = {number: name for name, number in KINDS.items()}
 
-_documented_export = documented_with(
-    {
+_documented_export = partial(
+    documented,
+    entries={
         "tree": """
             model : LaCovaCClassifier or LaCovaCForestClassifier
                 A fitted model.
@@ -47,7 +49,7 @@ _documented_export = documented_with(
             ValueError
                 If there is no such tree, or a number is out of range.
             """,
-    }
+    },
 )
 """Decorator that fills in the docstring entries of all exports."""
 

@@ -11,12 +11,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from xdcc.base.domains import Choice, Either, Number, Seed, Share, Switch
+from xdcc.base.domains import Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
+from xdcc.base.seeds import generator_from
 from xdcc.lacovac import _leaves
 from xdcc.lacovac.estimator import BaseLabelTrees
 from xdcc.lacovac.tree import LabelTrees
@@ -51,7 +51,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
         Minimum number of instances of a child of a horizontal split.
     {leaves}
     random_state : int, RandomState instance or None, default=None
-        Seed for the samples and features.
+        Seed for the samples and features; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -92,7 +92,6 @@ class LaCovaCForestClassifier(BaseLabelTrees):
             ),
             "bootstrap": Switch(),
             "voting": Choice(get_args(Voting)),
-            "random_state": Seed(),
         }
     )
 
@@ -104,7 +103,7 @@ class LaCovaCForestClassifier(BaseLabelTrees):
     random_state: int | np.random.RandomState | None = None
 
     def _grow(self, data: FitData) -> None:
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         n_rows = len(data.Y)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         rows = np.tile(np.arange(n_rows, dtype=np.int32), (self.n_estimators, 1))

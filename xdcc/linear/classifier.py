@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from xdcc.base.checks import PACKAGE
-from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Seed, Switch, Threads
+from xdcc.base.domains import Choice, Either, Number, OneOrPerLabel, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData
@@ -109,8 +109,6 @@ class LogisticLabels(MultiLabelEstimator):
             ),
             "text_like": Either(Choice(("auto",)), Switch()),
             "cv": Number(low=2, whole=True),
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
     _takes_categories = True
@@ -134,11 +132,7 @@ class LogisticLabels(MultiLabelEstimator):
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Choose the strength of the penalty and train the models.
 
-        Parameters
-        ----------
-        {X}
-        {Y}
-        {sample_weight}
+        {takes_data}
 
         {returns_self}
 
@@ -244,7 +238,7 @@ class LogisticLabels(MultiLabelEstimator):
         given = np.asarray(self.C, dtype=np.float64)
         if given.ndim and len(given) != self.n_labels_:
             raise ValueError(
-                f"C has {len(given)} entries; it has to be a number or have one for each of the "
+                f"C has {len(given)} entries; it must be a number or have one for each of the "
                 f"{self.n_labels_} labels."
             )
         return np.full(self.n_labels_, given)

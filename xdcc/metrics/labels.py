@@ -9,7 +9,7 @@ import numpy as np
 from xdcc.base.label_rows import (
     Bools,
     Floats,
-    KnownEntries,
+    KnownRows,
     Labels,
     Weights,
     known_blocks,
@@ -46,7 +46,7 @@ def hamming_loss(Y_true: Labels, Y_pred: Labels, *, sample_weight: Weights = Non
     0.16666666666666666
     """
 
-    def wrong_and_known(entries: KnownEntries) -> Floats:
+    def wrong_and_known(entries: KnownRows[Bools]) -> Floats:
         wrong = (entries.truth != entries.predicted).sum(axis=1)
         return np.array([entries.weight @ wrong, entries.weight @ entries.known.sum(axis=1)])
 
@@ -326,7 +326,7 @@ def _jaccard(counts: _Counts) -> tuple[Floats, Floats]:
 def _mean_of_ratios(
     ratio: _Ratio, Y_true: Labels, Y_pred: Labels, zero_division: ZeroOrOne, weights: Weights
 ) -> float:
-    def ratio_of_samples(entries: KnownEntries) -> Floats:
+    def ratio_of_samples(entries: KnownRows[Bools]) -> Floats:
         counts = _counts(entries, lambda mask: mask.sum(axis=1, dtype=np.float64))
         return divide(*ratio(counts), zero_division)
 
@@ -334,7 +334,7 @@ def _mean_of_ratios(
 
 
 def _mean_over_samples(
-    metric: Callable[[KnownEntries], Floats | Bools],
+    metric: Callable[[KnownRows[Bools]], Floats | Bools],
     Y_true: Labels,
     Y_pred: Labels,
     weights: Weights,
@@ -359,13 +359,13 @@ def _of_all_entries(
     return float(divide(*ratio(_Counts(*counts)), zero_division).item())
 
 
-def _label_sums(entries: KnownEntries) -> Floats:
+def _label_sums(entries: KnownRows[Bools]) -> Floats:
     """Compute weighted sums for each label: known, true, predicted, both."""
     counts = _counts(entries, lambda mask: entries.weight @ mask)
     return np.stack((entries.weight @ entries.known, counts.true, counts.predicted, counts.both))
 
 
-def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts:
+def _counts(entries: KnownRows, add_up: Callable[[Bools], Floats]) -> _Counts:
     return _Counts(
         true=add_up(entries.truth),
         predicted=add_up(entries.predicted),
@@ -374,7 +374,7 @@ def _counts(entries: KnownEntries, add_up: Callable[[Bools], Floats]) -> _Counts
 
 
 def _total(
-    sums: Callable[[KnownEntries], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
+    sums: Callable[[KnownRows[Bools]], Floats], Y_true: Labels, Y_pred: Labels, weights: Weights
 ) -> Floats:
     """Sum the values of a function over the blocks of rows."""
     return reduce(np.add, map(sums, known_blocks(Y_true, Y_pred, weights)))

@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from xdcc.base.label_rows import Floats, KnownScores, Labels, Weights, known_proba_blocks
+from xdcc.base.label_rows import Floats, KnownRows, Labels, Weights, known_proba_blocks
 
 
 def log_loss(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = None) -> float:
@@ -66,21 +66,24 @@ def brier_score(Y_true: Labels, Y_proba: Labels, *, sample_weight: Weights = Non
     return _mean_over_entries(brier_scores, Y_true, Y_proba, sample_weight)
 
 
-def log_losses(entries: KnownScores) -> Floats:
+def log_losses(entries: KnownRows[Floats]) -> Floats:
     """Sum the log-losses of the known entries of each sample, `(n_counted,)`."""
     smallest = np.finfo(np.float64).eps
-    right = np.where(entries.truth, entries.score, 1 - entries.score)
+    right = np.where(entries.truth, entries.predicted, 1 - entries.predicted)
     losses = -np.log(np.clip(right, smallest, 1 - smallest))
     return losses.sum(axis=1, where=entries.known)
 
 
-def brier_scores(entries: KnownScores) -> Floats:
+def brier_scores(entries: KnownRows[Floats]) -> Floats:
     """Sum the squared differences of the known entries of each sample, `(n_counted,)`."""
-    return np.square(entries.score - entries.truth).sum(axis=1, where=entries.known)
+    return np.square(entries.predicted - entries.truth).sum(axis=1, where=entries.known)
 
 
 def _mean_over_entries(
-    of_rows: Callable[[KnownScores], Floats], Y_true: Labels, Y_proba: Labels, weights: Weights
+    of_rows: Callable[[KnownRows[Floats]], Floats],
+    Y_true: Labels,
+    Y_proba: Labels,
+    weights: Weights,
 ) -> float:
     sums = (
         np.array([block.weight @ of_rows(block), block.weight @ block.known.sum(axis=1)])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdcc.base.domains import Number, check_domain
-from xdcc.base.label_rows import Bools, Floats, KnownScores, Labels, Weights, known_score_blocks
+from xdcc.base.label_rows import Bools, Floats, KnownRows, Labels, Weights, known_score_blocks
 from xdcc.metrics.means import divide, weighted_mean
 
 
@@ -49,9 +49,9 @@ def coverage_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = 
     1.5
     """
 
-    def depth(ranked: KnownScores) -> Floats:
-        lowest = np.where(ranked.truth, ranked.score, np.inf).min(axis=1, keepdims=True)
-        return (ranked.known & (ranked.score >= lowest)).sum(axis=1, dtype=np.float64)
+    def depth(ranked: KnownRows[Floats]) -> Floats:
+        lowest = np.where(ranked.truth, ranked.predicted, np.inf).min(axis=1, keepdims=True)
+        return (ranked.known & (ranked.predicted >= lowest)).sum(axis=1, dtype=np.float64)
 
     return _mean_over_rankings(depth, Y_true, Y_score, sample_weight)
 
@@ -81,10 +81,10 @@ def label_ranking_loss(Y_true: Labels, Y_score: Labels, *, sample_weight: Weight
     0.25
     """
 
-    def wrong_pairs(ranked: KnownScores) -> Floats:
+    def wrong_pairs(ranked: KnownRows[Floats]) -> Floats:
         other = ranked.known & ~ranked.truth
         # Sort by ascending score, true labels first among equal scores, so that ties are wrong.
-        order = np.lexsort((~ranked.truth, ranked.score), axis=1)
+        order = np.lexsort((~ranked.truth, ranked.predicted), axis=1)
         true_below = np.take_along_axis(ranked.truth, order, axis=1).cumsum(axis=1)
         wrong = true_below * np.take_along_axis(other, order, axis=1)
         n_true, n_other = (part.sum(axis=1, dtype=np.float64) for part in (ranked.truth, other))
@@ -115,9 +115,9 @@ def one_error(Y_true: Labels, Y_score: Labels, *, sample_weight: Weights = None)
     0.5
     """
 
-    def is_wrong(ranked: KnownScores) -> Bools:
-        best_true = np.where(ranked.truth, ranked.score, -np.inf).max(axis=1)
-        best_other = np.where(ranked.known & ~ranked.truth, ranked.score, -np.inf).max(axis=1)
+    def is_wrong(ranked: KnownRows[Floats]) -> Bools:
+        best_true = np.where(ranked.truth, ranked.predicted, -np.inf).max(axis=1)
+        best_other = np.where(ranked.known & ~ranked.truth, ranked.predicted, -np.inf).max(axis=1)
         return ranked.truth.any(axis=1) & (best_other >= best_true)
 
     return _mean_over_rankings(is_wrong, Y_true, Y_score, sample_weight)
@@ -216,13 +216,13 @@ def ndcg_at_k(Y_true: Labels, Y_score: Labels, *, k: int, sample_weight: Weights
     return _mean_over_rankings(partial(ndcgs_at, k=k), Y_true, Y_score, sample_weight)
 
 
-def precisions_at(ranked: KnownScores, k: int) -> Floats:
+def precisions_at(ranked: KnownRows[Floats], k: int) -> Floats:
     """Compute the precision at k of each sample, `(n_counted,)`."""
     gains = _gains(ranked, np.ones(_checked_k(k, ranked)))
     return gains / np.minimum(k, ranked.known.sum(axis=1))
 
 
-def ndcgs_at(ranked: KnownScores, k: int) -> Floats:
+def ndcgs_at(ranked: KnownRows[Floats], k: int) -> Floats:
     """Compute the normalised gain at k of each sample, `(n_counted,)`."""
     discount = 1 / np.log2(np.arange(2, _checked_k(k, ranked) + 2))
     best = np.concatenate(([0.0], discount.cumsum()))
@@ -258,10 +258,10 @@ _NAME_AT_K = re.compile(r"(precision|ndcg)_at_([1-9][0-9]{0,8})")
 _AT_K: dict[str, Callable[..., float]] = {"precision": precision_at_k, "ndcg": ndcg_at_k}
 
 
-def average_precisions(ranked: KnownScores) -> Floats:
+def average_precisions(ranked: KnownRows[Floats]) -> Floats:
     """Compute the average precision of each sample, `(n_counted,)`; 1 without a true label."""
-    order = np.argsort(-ranked.score, axis=1)
-    last = _last_of_equal(np.take_along_axis(ranked.score, order, axis=1))
+    order = np.argsort(-ranked.predicted, axis=1)
+    last = _last_of_equal(np.take_along_axis(ranked.predicted, order, axis=1))
     is_true, is_known = (
         np.take_along_axis(part, order, axis=1) for part in (ranked.truth, ranked.known)
     )
@@ -275,7 +275,7 @@ def average_precisions(ranked: KnownScores) -> Floats:
 
 
 def _mean_over_rankings(
-    metric: Callable[[KnownScores], Floats | Bools],
+    metric: Callable[[KnownRows[Floats]], Floats | Bools],
     Y_true: Labels,
     Y_score: Labels,
     weights: Weights,
@@ -284,14 +284,14 @@ def _mean_over_rankings(
     return weighted_mean((block.weight, metric(block)) for block in blocks)
 
 
-def _checked_k(k: int, ranked: KnownScores) -> int:
+def _checked_k(k: int, ranked: KnownRows[Floats]) -> int:
     check_domain("k", k, Number(low=1, high=ranked.truth.shape[1], whole=True))
     return k
 
 
-def _gains(ranked: KnownScores, discount: Floats) -> Floats:
+def _gains(ranked: KnownRows[Floats], discount: Floats) -> Floats:
     """Sum the discounts of the ranks of true labels; labels with equal scores share their mean."""
-    score = np.where(ranked.known, ranked.score, -np.inf)
+    score = np.where(ranked.known, ranked.predicted, -np.inf)
     order = np.argsort(-score, axis=1)
     last = _last_of_equal(np.take_along_axis(score, order, axis=1))
     first = _first_of_equal(last)

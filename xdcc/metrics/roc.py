@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xdcc.base.label_rows import (
     Bools,
     Floats,
-    KnownScores,
+    KnownRows,
     Labels,
     Weights,
     known_score_blocks,
@@ -147,22 +147,22 @@ def mean_areas(ranked: Sequence[RankedEntries], weight: Floats) -> Floats:
     return np.divide(total, n_areas, out=np.full(len(weight), np.nan), where=n_areas > 0)
 
 
-def ranked_labels(entries: KnownScores) -> list[RankedEntries]:
+def ranked_labels(entries: KnownRows[Floats]) -> list[RankedEntries]:
     """Order the known entries of each label."""
     return [
         RankedEntries(truth[known], score[known], np.flatnonzero(known))
         for truth, score, known in zip(
-            entries.truth.T, entries.score.T, entries.known.T, strict=True
+            entries.truth.T, entries.predicted.T, entries.known.T, strict=True
         )
     ]
 
 
-def ranked_entries(entries: KnownScores) -> RankedEntries:
+def ranked_entries(entries: KnownRows[Floats]) -> RankedEntries:
     """Order the known entries of all labels together."""
     known = entries.known
-    return RankedEntries(entries.truth[known], entries.score[known], np.nonzero(known)[0])
+    return RankedEntries(entries.truth[known], entries.predicted[known], np.nonzero(known)[0])
 
 
-def _together(blocks: Iterable[KnownScores]) -> KnownScores:
-    parts = [(block.truth, block.score, block.known, block.weight) for block in blocks]
-    return KnownScores(*map(np.concatenate, zip(*parts, strict=True)))
+def _together(blocks: Iterable[KnownRows[Floats]]) -> KnownRows[Floats]:
+    parts = [tuple(block) for block in blocks]
+    return KnownRows(*map(np.concatenate, zip(*parts, strict=True)))

@@ -10,13 +10,13 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from xdcc.base.categories import categorical_mask
 from xdcc.base.checks import check_all_known
-from xdcc.base.domains import Anything, Choice, Either, Number, Seed, Switch, Threads
+from xdcc.base.domains import Anything, Choice, Either, Number, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
+from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
 from xdcc.decision.labelsets import number_labelsets
 from xdcc.rdt.chains import (
@@ -92,7 +92,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         From 0 to 16. Multiplies the weight of a tree by this power of the number of instances in
         the reached leaves, so posteriors from few instances count less. Not in the paper.
     random_state : int, RandomState instance or None, default=None
-        Seed for the trees and for a random order.
+        Seed for the trees and for a random order; None is the seed 0.
     {n_jobs}
 
     Attributes
@@ -151,8 +151,6 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
             "transformation": Either(Choice(("powerset",)), None),
             "tree_weight": Choice(get_args(TreeWeight)),
             "size_exponent": Number(low=0, high=16),  # higher powers of large nodes overflow
-            "random_state": Seed(),
-            "n_jobs": Threads(),
         }
     )
 
@@ -190,7 +188,7 @@ class RandomDecisionTreeClassifier(MultiLabelEstimator):
         categorical = categorical_mask(
             self.n_features_in_, data.feature_types, self.categorical_features
         )
-        random = check_random_state(self.random_state)
+        random = generator_from(self.random_state)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         self.random_order_ = random.permutation(self.n_labels_)
         self.labelsets_, labelset = number_labelsets(data.Y)

@@ -216,7 +216,7 @@ class StockChain:
             X = np.asarray(X)
         n_features = self._settings["n_features"]
         if len(X.shape) != 2 or X.shape[1] != n_features:
-            raise ValueError(f"X has shape {X.shape}; it has to be (n_samples, {n_features}).")
+            raise ValueError(f"X has shape {X.shape}; it must be (n_samples, {n_features}).")
         return self._sparse_features(X) if hasattr(X, "tocsr") else self._dense_features(X)
 
     def _sparse_features(self, X: Any) -> Any:

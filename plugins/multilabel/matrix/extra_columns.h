@@ -18,20 +18,17 @@
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../src/collective/allreduce.h"    // for Allreduce
-#include "../../../src/common/common.h"           // for DivRoundUp
-#include "../../../src/common/error_msg.h"        // for InfInData
-#include "../../../src/common/quantile.h"         // for HostSketchContainer
-#include "../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../../src/data/array_interface.h"    // for ArrayInterface
-#include "joined_columns.h"                       // for JoinedColumns
-#include "xgboost/base.h"                         // for bst_bin_t, bst_feature_t, bst_idx_t
-#include "xgboost/collective/result.h"            // for SafeColl
-#include "xgboost/context.h"                      // for Context
-#include "xgboost/data.h"                         // for Entry, MetaInfo, SparsePage
-#include "xgboost/linalg.h"                       // for MakeVec
-#include "xgboost/logging.h"                      // for CHECK
-#include "xgboost/span.h"                         // for Span
+#include "../../../src/common/error_msg.h"      // for InfInData
+#include "../../../src/common/quantile.h"       // for HostSketchContainer
+#include "../../../src/data/array_interface.h"  // for ArrayInterface
+#include "../reductions.h"                      // for ForEachRun, MaxOverWorkers
+#include "joined_columns.h"                     // for JoinedColumns
+#include "xgboost/base.h"                       // for bst_bin_t, bst_feature_t, bst_idx_t
+#include "xgboost/context.h"                    // for Context
+#include "xgboost/data.h"                       // for Entry, MetaInfo, SparsePage
+#include "xgboost/linalg.h"                     // for MakeVec
+#include "xgboost/logging.h"                    // for CHECK
+#include "xgboost/span.h"                       // for Span
 
 namespace xgboost::multilabel {
 /** @brief The columns: floats row by row, NaN where a value is missing. */
@@ -108,8 +105,7 @@ class ExtraColumns {
 
     std::vector<std::uint32_t> bins(values.size());
     constexpr std::size_t kBlock = 64;
-    common::ParallelFor(common::DivRoundUp(bins.size(), kBlock), ctx_->Threads(), [&](auto block) {
-      auto const begin = block * kBlock, end = std::min(begin + kBlock, bins.size());
+    ForEachRun(bins.size(), kBlock, ctx_->Threads(), [&](auto, auto begin, auto end) {
       std::array<std::size_t, kBlock> place;
       for (auto k = begin; k < end; ++k) {
         place[k - begin] = values.data()[k].index * n_places;
@@ -145,8 +141,7 @@ class ExtraColumns {
     for (auto& bits : differs) {
       bits = bits != 0;
     }
-    collective::SafeColl(collective::Allreduce(
-        ctx_, linalg::MakeVec(differs.data(), differs.size()), collective::Op::kMax));
+    MaxOverWorkers(ctx_, &differs);
     std::vector<bst_feature_t> changed;
     for (bst_feature_t j = 0; j < differs.size(); ++j) {
       if (differs[j]) {

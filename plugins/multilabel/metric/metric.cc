@@ -8,18 +8,17 @@
  */
 #include "xgboost/metric.h"  // for Metric
 
-#include <algorithm>  // for min
-#include <cmath>      // for isnan
-#include <cstddef>    // for size_t
-#include <cstdio>     // for sscanf
-#include <sstream>    // for ostringstream
-#include <string>     // for string
-#include <vector>     // for vector
+#include <cmath>    // for isnan
+#include <cstddef>  // for size_t
+#include <cstdio>   // for sscanf
+#include <sstream>  // for ostringstream
+#include <string>   // for string
+#include <vector>   // for vector
 
-#include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/metric/metric_common.h"    // for MetricNoCache, CheckRowWeights
+#include "../reductions.h"                        // for ForEachRun, NumRuns, SumOverWorkers
 #include "xgboost/base.h"                         // for bst_idx_t
 #include "xgboost/context.h"                      // for Context
 #include "xgboost/data.h"                         // for MetaInfo
@@ -79,9 +78,6 @@ struct MicroF1 {
   static constexpr char kName[] = "micro_f1";
   static Ratio OfRow(Counts const& c) { return {c.F1Numerator(), c.F1Denominator()}; }
 };
-struct MacroF1 {
-  static constexpr char kName[] = "macro_f1";
-};
 
 class MultiLabelMetric : public MetricNoCache {
  public:
@@ -129,9 +125,9 @@ class RowMetric : public MultiLabelMetric {
     std::size_t const n_rows = in.labels.Shape(0), n_labels = in.labels.Shape(1);
 
     constexpr std::size_t kBlock = 1024;
-    std::vector<Ratio> blocks((n_rows + kBlock - 1) / kBlock);
-    common::ParallelFor(blocks.size(), ctx_->Threads(), [&](auto b) {
-      for (std::size_t i = b * kBlock; i < std::min(n_rows, (b + 1) * kBlock); ++i) {
+    std::vector<Ratio> blocks(NumRuns(n_rows, kBlock));
+    ForEachRun(n_rows, kBlock, ctx_->Threads(), [&](auto b, auto begin, auto end) {
+      for (auto i = begin; i < end; ++i) {
         Counts counts;
         for (std::size_t j = 0; j < n_labels; ++j) {
           auto const y = in.labels(i, j);
@@ -149,16 +145,16 @@ class RowMetric : public MultiLabelMetric {
     for (auto const& block : blocks) {
       total.Add(block);
     }
-    collective::SafeColl(
-        collective::GlobalSum(ctx_, linalg::MakeVec(reinterpret_cast<double*>(&total), 2)));
+    common::Span<double> sums{reinterpret_cast<double*>(&total), 2};
+    SumOverWorkers(ctx_, &sums);
     return total.denominator == 0.0 ? 0.0 : total.numerator / total.denominator;
   }
 };
 
 /** @brief Mean over the labels of their F1; a label is counted over all rows. */
-class MacroF1Metric : public MultiLabelMetric {
+class MacroF1 : public MultiLabelMetric {
  public:
-  explicit MacroF1Metric(char const* param) : MultiLabelMetric{MacroF1::kName, param} {}
+  explicit MacroF1(char const* param) : MultiLabelMetric{"macro_f1", param} {}
 
   double Eval(HostDeviceVector<float> const& preds, MetaInfo const& info) override {
     auto const in = this->Check(preds, info);
@@ -175,8 +171,8 @@ class MacroF1Metric : public MultiLabelMetric {
       }
       f1[j] = {counts.F1Numerator(), counts.F1Denominator()};
     });
-    collective::SafeColl(collective::GlobalSum(
-        ctx_, linalg::MakeVec(reinterpret_cast<double*>(f1.data()), 2 * f1.size())));
+    common::Span<double> sums{reinterpret_cast<double*>(f1.data()), 2 * f1.size()};
+    SumOverWorkers(ctx_, &sums);
     double sum{0.0};
     for (auto const& label : f1) {
       sum += label.denominator == 0.0 ? 0.0 : label.numerator / label.denominator;
@@ -186,19 +182,17 @@ class MacroF1Metric : public MultiLabelMetric {
 };
 }  // namespace
 
-XGBOOST_REGISTER_METRIC(HammingLoss, HammingLoss::kName)
-    .describe("Share of the labels that are predicted wrongly.")
-    .set_body([](char const* param) { return new RowMetric<HammingLoss>{param}; });
-XGBOOST_REGISTER_METRIC(SubsetLoss, SubsetLoss::kName)
-    .describe("Share of the rows with a label that is predicted wrongly.")
-    .set_body([](char const* param) { return new RowMetric<SubsetLoss>{param}; });
-XGBOOST_REGISTER_METRIC(ExampleF1, ExampleF1::kName)
-    .describe("Mean over the rows of the F1 of the predicted labels.")
-    .set_body([](char const* param) { return new RowMetric<ExampleF1>{param}; });
-XGBOOST_REGISTER_METRIC(MicroF1, MicroF1::kName)
-    .describe("F1 of all entries together.")
-    .set_body([](char const* param) { return new RowMetric<MicroF1>{param}; });
-XGBOOST_REGISTER_METRIC(MacroF1, MacroF1::kName)
-    .describe("Mean over the labels of their F1.")
-    .set_body([](char const* param) { return new MacroF1Metric{param}; });
+#define XDCC_REGISTER_METRIC(UniqueId, Name, Metric, text)                                \
+  XGBOOST_REGISTER_METRIC(UniqueId, Name).describe(text).set_body([](char const* param) { \
+    return new Metric{param};                                                             \
+  })
+
+XDCC_REGISTER_METRIC(HammingLoss, HammingLoss::kName, RowMetric<HammingLoss>,
+                     "Share of the labels that are predicted wrongly.");
+XDCC_REGISTER_METRIC(SubsetLoss, SubsetLoss::kName, RowMetric<SubsetLoss>,
+                     "Share of the rows with a label that is predicted wrongly.");
+XDCC_REGISTER_METRIC(ExampleF1, ExampleF1::kName, RowMetric<ExampleF1>,
+                     "Mean over the rows of the F1 of the predicted labels.");
+XDCC_REGISTER_METRIC(MicroF1, MicroF1::kName, RowMetric<MicroF1>, "F1 of all entries together.");
+XDCC_REGISTER_METRIC(MacroF1, "macro_f1", MacroF1, "Mean over the labels of their F1.");
 }  // namespace xgboost::multilabel

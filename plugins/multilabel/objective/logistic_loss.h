@@ -12,8 +12,6 @@
 #define XDCC_MULTILABEL_LOGISTIC_LOSS_H_
 
 #include <cstddef>  // for size_t
-#include <memory>   // for shared_ptr
-#include <string>   // for string
 
 #include "../../../src/common/optional_weight.h"  // for OptionalWeights
 #include "../vectorised.h"                        // for Float8, Int8
@@ -39,13 +37,12 @@ inline constexpr float kMinHessian = 1e-16f;
   hess = Float8(Int8(hess) & (p_ != 0.0f));
 
 struct LogisticLoss {
-  std::string objective;            // its name, for messages
+  char const* objective;            // its name, for messages
   float const* labels;              // 0, 1, or NaN. [n_rows, n_labels]
   common::OptionalWeights weights;  // of rows
   float positive_weight;            // factor of positives' weights
   std::size_t n_rows, n_labels;
 
-  [[nodiscard]] bool HasWeights() const { return !weights.Empty() || positive_weight != 1.0f; }
   /** @brief Stop unless there is a margin for each label. */
   void CheckSize(std::size_t n_margins) const {
     CHECK_EQ(n_rows * n_labels, n_margins)
@@ -65,13 +62,13 @@ struct LogisticLoss {
 class OffersLogisticLoss {
  public:
   virtual ~OffersLogisticLoss() = default;
-  /** @brief Its loss on some data, as long as these live; null if gradients are not all of it. */
-  [[nodiscard]] virtual std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const = 0;
+  /** @brief Its loss on some data, until the next call; null if gradients are not all of it. */
+  virtual LogisticLoss* LossOn(MetaInfo const& info) = 0;
 };
 
 /** @brief The loss that an updater has to derive gradients of; null: the gradients are there. */
-inline LogisticLoss const* LossOf(GradientContainer const& gpair) {
-  return static_cast<LogisticLoss const*>(gpair.loss.get());
+inline LogisticLoss* LossOf(GradientContainer const& gpair) {
+  return static_cast<LogisticLoss*>(gpair.loss);
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LOGISTIC_LOSS_H_

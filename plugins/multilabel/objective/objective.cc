@@ -14,19 +14,16 @@
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t
 #include <cstring>    // for memcpy
-#include <memory>     // for make_shared, shared_ptr
-#include <string>     // for string
-#include <utility>    // for move
+#include <optional>   // for optional
 #include <vector>     // for vector
 
-#include "../../../src/collective/aggregator.h"       // for GlobalSum, SafeColl
 #include "../../../src/common/optional_weight.h"      // for OptionalWeights
-#include "../../../src/common/threading_utils.h"      // for ParallelFor
 #include "../../../src/objective/init_estimation.h"   // for CheckInitInputs
 #include "../../../src/objective/regression_loss.h"   // for LogisticRegression
 #include "../../../src/objective/regression_param.h"  // for RegLossParam
 #include "../param/param.h"                           // for LabelFeatureParam, LabelWeightParam
 #include "../param/split_method.h"                    // for kObjectivePrefix, SplitMethodName
+#include "../reductions.h"                            // for ForEachRun, SumOverWorkers
 #include "../vectorised.h"                            // for XDCC_TARGET_CLONES, Float8, Int8
 #include "logistic.h"                                 // for XDCC_LOGISTIC, kLogisticLanes
 #include "logistic_loss.h"                            // for LogisticLoss, OffersLogisticLoss
@@ -102,7 +99,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
    * @param name Name under which the objective is registered.
    * @param raw  Predict margins instead of probabilities.
    */
-  MultiLabelLogistic(std::string name, bool raw) : name_{std::move(name)}, raw_{raw} {}
+  MultiLabelLogistic(char const* name, bool raw) : name_{name}, raw_{raw} {}
 
   void Configure(Args const& args) override {
     loss_param_.UpdateAllowUnknown(args);
@@ -119,7 +116,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
   [[nodiscard]] ObjInfo Task() const override {
     ObjInfo info{ObjInfo::kBinary};
     info.updater = "mask_known_labels,grow_multilabel_hist";
-    info.vector_leaf = true;
+    info.name = name_;
     info.unknown_labels = true;
     return info;
   }
@@ -139,10 +136,8 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     auto const* margins = preds.ConstHostPointer();
     label_weights_.Check(n_labels);
 
-    std::size_t const n_rows = info.num_row_,
-                      n_together = std::max<std::size_t>(1, kRun / n_labels);
-    common::ParallelFor((n_rows + n_together - 1) / n_together, ctx_->Threads(), [&](auto r) {
-      auto const begin = r * n_together, end = std::min(n_rows, begin + n_together);
+    auto const n_together = std::max<std::size_t>(1, kRun / n_labels);
+    ForEachRun(info.num_row_, n_together, ctx_->Threads(), [&](auto, auto begin, auto end) {
       std::vector<float> probabilities((end - begin) * n_labels);
       loss.Probabilities(margins, begin, end, probabilities.data());
       // Rows of different weights are done one by one, others together.
@@ -162,11 +157,8 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     });
   }
 
-  [[nodiscard]] std::shared_ptr<LogisticLoss const> LossOn(MetaInfo const& info) const override {
-    if (!label_weights_.Empty()) {
-      return nullptr;
-    }
-    return std::make_shared<LogisticLoss const>(this->MakeLoss(info));
+  LogisticLoss* LossOn(MetaInfo const& info) override {
+    return label_weights_.Empty() ? &loss_.emplace(this->MakeLoss(info)) : nullptr;
   }
 
   [[nodiscard]] char const* DefaultEvalMetric() const override { return "logloss"; }
@@ -213,8 +205,8 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
     constexpr std::size_t kLine = 16, kMost = 512;
     auto const n_each = n_labels / ctx_->Threads();
     auto const n_together = std::clamp((n_each + kLine - 1) / kLine * kLine, kLine, kMost);
-    common::ParallelFor((n_labels + n_together - 1) / n_together, ctx_->Threads(), [&](auto b) {
-      std::size_t const begin = b * n_together, n = std::min(n_together, n_labels - begin);
+    ForEachRun(n_labels, n_together, ctx_->Threads(), [&](auto, auto begin, auto end) {
+      std::size_t const n = end - begin;
       std::vector<double> here(2 * n);  // threads that write side by side would wait
       for (std::size_t i = 0; i < labels.Shape(0); ++i) {
         XDCC_BEST_CLONE(AddLabels)(labels.Values().data() + i * n_labels + begin, n, weights[i],
@@ -223,7 +215,7 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
       std::copy_n(here.data(), n, positive + begin);
       std::copy_n(here.data() + n, n, known + begin);
     });
-    collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
+    SumOverWorkers(ctx_, &sums);
     auto out = base_score->HostView();
     for (std::size_t j = 0; j < n_labels; ++j) {
       if (known[j] > 0.0) {
@@ -266,14 +258,14 @@ class MultiLabelLogistic : public ObjFunction, public OffersLogisticLoss {
 
   void ToProbability(HostDeviceVector<float>* io_preds) const {
     auto& preds = io_preds->HostVector();
-    common::ParallelFor((preds.size() + kRun - 1) / kRun, ctx_->Threads(), [&](auto r) {
-      XDCC_BEST_CLONE(ApplyLogistic)(preds.data() + r * kRun,
-                                     std::min(kRun, preds.size() - r * kRun));
+    ForEachRun(preds.size(), kRun, ctx_->Threads(), [&](auto, auto begin, auto end) {
+      XDCC_BEST_CLONE(ApplyLogistic)(preds.data() + begin, end - begin);
     });
   }
 
-  std::string name_;
+  char const* name_;
   bool raw_;
+  std::optional<LogisticLoss> loss_;  // that an updater has taken
   obj::RegLossParam loss_param_;
   LabelFeatureParam label_features_;
   LabelWeightParam label_weights_;

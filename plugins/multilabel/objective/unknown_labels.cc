@@ -3,8 +3,10 @@
  */
 #include <algorithm>  // for any_of
 #include <cmath>      // for isnan
+#include <string>     // for string
 
-#include "xgboost/data.h"  // for MetaInfo
+#include "xgboost/data.h"     // for MetaInfo
+#include "xgboost/logging.h"  // for CHECK
 
 namespace xgboost {
 bool MetaInfo::HasUnknownLabels() const {
@@ -14,5 +16,12 @@ bool MetaInfo::HasUnknownLabels() const {
         std::any_of(values.cbegin(), values.cend(), [](float y) { return std::isnan(y); });
   }
   return has_unknown_labels_ == 1;
+}
+
+void MetaInfo::CheckLabelsKnown(bool supported, std::string const& objective) const {
+  CHECK(supported || !this->HasUnknownLabels())
+      << "Label contains NaN, infinity or a value too large. The objective `" << objective
+      << "` does not support unknown (NaN) labels. `multilabel:*` does; so does a custom one with "
+         "the parameter `allow_unknown_labels`.";
 }
 }  // namespace xgboost

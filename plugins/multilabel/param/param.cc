@@ -3,7 +3,7 @@
  */
 #include "param.h"
 
-#include <algorithm>  // for find_if
+#include <algorithm>  // for any_of, find
 #include <array>      // for array
 #include <cmath>      // for isfinite
 #include <sstream>    // for ostringstream
@@ -18,43 +18,21 @@ DMLC_REGISTER_PARAMETER(LabelFeatureParam);
 DMLC_REGISTER_PARAMETER(LabelWeightParam);
 
 namespace {
-constexpr std::array<SplitMethod, 6> kMethods{SplitMethod::kMaxGain, SplitMethod::kMaxWeight,
-                                              SplitMethod::kSumGain, SplitMethod::kSumWeight,
-                                              SplitMethod::kMaxAbsG, SplitMethod::kSumAbsG};
+/** @brief In the order of their numbers, which begin at 1. */
+constexpr std::array<char const*, 6> kNames{"maxGain",   "maxWeight", "sumGain",
+                                            "sumWeight", "maxAbsG",   "sumAbsG"};
 
 bool FindByName(std::string const& name, SplitMethod* out) {
-  auto it = std::find_if(kMethods.cbegin(), kMethods.cend(),
-                         [&](SplitMethod m) { return name == SplitMethodName(m); });
-  if (it != kMethods.cend()) {
-    *out = *it;
+  auto const* it = std::find(kNames.cbegin(), kNames.cend(), name);
+  if (it != kNames.cend()) {
+    *out = static_cast<SplitMethod>(it - kNames.cbegin() + 1);
   }
-  return it != kMethods.cend();
-}
-
-std::string const* FindArg(Args const& args, std::string const& key) {
-  auto it =
-      std::find_if(args.cbegin(), args.cend(), [&](auto const& kv) { return kv.first == key; });
-  return it == args.cend() ? nullptr : &it->second;
+  return it != kNames.cend();
 }
 }  // namespace
 
 char const* SplitMethodName(SplitMethod method) {
-  switch (method) {
-    case SplitMethod::kMaxGain:
-      return "maxGain";
-    case SplitMethod::kMaxWeight:
-      return "maxWeight";
-    case SplitMethod::kSumGain:
-      return "sumGain";
-    case SplitMethod::kSumWeight:
-      return "sumWeight";
-    case SplitMethod::kMaxAbsG:
-      return "maxAbsG";
-    case SplitMethod::kSumAbsG:
-      return "sumAbsG";
-  }
-  LOG(FATAL) << "Unreachable";
-  return "";
+  return kNames[static_cast<std::size_t>(method) - 1];
 }
 
 SplitMethod ParseSplitMethod(std::string const& text) {
@@ -63,12 +41,11 @@ SplitMethod ParseSplitMethod(std::string const& text) {
     return method;
   }
   std::ostringstream allowed;
-  for (auto m : kMethods) {
-    auto number = static_cast<int>(m);
+  for (std::size_t number = 1; number <= kNames.size(); ++number) {
     if (text == std::to_string(number)) {
-      return m;
+      return static_cast<SplitMethod>(number);
     }
-    allowed << (number == 1 ? "" : ", ") << "`" << SplitMethodName(m) << "` (" << number << ")";
+    allowed << (number == 1 ? "" : ", ") << "`" << kNames[number - 1] << "` (" << number << ")";
   }
   LOG(FATAL) << "Unknown split_method: `" << text << "`. Use one of " << allowed.str() << ".";
   return method;
@@ -80,13 +57,14 @@ bool SplitMethodOfObjective(std::string const& objective, SplitMethod* out) {
          FindByName(objective.substr(prefix.size()), out);
 }
 
-void MultiLabelTrainParam::Configure(Args const& args) {
+void MultiLabelTrainParam::Configure(Args const& args, char const* objective) {
   this->UpdateAllowUnknown(args);
-  auto const* objective = FindArg(args, "objective");
   SplitMethod short_form;
-  if (objective && SplitMethodOfObjective(*objective, &short_form)) {
-    CHECK(!FindArg(args, "split_method") || this->Method() == short_form)
-        << "The objective `" << *objective << "` conflicts with split_method=`" << split_method
+  if (objective && SplitMethodOfObjective(objective, &short_form)) {
+    bool const is_given = std::any_of(args.cbegin(), args.cend(),
+                                      [](auto const& arg) { return arg.first == "split_method"; });
+    CHECK(!is_given || this->Method() == short_form)
+        << "The objective `" << objective << "` conflicts with split_method=`" << split_method
         << "`. Set one of the two.";
     split_method = SplitMethodName(short_form);
   }

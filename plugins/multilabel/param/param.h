@@ -74,8 +74,9 @@ struct MultiLabelTrainParam : public XGBoostParameter<MultiLabelTrainParam> {
         .describe("Largest number of labels per tree, drawn anew in each round; 0: all.");
   }
 
-  /** @brief Update from the user's arguments, the objective's name (short form) included. */
-  void Configure(Args const& args);
+  /** @brief Update from the user's arguments and the objective's name, which may be a short form.
+   */
+  void Configure(Args const& args, char const* objective = nullptr);
   [[nodiscard]] SplitMethod Method() const { return ParseSplitMethod(split_method); }
   /** @brief Number of trees among which a round shares out the labels. */
   [[nodiscard]] std::int32_t NumGroups(std::size_t n_labels) const {

@@ -5,7 +5,8 @@
 #ifndef XDCC_MULTILABEL_SPLIT_METHOD_H_
 #define XDCC_MULTILABEL_SPLIT_METHOD_H_
 
-#include <string>  // for string
+#include <string>       // for string
+#include <type_traits>  // for integral_constant
 
 namespace xgboost::multilabel {
 /** @brief The numbers are those of the authors' code (`split_method=1`, ...). */
@@ -17,6 +18,25 @@ enum class SplitMethod : int {
   kMaxAbsG = 5,
   kSumAbsG = 6,
 };
+
+/** @brief Call `fn` with the method as a constant. */
+template <typename Fn>
+auto VisitMethod(SplitMethod method, Fn&& fn) {
+  switch (method) {
+    case SplitMethod::kMaxGain:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kMaxGain>{});
+    case SplitMethod::kMaxWeight:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kMaxWeight>{});
+    case SplitMethod::kSumWeight:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kSumWeight>{});
+    case SplitMethod::kMaxAbsG:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kMaxAbsG>{});
+    case SplitMethod::kSumAbsG:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kSumAbsG>{});
+    default:
+      return fn(std::integral_constant<SplitMethod, SplitMethod::kSumGain>{});
+  }
+}
 
 /** @brief Name of a method, spelled as in the paper. */
 char const* SplitMethodName(SplitMethod method);

@@ -27,8 +27,7 @@ std::vector<std::string> Split(std::string const& text, char separator) {
   return parts;
 }
 
-std::vector<std::string> Words(std::string const& text) {
-  std::istringstream in{text};
+std::vector<std::string> Words(std::istream&& in) {
   return {std::istream_iterator<std::string>{in}, {}};
 }
 
@@ -68,12 +67,6 @@ std::map<std::string, std::string> Groups(std::string const& process) {
   return groups;
 }
 
-/** @brief The content of a small file. */
-std::vector<std::string> WordsOf(std::string const& file) {
-  std::ifstream in{file};
-  return {std::istream_iterator<std::string>{in}, {}};
-}
-
 /** @brief A number; 0 for any other text. */
 double Number(std::string const& text) {
   std::istringstream in{text};
@@ -83,12 +76,11 @@ double Number(std::string const& text) {
 
 /** @brief Quota of one group: version 2 has one file, version 1 two. */
 double OfGroup(std::string const& folder) {
-  auto words = WordsOf(folder + "/cpu.max");
+  auto words = Words(std::ifstream{folder + "/cpu.max"});
   if (words.empty()) {
-    words = WordsOf(folder + "/cpu.cfs_quota_us");
-    for (auto& word : WordsOf(folder + "/cpu.cfs_period_us")) {
-      words.push_back(word);
-    }
+    words = Words(std::ifstream{folder + "/cpu.cfs_quota_us"});
+    auto const period = Words(std::ifstream{folder + "/cpu.cfs_period_us"});
+    words.insert(words.end(), period.cbegin(), period.cend());
   }
   if (words.size() != 2) {
     return kNone;
@@ -133,7 +125,8 @@ double CpuQuota(char const* process) {
     if (dash == std::string::npos) {
       continue;
     }
-    auto const where = Words(line.substr(0, dash)), what = Words(line.substr(dash + 3));
+    auto const where = Words(std::istringstream{line.substr(0, dash)});
+    auto const what = Words(std::istringstream{line.substr(dash + 3)});
     if (where.size() < 5 || what.size() < 3) {
       continue;
     }

@@ -20,14 +20,13 @@
 #ifndef XDCC_MULTILABEL_GROWER_H_
 #define XDCC_MULTILABEL_GROWER_H_
 
-#include <algorithm>   // for max, transform
-#include <cstddef>     // for size_t
-#include <cstdint>     // for uint32_t
-#include <functional>  // for minus, plus
-#include <memory>      // for shared_ptr, unique_ptr
-#include <numeric>     // for accumulate
-#include <utility>     // for move
-#include <vector>      // for vector
+#include <algorithm>  // for max
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t
+#include <memory>     // for shared_ptr, unique_ptr
+#include <numeric>    // for accumulate
+#include <utility>    // for move
+#include <vector>     // for vector
 
 #include "../../../src/common/random.h"     // for ColumnSampler
 #include "../../../src/tree/constraints.h"  // for FeatureInteractionConstraintHost
@@ -35,6 +34,7 @@
 #include "../../../src/tree/param.h"        // for TrainParam
 #include "../../../src/tree/tree_view.h"    // for MultiTargetTreeView
 #include "../param/param.h"                 // for MultiLabelTrainParam
+#include "../reductions.h"                  // for Add, Subtract
 #include "gradient_source.h"                // for SourceMemory
 #include "leaf_values.h"                    // for LabelGradients
 #include "monotone.h"                       // for BoundChildren, WeightBounds
@@ -225,8 +225,8 @@ class TreeGrower {
     for (auto nid = static_cast<bst_node_t>(n_nodes) - 1; nid >= 0; --nid) {
       if (!view.IsLeaf(nid)) {
         auto const &left = sums[view.LeftChild(nid)], &right = sums[view.RightChild(nid)];
-        std::transform(left.cbegin(), left.cend(), right.cbegin(), sums[nid].begin(),
-                       std::plus<>{});
+        sums[nid] = left;
+        Add(right, &sums[nid]);
       }
     }
     std::vector<WeightBounds> bounds(n_nodes, WeightBounds{n_labels});
@@ -279,8 +279,7 @@ class TreeGrower {
       auto& [left_weight, right_weight, left_bounds, right_bounds] = bounds;
       left_sums = std::move(stats.left_sums);
       right_sums.resize(left_sums.size());
-      std::transform(stats.sums.cbegin(), stats.sums.cend(), left_sums.cbegin(), right_sums.begin(),
-                     std::minus<>{});
+      Subtract(stats.sums, left_sums, &right_sums);
       base_weight = this->Weights(stats.sums, stats.bounds);
       if (rules_.is_monotone) {
         bounds = BoundChildren(rules_.reg, stats.bounds, rules_.OrderOf(split.feature),

@@ -8,18 +8,15 @@
 #define XDCC_MULTILABEL_LEAF_VALUES_H_
 
 #include <algorithm>  // for min
-#include <array>      // for array
-#include <cmath>      // for isnan
 #include <cstddef>    // for size_t
 #include <cstring>    // for memcpy
 #include <vector>     // for vector
 
-#include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
-#include "../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../objective/logistic_loss.h"           // for LogisticLoss
+#include "../reductions.h"                        // for AddArray, SumOverWorkers
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4
-#include "data/gradient_matrix.h"                 // for GridRounding, RangeOf, kNotFinite
+#include "data/gradient_matrix.h"                 // for GradientBounds, GridRounding, NumAllRows
 #include "xgboost/base.h"                         // for GradientPair, bst_idx_t
 #include "xgboost/context.h"                      // for Context
 #include "xgboost/linalg.h"                       // for MakeVec, MatrixView
@@ -27,11 +24,6 @@
 #include "xgboost/span.h"                         // for Span
 
 namespace xgboost::multilabel {
-/** @brief Largest absolute gradient and Hessian, on all workers. */
-struct GradientBounds {
-  float grad{0.0f}, hess{0.0f};
-};
-
 /** @brief Gradients of a tree's labels, which its leaves' values come from. */
 struct LabelGradients {
   /** @brief Null if they are derived. [n_rows, n_labels] */
@@ -55,17 +47,6 @@ struct LabelGradients {
         n_labels{n_labels},
         bounds{bounds} {}
 };
-
-/** @brief The bounds of some gradients; an error if any is not finite. */
-inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
-  CHECK(gpair.CContiguous());
-  auto const range = XDCC_BEST_CLONE(RangeOf)(gpair.Values().data(), gpair.Size());
-  std::array<float, 3> largest{range.grad, range.hess, std::isnan(range.probe) ? 1.0f : 0.0f};
-  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
-                                             collective::Op::kMax));
-  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
-  return {largest[0], largest[1]};
-}
 
 /**
  * @brief Round and add neighbouring columns of some rows, four rows at a time.
@@ -174,8 +155,7 @@ std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradient
   constexpr std::size_t kRows = 4096, kColumns = 2048;  // of a task; its sums stay in cache
   std::size_t const width = 2 * gradients.n_labels;
   auto const& bounds = gradients.bounds;
-  auto n_all_rows = static_cast<double>(gradients.n_rows);
-  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
+  auto const n_all_rows = NumAllRows(ctx, gradients.n_rows);
   auto const grad_shift = GridRounding{bounds.grad, n_all_rows}.Shift();
   auto const hess_shift = GridRounding{bounds.hess, n_all_rows}.Shift();
 
@@ -211,12 +191,10 @@ std::vector<double> SumLeaves(Context const* ctx, LabelGradients const& gradient
     }
   });
   for (auto const& task : tasks) {
-    auto* out = sums.data() + task.leaf * width;
-    for (std::size_t j = 0; j < task.sums.size(); ++j) {
-      out[j] += task.sums[j];
-    }
+    XDCC_BEST_CLONE(AddArray<double>)(task.sums.data(), task.sums.size(),
+                                      sums.data() + task.leaf * width);
   }
-  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(sums.data(), sums.size())));
+  SumOverWorkers(ctx, &sums);
   return sums;
 }
 }  // namespace xgboost::multilabel

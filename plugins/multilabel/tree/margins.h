@@ -12,14 +12,13 @@
 #include <cstdint>    // for uint32_t
 #include <vector>     // for vector
 
-#include "../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../../src/tree/sample_position.h"    // for SamplePosition
-#include "../vectorised.h"                        // for XDCC_TARGET_CLONES
-#include "xgboost/base.h"                         // for bst_node_t
-#include "xgboost/context.h"                      // for Context
-#include "xgboost/linalg.h"                       // for MatrixView
-#include "xgboost/span.h"                         // for Span
-#include "xgboost/tree_model.h"                   // for RegTree
+#include "../../../src/tree/sample_position.h"  // for SamplePosition
+#include "../reductions.h"                      // for AddArray, ForEachRun
+#include "xgboost/base.h"                       // for bst_node_t
+#include "xgboost/context.h"                    // for Context
+#include "xgboost/linalg.h"                     // for MatrixView
+#include "xgboost/span.h"                       // for Span
+#include "xgboost/tree_model.h"                 // for RegTree
 
 namespace xgboost::multilabel {
 /** @brief A tree and where the rows are in it. */
@@ -29,13 +28,6 @@ struct GrownTree {
   /** @brief The labels that it has values for; empty means all. */
   std::vector<std::uint32_t> labels;
 };
-
-XDCC_TARGET_CLONES static void AddVector(float const* values, std::size_t n,
-                                         float* __restrict out) {
-  for (std::size_t j = 0; j < n; ++j) {
-    out[j] += values[j];
-  }
-}
 
 /** @brief Add trees with vector leaves. */
 inline void AddToMargins(Context const* ctx, std::vector<GrownTree> const& trees,
@@ -59,14 +51,14 @@ inline void AddToMargins(Context const* ctx, std::vector<GrownTree> const& trees
     }
   }
   auto* out = margins.Values().data();
-  common::ParallelFor((n_rows + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+  ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto, auto begin, auto end) {
+    for (auto i = begin; i < end; ++i) {
       auto* row = out + i * n_labels;
       for (std::size_t t = 0; t < trees.size(); ++t) {
         auto const nid = tree::SamplePosition::Decode(trees[t].position[i]);
         auto const* weights = leaves[t].weights + leaves[t].first_of_node[nid];
         if (trees[t].labels.empty()) {
-          XDCC_BEST_CLONE(AddVector)(weights, n_labels, row);
+          XDCC_BEST_CLONE(AddArray<float>)(weights, n_labels, row);
         }
         for (auto label : trees[t].labels) {
           row[label] += weights[label];

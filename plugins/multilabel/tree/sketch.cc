@@ -18,12 +18,11 @@
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
-#include "../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../src/common/threading_utils.h"  // for ParallelFor, Sched
+#include "../reductions.h"                        // for Add, ForEachRun, NumRuns, SumOverWorkers
 #include "../vectorised.h"                        // for XDCC_TARGET_CLONES, Double4, Float4, ...
 #include "data/aligned_array.h"                   // for AlignedArray
-#include "data/gradient_matrix.h"                 // for kNotFinite
+#include "data/gradient_matrix.h"                 // for BoundsOverWorkers
 #include "sketch_random.h"                        // for SketchRandom
 #include "xgboost/logging.h"                      // for CHECK
 
@@ -40,10 +39,9 @@ constexpr std::size_t kLabels = 8;  // two vectors hold their gradients and Hess
 std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
   std::size_t const n_rows = gpair.Shape(0), n_labels = gpair.Shape(1);
   auto const* pairs = gpair.Values().data();
-  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
-  std::vector<std::vector<double>> parts(n_runs, std::vector<double>(n_labels));
-  common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kRun; i < std::min(n_rows, (r + 1) * kRun); ++i) {
+  std::vector<std::vector<double>> parts(NumRuns(n_rows, kRun), std::vector<double>(n_labels));
+  ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
+    for (auto i = begin; i < end; ++i) {
       for (std::size_t j = 0; j < n_labels; ++j) {
         double const g = pairs[i * n_labels + j].GetGrad();
         parts[r][j] += g * g;
@@ -52,11 +50,9 @@ std::vector<double> SquaredNorms(Context const* ctx, linalg::MatrixView<Gradient
   });
   std::vector<double> norms(n_labels);
   for (auto const& part : parts) {
-    for (std::size_t j = 0; j < n_labels; ++j) {
-      norms[j] += part[j];
-    }
+    Add(part, &norms);
   }
-  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(norms.data(), norms.size())));
+  SumOverWorkers(ctx, &norms);
   return norms;
 }
 
@@ -180,17 +176,6 @@ XDCC_TARGET_CLONES void ProjectProbabilities(ProbabilityRows rows, SketchMatrix 
   }
 }
 
-/** @brief The same bounds for all workers; an error if values are not finite on one of them. */
-GradientBounds OnAllWorkers(Context const* ctx, GradientBounds const& bounds, bool is_finite) {
-  std::array<float, 3> largest{bounds.grad, bounds.hess, 0.0f};
-  if (!is_finite) {
-    largest = {0.0f, 0.0f, 1.0f};
-  }
-  collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(largest.data(), largest.size()),
-                                             collective::Op::kMax));
-  CHECK_EQ(largest[2], 0.0f) << kNotFinite;
-  return {largest[0], largest[1]};
-}
 }  // namespace
 
 std::vector<Sketch::Labels> Sketch::DrawGroups(TreeKey const& key, std::size_t n_labels,
@@ -224,8 +209,8 @@ void Sketch::GatherGroups(Context const* ctx, linalg::MatrixView<GradientPair co
   }
   auto const* pairs = gpair.Values().data();
   constexpr std::size_t kTogether = 64;  // rows
-  common::ParallelFor((n_rows + kTogether - 1) / kTogether, ctx->Threads(), [&](auto r) {
-    for (std::size_t i = r * kTogether; i < std::min(n_rows, (r + 1) * kTogether); ++i) {
+  ForEachRun(n_rows, kTogether, ctx->Threads(), [&](auto, auto begin, auto end) {
+    for (auto i = begin; i < end; ++i) {
       for (std::size_t g = 0; g < groups.size(); ++g) {
         auto* to = gathered[g] + i * groups[g].size();
         for (auto label : groups[g]) {
@@ -303,15 +288,13 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   out->Reshape(n_rows, n_dims_);
   auto* projected = out->Data()->HostPointer();
   auto const* pairs = gpair.Values().data();
-  std::size_t const n_runs = (n_rows + kRun - 1) / kRun;
-  std::vector<RowBounds> bounds(n_runs);
+  std::vector<RowBounds> bounds(NumRuns(n_rows, kRun));
   SketchMatrix const by{coefficients_.data(), exact ? 0 : n_dims_, n_padded_};
   // The last rows are read from a copy with padding.
   std::size_t const n_last = std::min(n_rows, (n_padded_ - 1) / n + 1);
   std::vector<GradientPair> last(n_last * n + n_padded_, GradientPair{});
   std::copy_n(pairs + (n_rows - n_last) * n, n_last * n, last.begin());
-  common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
-    auto const begin = r * kRun, end = std::min(n_rows, begin + kRun);
+  ForEachRun(n_rows, kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
     auto project = [&](GradientPair const* rows, std::size_t from, std::size_t n_here) {
       XDCC_BEST_CLONE(ProjectRows)(reinterpret_cast<float const*>(rows), n_here, n, by,
                                    projected + from * n_dims_, &bounds[r]);
@@ -334,7 +317,8 @@ GradientBounds Sketch::Project(Context const* ctx, linalg::MatrixView<GradientPa
   GradientBounds largest;
   std::memcpy(&largest.grad, &bits[0], sizeof(float));
   std::memcpy(&largest.hess, &bits[1], sizeof(float));
-  return OnAllWorkers(ctx, largest, std::isfinite(largest.grad) && std::isfinite(largest.hess));
+  return BoundsOverWorkers(ctx, largest,
+                           std::isfinite(largest.grad) && std::isfinite(largest.hess));
 }
 
 template <typename Derive>
@@ -387,7 +371,7 @@ GradientBounds Sketch::ProjectDerived(Context const* ctx, LogisticLoss const& lo
   weight *= std::max(1.0f, loss.positive_weight);
   bool const all_finite =
       std::all_of(is_finite.cbegin(), is_finite.cend(), [](auto here) { return here != 0; });
-  return OnAllWorkers(ctx, {weight, 0.25f * weight}, all_finite);
+  return BoundsOverWorkers(ctx, {weight, 0.25f * weight}, all_finite);
 }
 
 GradientBounds Sketch::Project(Context const* ctx, LogisticLoss const& loss,
@@ -423,8 +407,7 @@ void Sketch::DeriveGroups(Context const* ctx, LogisticLoss const& loss,
     (*probabilities)[g].Resize(n_rows * groups[g].size() + kLabels);
   }
   auto const n_together = std::max<std::size_t>(1, kInCache / width);
-  common::ParallelFor((n_rows + n_together - 1) / n_together, ctx->Threads(), [&](auto r) {
-    auto const begin = r * n_together, end = std::min(n_rows, begin + n_together);
+  ForEachRun(n_rows, n_together, ctx->Threads(), [&](auto, auto begin, auto end) {
     std::vector<float> of_all((end - begin) * width);
     loss.Probabilities(margins.Values().data(), begin, end, of_all.data());
     for (std::size_t g = 0; g < groups.size(); ++g) {

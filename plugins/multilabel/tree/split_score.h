@@ -21,7 +21,7 @@
 
 #include <algorithm>    // for max, max_element, min, min_element
 #include <cmath>        // for abs, copysign
-#include <cstddef>      // for size_t
+#include <cstddef>      // for nullptr_t, size_t
 #include <cstring>      // for memcpy
 #include <limits>       // for numeric_limits
 #include <numeric>      // for accumulate
@@ -196,16 +196,20 @@ class LabelMax {
  * @brief Score of a node.
  *
  * @param sums Sums over the node's rows, gradients then Hessians. [2 * n_labels]
+ * @param clip By `LabelRule::kBounded`: gives a label and its weight the weight within its bounds.
  */
-template <SplitMethod kMethod, LabelRule kRule>
-inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels) {
+template <SplitMethod kMethod, LabelRule kRule, typename Clip = std::nullptr_t>
+inline double ScoreNode(Regularisation const& r, double const* sums, std::size_t n_labels,
+                        [[maybe_unused]] Clip const& clip = {}) {
   using Traits = MethodTraits<kMethod>;
   double const lambda = r.lambda, floor = r.LabelFloor();
   std::conditional_t<Traits::kSum, LabelSum, LabelMax> all;
   ForEachLabel<kRule>(n_labels, [&](auto kind, std::size_t j) {
     using T = decltype(kind);
     auto const grad = Load<T>(sums + j), hess = Load<T>(sums + n_labels + j);
-    if constexpr (kRule == LabelRule::kClipped) {
+    if constexpr (kRule == LabelRule::kBounded) {
+      all.Add(Traits::LabelScore(r, grad, hess, clip(j, LabelWeight(r, grad, hess))));
+    } else if constexpr (kRule == LabelRule::kClipped) {
       all.Add(Traits::LabelScore(r, grad, hess));
     } else {
       auto const f = LabelFraction<kMethod, kRule>(lambda, floor, grad, hess);

@@ -7,7 +7,7 @@
 #include <algorithm>  // for any_of, copy, min
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, uint32_t, uint64_t
-#include <memory>     // for make_unique, shared_ptr, unique_ptr
+#include <memory>     // for make_unique, unique_ptr
 #include <numeric>    // for iota
 #include <string>     // for string
 #include <utility>    // for as_const, exchange, move
@@ -50,7 +50,7 @@ class MultiLabelHistMaker : public TreeUpdater {
     ml_param_.Configure({});
   }
 
-  void Configure(Args const& args) override { ml_param_.Configure(args); }
+  void Configure(Args const& args) override { ml_param_.Configure(args, task_->name); }
   void LoadConfig(Json const& in) override {
     FromJson(get<Object const>(in).at("multilabel_train_param"), &ml_param_);
   }
@@ -73,12 +73,10 @@ class MultiLabelHistMaker : public TreeUpdater {
     } else {
       GivenGradients source{ctx_, *param, std::as_const(*in_gpair).Grad()->HostView(),
                             &workspace_.source};
-      if (in_gpair->HasValueGrad()) {
-        this->GrowOnReduced(*param, *in_gpair, round, &source);
-      } else if (this->HasSketch(source.NumLabels())) {
+      if (!in_gpair->HasValueGrad() && this->HasSketch(source.NumLabels())) {
         this->GrowOnSketches(*param, round, &source);
       } else {
-        this->GrowOnLabels(*param, round, &source);
+        this->GrowOnGiven(*param, *in_gpair, round, &source);
       }
     }
     for (std::size_t i = 0; i < trees.size(); ++i) {
@@ -92,17 +90,17 @@ class MultiLabelHistMaker : public TreeUpdater {
     }
   }
 
-  [[nodiscard]] std::shared_ptr<void const> LossToDerive(TrainParam const& param,
-                                                         MetaInfo const& info,
-                                                         ObjFunction const* obj) const override {
-    auto const* offers = dynamic_cast<OffersLogisticLoss const*>(obj);
-    std::size_t const n_labels = offers ? obj->Targets(info) : 0;
-    std::size_t const k = ml_param_.sketch_size, n_groups = ml_param_.NumGroups(n_labels);
+  void* TakeLoss(TrainParam const& param, ObjFunction* obj, MetaInfo const& info) override {
+    auto* offers = dynamic_cast<OffersLogisticLoss*>(obj);
+    if (!offers) {
+      return nullptr;
+    }
+    std::size_t const n_labels = obj->Targets(info);
     bool const is_uniform =
         param.subsample == 1.0f || param.sampling_method == TrainParam::kUniform;
     bool const supports = ctx_->IsCPU() && is_uniform && ml_param_.sketch_method == kProjection &&
-                          k > 0 && k < n_labels / n_groups;
-    return offers && supports ? offers->LossOn(info) : nullptr;
+                          this->IsSketched(n_labels / ml_param_.NumGroups(n_labels));
+    return supports ? offers->LossOn(info) : nullptr;
   }
 
   [[nodiscard]] std::int32_t NumTargetGroups(bst_target_t n_targets) const override {
@@ -226,37 +224,26 @@ class MultiLabelHistMaker : public TreeUpdater {
     }
   }
 
-  /** @brief Grow trees on reduced gradients, which are a sketch that the user made. */
-  void GrowOnReduced(TrainParam const& param, GradientContainer const& gpair, Round const& round,
-                     GivenGradients* source) {
-    TreeRules const rules{param, ml_param_, false};
-    auto const value_gpair = gpair.value_gpair.HostView();
-    std::vector<std::uint32_t> labels(value_gpair.Shape(1));
-    std::iota(labels.begin(), labels.end(), 0);
-    for (std::size_t i = 0; i < round.trees.size(); ++i) {
-      if (source->SamplesRows()) {
-        source->SampleRows();
-      }
-      CopyMatrix(value_gpair, &workspace_.of_leaves);
-      source->SampleLike(&workspace_.of_leaves);
-      TreeGrower grower{ctx_, rules, this->DrawColumns(param, round.p_fmat), &workspace_};
-      grower.Grow(source->OfTree(), true, round.p_fmat, &round.position[i], round.trees[i]);
-      auto const of_leaves = std::as_const(workspace_.of_leaves).HostView();
-      grower.SetLeafValues({of_leaves, BoundsOf(ctx_, of_leaves)}, labels, round.trees[i]);
-    }
-  }
-
-  /** @brief Grow trees on the gradients of all labels. */
-  void GrowOnLabels(TrainParam const& param, Round const& round, GivenGradients* source) {
-    TreeRules const rules{param, ml_param_, true};
+  /** @brief Grow trees on the gradients of all labels, or on reduced ones: a sketch by the user. */
+  void GrowOnGiven(TrainParam const& param, GradientContainer const& gpair, Round const& round,
+                   GivenGradients* source) {
+    bool const is_reduced = gpair.HasValueGrad();
+    TreeRules const rules{param, ml_param_, !is_reduced};
     for (std::size_t i = 0; i < round.trees.size(); ++i) {
       if (source->SamplesRows()) {
         source->SampleRows();
       }
       auto* tree = round.trees[i];
-      TreeGrower{ctx_, rules, this->DrawColumns(param, round.p_fmat), &workspace_}.Grow(
-          source->OfTree(), false, round.p_fmat, &round.position[i], tree);
-      if (tree->IsMultiTarget()) {
+      TreeGrower grower{ctx_, rules, this->DrawColumns(param, round.p_fmat), &workspace_};
+      grower.Grow(source->OfTree(), is_reduced, round.p_fmat, &round.position[i], tree);
+      if (is_reduced) {
+        CopyMatrix(gpair.value_gpair.HostView(), &workspace_.of_leaves);
+        source->SampleLike(&workspace_.of_leaves);
+        auto const of_leaves = std::as_const(workspace_.of_leaves).HostView();
+        std::vector<std::uint32_t> labels(of_leaves.Shape(1));
+        std::iota(labels.begin(), labels.end(), 0);
+        grower.SetLeafValues({of_leaves, BoundsOf(ctx_, of_leaves)}, labels, tree);
+      } else if (tree->IsMultiTarget()) {
         tree->GetMultiTargetTree()->SetLeaves();
       }
     }
@@ -278,7 +265,7 @@ class MultiLabelHistMaker : public TreeUpdater {
     bool const has_sketch = ml_param_.sketch_size > 0 || ml_param_.labels_per_tree > 0;
     CHECK(!has_sketch || !gpair.HasValueGrad())
         << what << "sketch_size and labels_per_tree with reduced gradients, which are a sketch.";
-    CHECK(!has_sketch || task_->vector_leaf || trees.front()->IsMultiTarget())
+    CHECK(!has_sketch || task_->updater || trees.front()->IsMultiTarget())
         << "sketch_size and labels_per_tree need the gradients of all labels at once: an objective "
            "`multilabel:*`, or multi_strategy=`multi_output_tree`.";
   }

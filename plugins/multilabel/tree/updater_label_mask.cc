@@ -9,16 +9,14 @@
 #include <algorithm>  // for copy_n, lower_bound
 #include <cstddef>    // for size_t
 #include <limits>     // for numeric_limits
-#include <memory>     // for make_shared
 #include <string>     // for string
-#include <utility>    // for move
 #include <vector>     // for vector
 
 #include "../../../src/common/hist_util.h"        // for DispatchBinType
 #include "../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../../src/data/gradient_index.h"     // for GHistIndexMatrix
 #include "../../../src/tree/param.h"              // for TrainParam
-#include "../objective/logistic_loss.h"           // for LogisticLoss, LossOf
+#include "../objective/logistic_loss.h"           // for LossOf
 #include "../param/param.h"                       // for LabelFeatureParam
 #include "xgboost/base.h"                         // for bst_feature_t, bst_target_t
 #include "xgboost/context.h"                      // for Context
@@ -91,9 +89,7 @@ class LabelMask : public TreeUpdater {
     mask([&](std::size_t i, std::size_t j) {
       labels_[i * n_labels + j] = std::numeric_limits<float>::quiet_NaN();
     });
-    auto loss = std::make_shared<LogisticLoss>(*LossOf(*gpair));
-    loss->labels = labels_.data();
-    gpair->loss = std::move(loss);
+    LossOf(*gpair)->labels = labels_.data();
   }
 
  private:

@@ -177,7 +177,7 @@ XDCC_TEST(sums, SortedRowsAreAddedToTheirBins) {
       for (std::size_t k = 0; k < slow.size(); ++k) {
         CHECK_EQ(bins.Data()[k], slow[k]);
       }
-      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(bins.Data(), slow.size(), slow.data());
+      XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(bins.Data(), slow.size(), slow.data());
       CHECK(slow == std::vector<std::int32_t>(slow.size(), 0));
     }
   }

@@ -534,7 +534,9 @@ def test_bad_parameters(params, message):
         train(X, Y, 1, **params)
 
 
-@pytest.mark.parametrize("params", [{"sketch_size": 1}, {"labels_per_tree": 1}])
+@pytest.mark.parametrize(
+    "params", [{"sketch_size": 1}, {"labels_per_tree": 1}, {"sketch_size": 1, "labels_per_tree": 1}]
+)
 def test_objective_without_gradients_per_label(params):
     X, Y = make_data(n_rows=20)
     with pytest.raises(xgb.core.XGBoostError, match="need the gradients of all labels at once"):

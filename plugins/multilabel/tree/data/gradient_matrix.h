@@ -15,29 +15,22 @@
 #ifndef XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 #define XDCC_MULTILABEL_GRADIENT_MATRIX_H_
 
-#include <algorithm>   // for max, min, transform
-#include <array>       // for array
-#include <cmath>       // for ilogb, isnan, ldexp
-#include <cstddef>     // for size_t
-#include <cstdint>     // for int32_t, uint8_t
-#include <cstring>     // for memcpy
-#include <functional>  // for plus
-#include <vector>      // for vector
+#include <algorithm>  // for max, min
+#include <array>      // for array
+#include <cmath>      // for ilogb, isnan, ldexp
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint8_t
+#include <cstring>    // for memcpy
+#include <vector>     // for vector
 
-#include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
-#include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
-#include "../../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES, Int8
-#include "xgboost/base.h"                            // for GradientPair, bst_idx_t
-#include "xgboost/context.h"                         // for Context
-#include "xgboost/linalg.h"                          // for MatrixView
-#include "xgboost/logging.h"                         // for CHECK
+#include "../../reductions.h"  // for Add, ForEachRun, MaxOverWorkers, NumRuns, SumOverWorkers
+#include "../../vectorised.h"  // for XDCC_TARGET_CLONES, Int8
+#include "xgboost/base.h"      // for GradientPair, bst_idx_t
+#include "xgboost/context.h"   // for Context
+#include "xgboost/linalg.h"    // for MatrixView
+#include "xgboost/logging.h"   // for CHECK
 
 namespace xgboost::multilabel {
-inline constexpr char kNotFinite[] =
-    "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
-    "finite?";
-
 /** @brief Rounds to the grid by adding and subtracting a number of the right magnitude. */
 class GridRounding {
   double shift_{0.0};
@@ -100,6 +93,46 @@ XDCC_TARGET_CLONES static GradientRange RangeOf(GradientPair const* gpair, std::
   return range;
 }
 
+/** @brief Largest absolute gradient and Hessian, on all workers. */
+struct GradientBounds {
+  float grad{0.0f}, hess{0.0f};
+};
+
+/** @brief The bounds of all workers; an error if values are not finite on one of them. */
+inline GradientBounds BoundsOverWorkers(Context const* ctx, GradientBounds const& here,
+                                        bool is_finite) {
+  std::array<float, 3> largest{here.grad, here.hess, is_finite ? 0.0f : 1.0f};
+  MaxOverWorkers(ctx, &largest);
+  CHECK_EQ(largest[2], 0.0f)
+      << "A gradient is infinite or not a number. Are sample weights, base_margin and base_score "
+         "finite?";
+  return {largest[0], largest[1]};
+}
+
+/** @brief The bounds of some gradients; an error if any is not finite. [n_rows, n_columns] */
+inline GradientBounds BoundsOf(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
+  constexpr std::size_t kRun = std::size_t{1} << 13;  // gradients that a thread takes at a time
+  CHECK(gpair.CContiguous());
+  std::vector<GradientRange> ranges(NumRuns(gpair.Size(), kRun));
+  ForEachRun(gpair.Size(), kRun, ctx->Threads(), [&](auto r, auto begin, auto end) {
+    ranges[r] = XDCC_BEST_CLONE(RangeOf)(gpair.Values().data() + begin, end - begin);
+  });
+  GradientRange all;
+  for (auto const& range : ranges) {
+    all.grad = std::max(all.grad, range.grad);
+    all.hess = std::max(all.hess, range.hess);
+    all.probe += range.probe;
+  }
+  return BoundsOverWorkers(ctx, {all.grad, all.hess}, !std::isnan(all.probe));
+}
+
+/** @brief Number of rows on all workers. */
+inline double NumAllRows(Context const* ctx, std::size_t n_rows) {
+  std::array<double, 1> n{static_cast<double>(n_rows)};
+  SumOverWorkers(ctx, &n);
+  return n.front();
+}
+
 /** @brief Whether any entry of a row is not rounded to zero. */
 XDCC_TARGET_CLONES static bool IsActive(GradientView gradients, std::size_t row) {
   auto const* pairs = gradients.Row(row);
@@ -154,38 +187,15 @@ class GradientMatrix {
    * @param gpair Gradients after masks and sampling. [n_rows, n_labels]
    */
   void Assign(Context const* ctx, linalg::MatrixView<GradientPair const> gpair) {
-    CHECK(gpair.CContiguous());
     n_rows_ = gpair.Shape(0);
-    auto const n_labels = gpair.Shape(1);
-    auto const n_threads = ctx->Threads();
-    auto const* pairs = gpair.Values().data();
-
-    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
-    std::vector<GradientRange> ranges(n_runs);
-    common::ParallelFor(n_runs, n_threads, [&](auto r) {
-      auto const n = std::min<std::size_t>(kRun, n_rows_ - r * kRun);
-      ranges[r] = XDCC_BEST_CLONE(RangeOf)(pairs + r * kRun * n_labels, n * n_labels);
-    });
-    GradientRange all;
-    for (auto const& range : ranges) {
-      all.grad = std::max(all.grad, range.grad);
-      all.hess = std::max(all.hess, range.hess);
-      all.probe += range.probe;
-    }
     // Every worker must round to the same grid.
-    std::array<float, 3> reduced{all.grad, all.hess, std::isnan(all.probe) ? 1.0f : 0.0f};
-    collective::SafeColl(collective::Allreduce(ctx, linalg::MakeVec(reduced.data(), reduced.size()),
-                                               collective::Op::kMax));
-    auto n_all_rows = static_cast<double>(n_rows_);
-    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(&n_all_rows, 1)));
-    CHECK_EQ(reduced[2], 0.0f) << kNotFinite;
-    view_ = {reinterpret_cast<float const*>(pairs), n_labels, GridRounding{reduced[0], n_all_rows},
-             GridRounding{reduced[1], n_all_rows}};
-
+    auto const bounds = BoundsOf(ctx, gpair);
+    auto const n_all_rows = NumAllRows(ctx, n_rows_);
+    view_ = {reinterpret_cast<float const*>(gpair.Values().data()), gpair.Shape(1),
+             GridRounding{bounds.grad, n_all_rows}, GridRounding{bounds.hess, n_all_rows}};
     active_.resize(n_rows_);
-    common::ParallelFor(n_runs, n_threads, [&](auto r) {
-      auto const end = std::min<std::size_t>(n_rows_, (r + 1) * kRun);
-      for (std::size_t i = r * kRun; i < end; ++i) {
+    ForEachRun(n_rows_, kRun, ctx->Threads(), [&](auto, auto begin, auto end) {
+      for (auto i = begin; i < end; ++i) {
         active_[i] = XDCC_BEST_CLONE(IsActive)(view_, i);
       }
     });
@@ -193,20 +203,18 @@ class GradientMatrix {
 
   /** @brief Sums over the rows of all workers, gradients then Hessians. [2 * n_labels] */
   [[nodiscard]] std::vector<double> Sum(Context const* ctx) const {
-    std::size_t const n_runs = (n_rows_ + kRun - 1) / kRun;
     std::vector<std::vector<double>> parts(ctx->Threads(), std::vector<double>(this->Width()));
-    common::ParallelFor(n_runs, ctx->Threads(), [&](auto r) {
+    ForEachRun(n_rows_, kRun, ctx->Threads(), [&](auto, auto begin, auto end) {
       auto of_run = view_;
-      of_run.pairs = view_.Row(r * kRun);
-      XDCC_BEST_CLONE(AddRowsExactly)(of_run, nullptr,
-                                      std::min<std::size_t>(kRun, n_rows_ - r * kRun),
+      of_run.pairs = view_.Row(begin);
+      XDCC_BEST_CLONE(AddRowsExactly)(of_run, nullptr, end - begin,
                                       parts[omp_get_thread_num()].data());
     });
     auto& sum = parts.front();
     for (std::size_t t = 1; t < parts.size(); ++t) {
-      std::transform(sum.cbegin(), sum.cend(), parts[t].cbegin(), sum.begin(), std::plus<>{});
+      Add(parts[t], &sum);
     }
-    collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(sum.data(), sum.size())));
+    SumOverWorkers(ctx, &sum);
     return sum;
   }
 

@@ -19,16 +19,6 @@ class PageRows {
   std::vector<tree::CommonRowPartitioner> pages_;
   std::size_t n_pages_{0};
 
-  /** @brief Call a function with the view that fits the tree: one label makes a scalar tree. */
-  template <typename Fn>
-  static void VisitTree(RegTree const& tree, Fn&& fn) {
-    if (tree.IsMultiTarget()) {
-      fn(tree.HostMtView());
-    } else {
-      fn(tree.HostScView());
-    }
-  }
-
  public:
   /** @brief Begin a tree: no pages, whose memory is kept. */
   void Clear() { n_pages_ = 0; }
@@ -41,16 +31,12 @@ class PageRows {
   }
   [[nodiscard]] std::size_t NumPages() const { return n_pages_; }
 
-  /** @brief Global indices of a node's rows in a page, ascending. */
-  [[nodiscard]] common::Span<bst_idx_t const> Of(std::size_t page_id, bst_node_t nid) const {
-    auto const& rows = pages_[page_id][nid];
-    return {rows.begin(), rows.Size()};
-  }
-  /** @brief The same of all pages, page by page. */
+  /** @brief Global indices of a node's rows, page by page, ascending. */
   [[nodiscard]] std::vector<common::Span<bst_idx_t const>> Of(bst_node_t nid) const {
     std::vector<common::Span<bst_idx_t const>> rows;
     for (std::size_t page_id = 0; page_id < n_pages_; ++page_id) {
-      rows.push_back(this->Of(page_id, nid));
+      auto const& of_page = pages_[page_id][nid];
+      rows.emplace_back(of_page.begin(), of_page.Size());
     }
     return rows;
   }
@@ -73,8 +59,12 @@ class PageRows {
   template <typename Applied>
   void Partition(Context const* ctx, std::size_t page_id, GHistIndexMatrix const& page,
                  RegTree const& tree, std::vector<Applied> const& applied) {
-    VisitTree(tree,
-              [&](auto const& view) { pages_[page_id].UpdatePosition(ctx, page, applied, view); });
+    auto& rows = pages_[page_id];
+    if (tree.IsMultiTarget()) {
+      rows.UpdatePosition(ctx, page, applied, tree.HostMtView());
+    } else {  // of a single label
+      rows.UpdatePosition(ctx, page, applied, tree.HostScView());
+    }
   }
 };
 }  // namespace xgboost::multilabel

@@ -3,7 +3,7 @@
  */
 #include "sketch_index.h"
 
-#include <algorithm>  // for count_if, fill, fill_n, max, max_element, min, sort
+#include <algorithm>  // for any_of, count_if, fill, fill_n, max, max_element, min, sort
 #include <cstddef>    // for size_t
 #include <cstdint>    // for int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 #include <cstring>    // for memcpy
@@ -12,12 +12,11 @@
 #include <utility>    // for exchange
 #include <vector>     // for vector
 
-#include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../../src/common/hist_util.h"        // for DispatchBinType
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
+#include "../../reductions.h"                        // for ForEachRun, SumOverWorkers
 #include "xgboost/base.h"                            // for bst_bin_t, bst_feature_t
 #include "xgboost/context.h"                         // for Context
-#include "xgboost/linalg.h"                          // for MakeVec
 
 namespace xgboost::multilabel {
 SketchIndex::SketchIndex(Context const* ctx, GHistIndexMatrix const& page)
@@ -33,7 +32,7 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
   // Rows by bin, then all rows. Workers classify features alike.
   std::vector<std::int64_t> counts(page.hit_count.cbegin(), page.hit_count.cend());
   counts.push_back(static_cast<std::int64_t>(n_rows_));
-  collective::SafeColl(collective::GlobalSum(ctx, linalg::MakeVec(counts.data(), counts.size())));
+  SumOverWorkers(ctx, &counts);
   auto const n_rows = counts.back();
   struct DenseFeature {
     bst_feature_t feature;
@@ -91,26 +90,30 @@ void SketchIndex::Classify(Context const* ctx, GHistIndexMatrix const& page) {
            std::make_tuple(r.has_missing, r.n_bins, r.feature);
   });
   for (std::size_t i = 0; i < dense.size(); ++i) {
-    if (blocks_.empty() || i % kLanes == 0) {
-      blocks_.emplace_back();
-      std::fill_n(blocks_.back().features, kLanes, bst_feature_t{kNoFeature});
-    }
-    auto& block = blocks_.back();
-    block.features[i % kLanes] = dense[i].feature;
-    block.has_missing = block.has_missing || dense[i].has_missing;
-    block.n_slots = std::max(block.n_slots, dense[i].n_bins);
-    places_[dense[i].feature] = {Kind::kDense, static_cast<std::uint32_t>(i)};
+    this->AddToBlocks(i, dense[i].feature, dense[i].has_missing, dense[i].n_bins);
   }
-  for (auto& block : blocks_) {
-    block.n_slots += block.has_missing;
-    is_wide_ = is_wide_ || block.n_slots > 256;
-  }
-  this->SetFirstSlots();
+  this->EndBlocks();
+  is_wide_ = std::any_of(blocks_.cbegin(), blocks_.cend(),
+                         [](auto const& block) { return block.n_slots > 256; });
 }
 
-void SketchIndex::SetFirstSlots() {
+void SketchIndex::AddToBlocks(std::size_t at, bst_feature_t feature, bool has_missing,
+                              std::uint32_t n_bins) {
+  if (at % kLanes == 0) {
+    blocks_.emplace_back();
+    std::fill_n(blocks_.back().features, kLanes, bst_feature_t{kNoFeature});
+  }
+  auto& block = blocks_.back();
+  block.features[at % kLanes] = feature;
+  block.has_missing = block.has_missing || has_missing;
+  block.n_slots = std::max(block.n_slots, n_bins);
+  places_[feature] = {Kind::kDense, static_cast<std::uint32_t>(at)};
+}
+
+void SketchIndex::EndBlocks() {
   n_block_slots_ = 0;
   for (auto& block : blocks_) {
+    block.n_slots += block.has_missing;
     block.first_slot = n_block_slots_;
     n_block_slots_ += block.n_slots;
   }
@@ -134,27 +137,15 @@ void SketchIndex::TakeBlocks(Context const* ctx, SketchIndex const& that,
       places_[f] = {};
       continue;
     }
-    if (kept.size() % kLanes == 0) {
-      blocks_.emplace_back();
-      std::fill_n(blocks_.back().features, kLanes, bst_feature_t{kNoFeature});
-    }
-    auto& block = blocks_.back();
-    block.features[kept.size() % kLanes] = f;
-    block.has_missing = block.has_missing || from.has_missing;
-    block.n_slots = std::max(block.n_slots, from.n_slots - from.has_missing);
-    places_[f].at = static_cast<std::uint32_t>(kept.size());
+    this->AddToBlocks(kept.size(), f, from.has_missing, from.n_slots - from.has_missing);
     kept.push_back(at);
   }
-  for (auto& block : blocks_) {
-    block.n_slots += block.has_missing;
-  }
-  this->SetFirstSlots();
+  this->EndBlocks();
   this->VisitSlotType([&](auto type) {
     using SlotT = decltype(type);
     constexpr std::size_t kRun = 256;  // rows that a thread takes at a time
     bins_.Resize(blocks_.size() * kLanes * n_rows_ * sizeof(SlotT));
-    common::ParallelFor((n_rows_ + kRun - 1) / kRun, ctx->Threads(), [&](auto r) {
-      auto const begin = r * kRun, end = std::min(n_rows_, begin + kRun);
+    ForEachRun(n_rows_, kRun, ctx->Threads(), [&](auto, auto begin, auto end) {
       for (std::size_t b = 0; b < blocks_.size(); ++b) {
         SlotT const* from[kLanes];
         std::size_t strides[kLanes];

@@ -14,11 +14,12 @@
 #ifndef XDCC_MULTILABEL_SKETCH_INDEX_H_
 #define XDCC_MULTILABEL_SKETCH_INDEX_H_
 
-#include <cstddef>  // for size_t
-#include <cstdint>  // for int32_t, uint16_t, uint32_t, uint8_t
-#include <limits>   // for numeric_limits
-#include <memory>   // for make_shared, shared_ptr
-#include <vector>   // for vector
+#include <algorithm>  // for max
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t, uint16_t, uint32_t, uint8_t
+#include <limits>     // for numeric_limits
+#include <memory>     // for make_shared, shared_ptr
+#include <vector>     // for vector
 
 #include "../../../../src/data/gradient_index.h"  // for GHistIndexMatrix
 #include "aligned_array.h"                        // for AlignedArray
@@ -99,6 +100,11 @@ class SketchIndex {
   /** @brief Number of slots of all sparse features, and of those that have one slot. */
   [[nodiscard]] std::size_t NumSlots() const { return lists_->slot_bin.size(); }
   [[nodiscard]] std::size_t NumSingles() const { return lists_->n_singles; }
+  /** @brief Mean number of a row's stored slots. */
+  [[nodiscard]] double StoredPerRow() const {
+    return static_cast<double>(lists_->row_slots.size()) /
+           static_cast<double>(std::max<std::size_t>(1, n_rows_));
+  }
   /** @brief Bin of a slot, counted from the feature's first. */
   [[nodiscard]] bst_bin_t Bin(std::size_t slot) const { return lists_->slot_bin[slot]; }
   /** @brief A row's slots are [RowSlots()[RowPtr()[row]], RowSlots()[RowPtr()[row + 1]]). */
@@ -121,8 +127,10 @@ class SketchIndex {
   void Classify(Context const* ctx, GHistIndexMatrix const& page);
   template <typename BinT, typename SlotT>
   void ReadRows(Context const* ctx, GHistIndexMatrix const& page);
-  /** @brief Say where the histogram of each block begins. */
-  void SetFirstSlots();
+  /** @brief Give a dense feature the place `at`, the next one. */
+  void AddToBlocks(std::size_t at, bst_feature_t feature, bool has_missing, std::uint32_t n_bins);
+  /** @brief Count the slots of blocks that have all their features. */
+  void EndBlocks();
 
   std::size_t n_rows_{0};
   std::vector<Place> places_;  // by feature

@@ -120,20 +120,6 @@ XDCC_TARGET_CLONES static void AddChunkToKeys(std::int32_t const* sums, std::siz
   }
 }
 
-inline void AddChunkToKeys(std::size_t width, std::int32_t const* sums, std::size_t n,
-                           KeyParam const& by, CategoryKey* out) {
-  switch (width) {
-    case 8:
-      return XDCC_BEST_CLONE(AddChunkToKeys<1>)(sums, n, by, out);
-    case 16:
-      return XDCC_BEST_CLONE(AddChunkToKeys<2>)(sums, n, by, out);
-    case 24:
-      return XDCC_BEST_CLONE(AddChunkToKeys<3>)(sums, n, by, out);
-    default:
-      return XDCC_BEST_CLONE(AddChunkToKeys<4>)(sums, n, by, out);
-  }
-}
-
 /** @brief Give slots to the categories of a list that have rows. */
 inline void NumberCategories(ListEntry const* entries, RowList const& list, CategorySlots* slots) {
   for (auto i = list.begin + 1, begin = list.begin; i <= list.end; ++i) {
@@ -272,7 +258,7 @@ inline void SumDefault(std::size_t b, LabelChunk const& chunk, LabelNode* node) 
     auto* sums = slots.Of(chunk, end - 1);
     std::copy_n(node->totals.Data() + 2 * chunk.padded_begin, size, sums);
     for (auto s = slots.first[i]; s < end - 1; ++s) {
-      XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(slots.Of(chunk, s), size, sums);
+      XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(slots.Of(chunk, s), size, sums);
     }
   }
 }
@@ -280,27 +266,16 @@ inline void SumDefault(std::size_t b, LabelChunk const& chunk, LabelNode* node) 
 /** @brief The same for the categories of two siblings as `SumSiblings` for lists with one bin. */
 inline void SumCategorySiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
                                 LabelNode* left, LabelNode* right) {
-  ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
-    auto &of_left = left->categories[b], &of_right = right->categories[b];
-    bool const in_left = of_left.Has(pair.left), in_right = of_right.Has(pair.right);
-    bool const follows = !parent.categories.empty() && parent.categories[b].Has(pair.origin);
-    bool const left_is_short = in_left && in_right && LeftIsShort(*left, *right, b, pair);
-    if (in_left && (!follows || !in_right || left_is_short)) {
-      SumCategories(b, pair.left, chunk, left);
-    }
-    if (in_right && (!follows || !in_left || !left_is_short)) {
-      SumCategories(b, pair.right, chunk, right);
-    }
-    if (!follows || !in_left || !in_right) {
-      return;
-    }
-    auto const& all = parent.categories[b];
-    if (left_is_short) {
-      SubtractCategories(chunk, all, pair.origin, of_left, pair.left, &of_right, pair.right);
-    } else {
-      SubtractCategories(chunk, all, pair.origin, of_right, pair.right, &of_left, pair.left);
-    }
-  });
+  SumPairs(
+      b, parent, left, right,
+      [&](auto const& node, auto i) {
+        return !node.categories.empty() && node.categories[b].Has(i);
+      },
+      [&](auto* node, auto i) { SumCategories(b, i, chunk, node); },
+      [&](auto origin, auto const& node, auto i, auto* other, auto other_i) {
+        SubtractCategories(chunk, parent.categories[b], origin, node.categories[b], i,
+                           &other->categories[b], other_i);
+      });
 }
 
 /** @brief Whether each of a list's categories is split from all others; else they are sorted. */
@@ -346,8 +321,10 @@ inline void SetKeys(LabelSearchParam const& param, LabelNode const& node, NodeSt
                       max_step};
     for (auto const& list : buffer->lists) {
       if (!IsOneHot(param, list)) {
-        AddChunkToKeys(chunk.width, node.categories[list.block].Of(chunk, list.first_slot),
-                       list.n_slots, by, keys.data() + list.first_key);
+        VisitVectors(chunk.width, [&](auto n) {
+          XDCC_BEST_CLONE(AddChunkToKeys<n>)(node.categories[list.block].Of(chunk, list.first_slot),
+                                             list.n_slots, by, keys.data() + list.first_key);
+        });
       }
     }
   }

@@ -32,6 +32,7 @@
 
 #include "../../../../src/common/categorical.h"  // for CatBitField, UseOneHot
 #include "../../../../src/tree/param.h"          // for TrainParam
+#include "../../reductions.h"                    // for Add, Subtract
 #include "../data/bin_index.h"                   // for BinIndex
 #include "../split_score.h"                      // for LabelWeight, Regularisation
 #include "split_evaluator.h"  // for SearchResult, NodeStats, Split, SplitEvaluator
@@ -115,8 +116,7 @@ class CategoryScanner {
     }
     best->split = std::move(split);
     best->left_sums.resize(right_.size());
-    std::transform(node.sums.cbegin(), node.sums.cend(), right_.cbegin(), best->left_sums.begin(),
-                   std::minus<>{});
+    Subtract(node.sums, right_, &best->left_sums);
   }
 
   void ScanOneHot(bst_feature_t feature, NodeStats const& node, SearchResult* best) {
@@ -127,8 +127,7 @@ class CategoryScanner {
       }
       right_.assign(sums_[c], sums_[c] + 2 * n_labels_);
       this->Offer(feature, node, true, {&c, 1}, best);
-      std::transform(right_.cbegin(), right_.cend(), missing_.cbegin(), right_.begin(),
-                     std::plus<>{});
+      Add(missing_, &right_);
       this->Offer(feature, node, false, {&c, 1}, best);
     }
   }

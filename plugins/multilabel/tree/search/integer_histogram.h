@@ -16,11 +16,11 @@
 #include <utility>     // for move
 #include <vector>      // for vector
 
+#include "../../reductions.h"   // for Add, SubtractArray
 #include "../../vectorised.h"   // for XDCC_TARGET_CLONES, Int8, Prefetch
 #include "../data/bin_index.h"  // for BinIndex, FeatureBlock
-#include "list_scan.h"          // for RowValues, kPackedShift, kPackedMask
+#include "list_scan.h"          // for RowValues, VisitVectors, XDCC_ADD_ROW
 #include "local_rows.h"         // for LocalRows, LabelChunk, ForEachBin
-#include "node_plan.h"          // for SubtractSums
 #include "xgboost/base.h"       // for bst_idx_t
 #include "xgboost/span.h"       // for Span
 
@@ -54,22 +54,13 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * kWidth, 4 * kWidth);
-        XDCC_UNROLL(3)
-        for (int v = 0; v < kVectors; ++v) {
-          Int8 const both = row[v];
-          grad[v] += both >> kPackedShift;
-          hess[v] += both & kPackedMask;
-        }
+        XDCC_ADD_PACKED_ROW(row)
       }
     } else {
       for (; rows != end; ++rows) {
         auto const* row = reinterpret_cast<Int8 const*>(values.data + *rows * 2 * kWidth);
         Prefetch(values.data + rows[kRowsAhead] * 2 * kWidth, 8 * kWidth);
-        XDCC_UNROLL(3)
-        for (int v = 0; v < kVectors; ++v) {
-          grad[v] += row[v];
-          hess[v] += row[kVectors + v];
-        }
+        XDCC_ADD_ROW(row)
       }
     }
     XDCC_UNROLL(3)
@@ -82,9 +73,7 @@ XDCC_TARGET_CLONES static void AddSortedToBins(std::uint32_t const* rows,
 
 /** @brief The function for chunks of a width. */
 inline auto AddSortedToBins(std::size_t width) {
-  return width == 8    ? XDCC_BEST_CLONE(AddSortedToBins<1>)
-         : width == 16 ? XDCC_BEST_CLONE(AddSortedToBins<2>)
-                       : XDCC_BEST_CLONE(AddSortedToBins<3>);
+  return VisitVectors(width, [](auto n) { return XDCC_BEST_CLONE(AddSortedToBins<n>); });
 }
 
 /** @brief Those of a node's rows, which ascend, that a page has. */
@@ -140,8 +129,7 @@ class IntegerHistogram {
       std::exclusive_scan(counts.cbegin(), counts.cend(), next.begin(), 0u);
       sorted.resize(next.back() + counts.back() + kRowsAhead);
       for_each_bin([&](std::uint32_t row, std::uint32_t bin) { sorted[next[bin]++] = row; });
-      std::transform(counts.cbegin(), counts.cend(), counts_.cbegin(), counts_.begin(),
-                     std::plus<>{});
+      multilabel::Add(counts, &counts_);
       for (auto const& chunk : local_rows.Chunks()) {
         auto const add = AddSortedToBins(chunk.width);
         add(sorted.data(), counts.data(), counts.size(), local_rows.Values(chunk), this->Of(chunk));
@@ -150,11 +138,9 @@ class IntegerHistogram {
   }
   /** @brief Take away another histogram of the same block. */
   void Subtract(IntegerHistogram const& part, std::size_t padded_labels) {
-    XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(part.sums_.Data(),
-                                                2 * padded_labels * counts_.size(), sums_.Data());
-    for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
-      counts_[bin] -= part.counts_[bin];
-    }
+    XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(part.sums_.Data(),
+                                                 2 * padded_labels * counts_.size(), sums_.Data());
+    multilabel::Subtract(counts_, part.counts_, &counts_);
   }
 
   /** @brief Append sums and counts, to be added to another worker's. */
@@ -164,7 +150,7 @@ class IntegerHistogram {
   }
   /** @brief Add what `Write` wrote. Returns the end of it. */
   std::int32_t const* Add(std::int32_t const* in) {
-    std::transform(sums_.Data(), sums_.Data() + sums_.Size(), in, sums_.Data(), std::plus<>{});
+    XDCC_BEST_CLONE(AddArray<std::int32_t>)(in, sums_.Size(), sums_.Data());
     in += sums_.Size();
     std::transform(counts_.cbegin(), counts_.cend(), in, counts_.begin(), std::plus<>{});
     return in + counts_.size();

@@ -4,20 +4,21 @@
 #ifndef XDCC_MULTILABEL_LABEL_NODE_H_
 #define XDCC_MULTILABEL_LABEL_NODE_H_
 
-#include <algorithm>  // for max, min
-#include <cmath>      // for abs, floor, isfinite, ldexp, sqrt
-#include <cstddef>    // for size_t
-#include <cstdint>    // for int32_t, uint8_t, uint32_t
-#include <limits>     // for numeric_limits
-#include <memory>     // for shared_ptr
-#include <numeric>    // for accumulate
-#include <vector>     // for vector
+#include <algorithm>   // for max, min, transform
+#include <cmath>       // for abs, floor, isfinite, ldexp, sqrt
+#include <cstddef>     // for size_t
+#include <cstdint>     // for int32_t, uint8_t, uint32_t
+#include <functional>  // for minus
+#include <limits>      // for numeric_limits
+#include <memory>      // for shared_ptr
+#include <numeric>     // for accumulate
+#include <vector>      // for vector
 
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor
 #include "../../param/split_method.h"                // for SplitMethod
 #include "../data/aligned_array.h"                   // for AlignedArray
 #include "../split_score.h"                          // for Regularisation
-#include "integer_histogram.h"                       // for IntegerHistogram, SubtractSums
+#include "integer_histogram.h"                       // for IntegerHistogram
 #include "list_scan.h"                               // for ListEntry, ListSumOfWidth, ScanRule
 #include "local_rows.h"                              // for LocalRows, LabelChunk, SumLocalRows
 #include "row_lists.h"                               // for RowList
@@ -98,11 +99,15 @@ struct FeatureSums {
   std::vector<std::uint32_t> position;  // by list: position among the sums
   AlignedArray<std::int32_t> values;    // chunk by chunk: [n, 2 * width]
 
-  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk) {
-    return values.Data() + 2 * chunk.padded_begin * n;
-  }
   [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk) const {
     return values.Data() + 2 * chunk.padded_begin * n;
+  }
+  /** @brief The sums of a list. */
+  [[nodiscard]] std::int32_t const* Of(LabelChunk const& chunk, std::uint32_t list) const {
+    return this->Of(chunk) + position[list] * 2 * chunk.width;
+  }
+  [[nodiscard]] std::int32_t* Of(LabelChunk const& chunk, std::uint32_t list) {
+    return values.Data() + 2 * (chunk.padded_begin * n + position[list] * chunk.width);
   }
   [[nodiscard]] bool Has(std::uint32_t list) const {
     return list < position.size() && position[list] != kNone;
@@ -191,9 +196,7 @@ inline AlignedArray<std::int32_t> SumTotals(std::int32_t n_threads, LocalRows co
   std::vector<AlignedArray<std::int32_t>> parts(n_threads, totals);
   common::ParallelFor(n_runs, n_threads, [&](auto run) { sum(run, &parts[omp_get_thread_num()]); });
   for (auto const& part : parts) {
-    for (std::size_t k = 0; k < 2 * rows.PaddedLabels(); ++k) {
-      totals.Data()[k] += part.Data()[k];
-    }
+    XDCC_BEST_CLONE(AddArray<std::int32_t>)(part.Data(), totals.Size(), totals.Data());
   }
   return totals;
 }
@@ -395,8 +398,7 @@ inline void SumOfList(LabelNode const& node, std::size_t b, std::uint32_t i,
                       LabelChunk const& chunk, FeatureSums* sums) {
   auto const& list = node.lists[b][i];
   ListSumOfWidth(chunk.width)((*node.entries)[b].data() + list.begin, list.end - list.begin,
-                              node.row_set->rows.Values(chunk),
-                              sums->Of(chunk) + sums->position[i] * 2 * chunk.width);
+                              node.row_set->rows.Values(chunk), sums->Of(chunk, i));
 }
 
 /** @brief A feature's lists in two siblings: positions, `FeatureSums::kNone` where there is none.
@@ -431,36 +433,49 @@ inline bool LeftIsShort(LabelNode const& left, LabelNode const& right, std::size
   return length(left.lists[b][pair.left]) <= length(right.lists[b][pair.right]);
 }
 
-/** @brief Sum the shorter list of each feature; the longer one is what the parent has left. */
-inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
-                        LabelNode* left, LabelNode* right) {
-  auto const& from = parent.sums[b];
+/**
+ * @brief Sum the shorter list of each feature; the longer one is what the parent has left.
+ *
+ * @param has      `has(node, list)`: whether a node's list has sums.
+ * @param sum      `sum(node, list)` adds up rows.
+ * @param subtract `subtract(origin, node, list, other, other_list)` takes a node's sums away.
+ */
+template <typename Has, typename Sum, typename Subtract>
+void SumPairs(std::size_t b, LabelNode const& parent, LabelNode* left, LabelNode* right, Has&& has,
+              Sum&& sum, Subtract&& subtract) {
   ForEachPair(left->lists[b], right->lists[b], [&](ListPair const& pair) {
-    bool const sum_left = left->sums[b].Has(pair.left);
-    bool const sum_right = right->sums[b].Has(pair.right);
-    if (sum_left && sum_right && from.Has(pair.origin)) {
-      bool const left_is_short = LeftIsShort(*left, *right, b, pair);
-      auto* node = left_is_short ? left : right;
-      auto* other = left_is_short ? right : left;
-      auto const i = left_is_short ? pair.left : pair.right;
-      auto const other_i = left_is_short ? pair.right : pair.left;
-      SumOfList(*node, b, i, chunk, &node->sums[b]);
-      auto const size = 2 * chunk.width;
-      auto const* all = from.Of(chunk) + from.position[pair.origin] * size;
-      auto const* part = node->sums[b].Of(chunk) + node->sums[b].position[i] * size;
-      auto* of_other = other->sums[b].Of(chunk) + other->sums[b].position[other_i] * size;
-      for (std::size_t k = 0; k < size; ++k) {
-        of_other[k] = all[k] - part[k];
+    bool const in_left = has(*left, pair.left), in_right = has(*right, pair.right);
+    if (in_left && in_right && has(parent, pair.origin)) {
+      if (LeftIsShort(*left, *right, b, pair)) {
+        sum(left, pair.left);
+        subtract(pair.origin, *left, pair.left, right, pair.right);
+      } else {
+        sum(right, pair.right);
+        subtract(pair.origin, *right, pair.right, left, pair.left);
       }
       return;
     }
-    if (sum_left) {
-      SumOfList(*left, b, pair.left, chunk, &left->sums[b]);
+    if (in_left) {
+      sum(left, pair.left);
     }
-    if (sum_right) {
-      SumOfList(*right, b, pair.right, chunk, &right->sums[b]);
+    if (in_right) {
+      sum(right, pair.right);
     }
   });
+}
+
+/** @brief Sum the lists with one bin of two siblings. */
+inline void SumSiblings(std::size_t b, LabelChunk const& chunk, LabelNode const& parent,
+                        LabelNode* left, LabelNode* right) {
+  auto const size = 2 * chunk.width;
+  SumPairs(
+      b, parent, left, right, [&](auto const& node, auto i) { return node.sums[b].Has(i); },
+      [&](auto* node, auto i) { SumOfList(*node, b, i, chunk, &node->sums[b]); },
+      [&](auto origin, auto const& node, auto i, auto* other, auto other_i) {
+        auto const* all = parent.sums[b].Of(chunk, origin);
+        std::transform(all, all + size, node.sums[b].Of(chunk, i),
+                       other->sums[b].Of(chunk, other_i), std::minus<>{});
+      });
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_LABEL_NODE_H_

@@ -14,11 +14,11 @@
 #include <utility>     // for move
 #include <vector>      // for vector
 
-#include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
 #include "../../../../src/collective/communicator-inl.h"  // for GetWorldSize, IsDistributed
 #include "../../../../src/common/categorical.h"           // for IsCat, UseOneHot
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
 #include "../../../../src/tree/sample_position.h"         // for SamplePosition
+#include "../../reductions.h"                             // for SumOverWorkers
 #include "../../threads/workers.h"                        // for UsefulThreads
 #include "split_candidate.h"                              // for Decide, KeepLikely
 #include "worker_shares.h"                                // for ShareCandidates
@@ -93,7 +93,7 @@ std::shared_ptr<GHistIndexMatrix const> LabelSearch::Read(Context const* ctx,
                    std::plus<>{});
     counts.back() += static_cast<double>(page.Size());
   }
-  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(counts.data(), counts.size())));
+  SumOverWorkers(ctx_, &counts);
   CHECK_LT(counts.back(), 0x1p30) << "There are too many rows.";
   default_bins_ = FindDefaultBins(first->cut, counts, counts.back());
   is_shared_ = rows_.NumPages() > 1 || collective::IsDistributed();
@@ -155,20 +155,24 @@ void LabelSearch::CheckMemory() const {
 
 void LabelSearch::ForgetNodes() {
   for (auto& node : nodes_) {
-    if (node.row_set && node.row_set.use_count() == 1) {
-      row_memory_.GiveBack(node.row_set->rows.Release());
-    }
     if (node.entries && node.entries != root_children_ && node.entries.use_count() == 1) {
       spare_entries_.push_back(std::move(node.entries));
     }
-    this->DropSums(&node);
-    node = {};
+    this->ForgetNode(&node);
   }
   nodes_.clear();
   CHECK_EQ(budget_.KeptBytes(), 0);
   if (!root_children_ || root_children_->size() != blocks_.size()) {
     root_children_ = std::make_shared<BlockEntries>(blocks_.size());
   }
+}
+
+void LabelSearch::ForgetNode(LabelNode* node) {
+  this->DropSums(node);
+  if (node->row_set && node->row_set.use_count() == 1) {
+    row_memory_.GiveBack(node->row_set->rows.Release());
+  }
+  *node = {};
 }
 
 void LabelSearch::Evaluate(std::vector<NodeRequest> const& requests) {
@@ -207,9 +211,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
   auto is_large = [&](std::size_t i) {
     return is_shared_ || n_rows(requests[i]) > param_.max_list_rows;
   };
-  auto push_new = [&](std::size_t i) {
-    jobs.push_back({{i, 1}, is_large(i) ? JobKind::kNewHistogram : JobKind::kNewLists});
-  };
+  auto push_new = [&](std::size_t i) { jobs.push_back({{i, 1}, true, !is_large(i)}); };
   ForEachJob(requests, n_rows, [&](NodeJob const& job) {
     if (job.n_nodes == 1) {
       push_new(job.begin);
@@ -217,7 +219,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
     }
     auto& parent = nodes_[requests[job.begin].parent];
     if (parent.row_set->has_lists) {
-      jobs.push_back({job, JobKind::kListSiblings});
+      jobs.push_back({job, false, true});
       return;
     }
     std::array<bool, 2> stays{};
@@ -226,7 +228,7 @@ std::vector<LabelSearch::Job> LabelSearch::MakeJobs(std::vector<NodeRequest> con
                  n_rows(requests[job.begin + k]) * kMaxShrinkage >= parent.row_set->n_all_rows;
     }
     if (stays[0] || stays[1]) {
-      jobs.push_back({job, JobKind::kHistogramSiblings, stays});
+      jobs.push_back({job, false, false, stays});
     } else {
       this->DropSums(&parent);
       parent.row_set.reset();  // before its rows are in other row sets as well
@@ -253,7 +255,7 @@ std::vector<BlockTask> LabelSearch::MakeLevelTasks(Level const& level) const {
                       [&](std::size_t sum, Job const& job) { return sum + n_rows(job); });
   std::size_t const n_threads = n_threads_, n_blocks = blocks_.size();
   return MakeTasks(level.jobs, n_blocks, [&](Job const& job) {
-    if (!job.HasLists()) {
+    if (!job.has_lists) {
       return n_blocks;
     }
     // Tasks of about the same size, some for each thread.
@@ -294,15 +296,9 @@ void LabelSearch::DecideNode(NodeRequest const& request, std::size_t i, RunningB
 
 void LabelSearch::DropParents(std::vector<NodeRequest> const& requests) {
   for (auto const& request : requests) {
-    if (request.IsRoot()) {
-      continue;
+    if (!request.IsRoot()) {
+      this->ForgetNode(&nodes_[request.parent]);
     }
-    auto& parent = nodes_[request.parent];
-    this->DropSums(&parent);
-    if (parent.row_set && parent.row_set.use_count() == 1) {
-      row_memory_.GiveBack(parent.row_set->rows.Release());
-    }
-    parent = {};
   }
 }
 

@@ -61,19 +61,13 @@ class LabelSearch : public SplitSearch {
   [[nodiscard]] LeafSums SumOverLeaves(LabelGradients const& gradients) const override;
 
  private:
-  enum class JobKind : std::uint8_t { kNewLists, kNewHistogram, kListSiblings, kHistogramSiblings };
   /** @brief One node that gets a row set, or two siblings in the row set of their parent. */
   struct Job : NodeJob {
-    JobKind kind;
+    bool is_new;
+    /** @brief Whether the row set has lists, not histograms. */
+    bool has_lists;
     /** @brief Of histogram siblings: whether they stay in the row set. */
     std::array<bool, 2> stays{};
-
-    [[nodiscard]] bool IsNew() const {
-      return kind == JobKind::kNewLists || kind == JobKind::kNewHistogram;
-    }
-    [[nodiscard]] bool HasLists() const {
-      return kind == JobKind::kNewLists || kind == JobKind::kListSiblings;
-    }
   };
   /** @brief The nodes to evaluate, and what is to be done. */
   struct Level {
@@ -121,6 +115,7 @@ class LabelSearch : public SplitSearch {
   [[nodiscard]] bool SortsCategories(std::uint32_t max_to_onehot) const;
   /** @brief Forget the nodes of the tree before; their memory is used again. */
   void ForgetNodes();
+  void ForgetNode(LabelNode* node);
   [[nodiscard]] BatchSet<GHistIndexMatrix> Pages() const {
     return p_fmat_->GetBatches<GHistIndexMatrix>(ctx_, batch_);
   }
@@ -169,7 +164,7 @@ class LabelSearch : public SplitSearch {
   /** @brief The row set that the rows of a job are numbered in. */
   [[nodiscard]] RowSet const& RowSetOf(Level const& level, Job const& job) const {
     auto const* request = level.Requests(job);
-    return *nodes_[job.IsNew() ? request->nid : request->parent].row_set;
+    return *nodes_[job.is_new ? request->nid : request->parent].row_set;
   }
   /** @brief Make room for the histograms of a job that have to be filled in a block. */
   [[nodiscard]] Parts BeginParts(Level const& level, BlockTask const& task);
@@ -207,9 +202,6 @@ class LabelSearch : public SplitSearch {
   void DecideOnPages(Level const& level, std::vector<RunningBest> const& best);
   /** @brief Check that all workers have the same number of sums: they do if they compute alike. */
   void CheckAgreement(std::size_t n_sums) const;
-  /** @brief Add up numbers of all workers. */
-  template <typename T>  // double or int32_t
-  void SumOverWorkers(std::vector<T>* values) const;
 
   Context const* ctx_{nullptr};
   /** @brief Number of threads that loops make use of. */

@@ -10,10 +10,10 @@
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../../src/common/categorical.h"      // for IsCat
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
-#include "category_lists.h"  // for NumberCategories, SumCategories, SumCategorySiblings
+#include "../../reductions.h"  // for SumOverWorkers, MaxOverWorkers, SubtractArray
+#include "category_lists.h"    // for NumberCategories, SumCategories, SumCategorySiblings
 #include "label_search.h"
 #include "row_lists.h"   // for MakeLists, PartitionLists
 #include "row_units.h"   // for RowUnits, SizesOf
@@ -89,7 +89,7 @@ void LabelSearch::NumberRows(std::vector<NodeRequest> const& requests) {
   }
   std::vector<double> n_active(end.cbegin(), end.cend());
   if (is_shared_) {
-    this->SumOverWorkers(&n_active);
+    SumOverWorkers(ctx_, &n_active);
   }
   for (std::size_t i = 0; i < requests.size(); ++i) {
     rows[i].global.resize(end[i]);
@@ -114,7 +114,7 @@ void LabelSearch::Prepare(Level const& level) {
     for (auto const& of_job : totals) {
       message.insert(message.end(), of_job.Data(), of_job.Data() + of_job.Size());
     }
-    this->SumOverWorkers(&message);
+    SumOverWorkers(ctx_, &message);
     auto const* in = message.data();
     for (auto& of_job : totals) {
       std::copy_n(in, of_job.Size(), of_job.Data());
@@ -129,9 +129,9 @@ AlignedArray<std::int32_t> LabelSearch::SumUp(Level const& level, Job const& job
                                               std::int32_t n_threads) {
   auto const* request = level.Requests(job);
   auto* rows = &node_rows_[job.begin];
-  if (job.IsNew()) {
+  if (job.is_new) {
     auto& row_set = nodes_[request->nid].row_set;
-    row_set = this->MakeRowSet(*request, std::move(rows->global), job.HasLists(), n_threads);
+    row_set = this->MakeRowSet(*request, std::move(rows->global), job.has_lists, n_threads);
     return SumTotals(n_threads, row_set->rows, this->AllOf(*row_set));
   }
   return SumTotals(n_threads, nodes_[request->parent].row_set->rows,
@@ -143,9 +143,8 @@ std::shared_ptr<RowSet> LabelSearch::MakeRowSet(NodeRequest const& request,
                                                 std::int32_t n_threads) {
   auto sizes = SizesOf(n_threads, gradients_, global_rows);
   if (is_shared_) {
-    this->SumOverWorkers(&sizes.sums);
-    collective::SafeColl(collective::Allreduce(
-        ctx_, linalg::MakeVec(sizes.largest.data(), sizes.largest.size()), collective::Op::kMax));
+    SumOverWorkers(ctx_, &sizes.sums);
+    MaxOverWorkers(ctx_, &sizes.largest);
   }
   bool const has_many = RowUnits::HasMany(request.stats->n_active, gradients_.NumLabels());
   bool const may_pack =
@@ -184,7 +183,7 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
     node->n_rows = stats.n_active;
     node->totals = std::move(sums);
     SetConstants(param_, gradients_.NumLabels(), stats, node);
-    if (!job.HasLists()) {
+    if (!job.has_lists) {
       node->histograms.resize(n_blocks);
       return;
     }
@@ -192,30 +191,30 @@ void LabelSearch::SetNodes(Level const& level, Job const& job, AlignedArray<std:
     node->sums.resize(n_blocks);
     node->categories.resize(param_.adds_categories ? n_blocks : 0);
   };
-  if (job.IsNew()) {
+  if (job.is_new) {
     auto& node = nodes_[request->nid];
     set_node(&node, *request->stats, std::move(totals));
-    if (job.HasLists() && root_lists_.entries &&
+    if (job.has_lists && root_lists_.entries &&
         node.row_set->rows.GlobalRows() == root_lists_.rows) {
       node.entries = root_lists_.entries;
       node.lists = root_lists_.lists;
-    } else if (job.HasLists()) {
+    } else if (job.has_lists) {
       node.entries = this->TakeEntries();
     }
     return;
   }
   auto& parent = nodes_[request->parent];
   auto large_totals = parent.totals;
-  XDCC_BEST_CLONE(SubtractSums<std::int32_t>)(
+  XDCC_BEST_CLONE(SubtractArray<std::int32_t>)(
       totals.Data(), 2 * parent.row_set->rows.PaddedLabels(), large_totals.Data());
   for (std::size_t k = 0; k < 2; ++k) {
-    if (!job.HasLists() && !job.stays[k]) {
+    if (!job.has_lists && !job.stays[k]) {
       continue;  // has a row set of its own
     }
     auto& node = nodes_[request[k].nid];
     node.row_set = parent.row_set;
     set_node(&node, *request[k].stats, std::move(k == job.small ? totals : large_totals));
-    if (job.HasLists()) {
+    if (job.has_lists) {
       // The lists of the root are kept: the first partition puts the children elsewhere.
       node.entries = parent.entries == root_lists_.entries ? root_children_ : parent.entries;
     }
@@ -237,7 +236,7 @@ std::shared_ptr<BlockEntries> LabelSearch::TakeEntries() {
 
 void LabelSearch::Work(Level const& level, BlockTask const& task, JobBest* running) {
   auto const& job = level.JobOf(task);
-  if (!job.HasLists()) {  // a task is one block
+  if (!job.has_lists) {  // a task is one block
     auto parts = this->BeginParts(level, task);
     this->AddPage(level, task, *index_, &parts);
     this->TakeParts(level, task, &parts);
@@ -260,10 +259,10 @@ void LabelSearch::Score(Level const& level, BlockTask const& task, JobBest* runn
   auto* buffer = &buffers_[omp_get_thread_num()].scan;
   for (std::size_t k = 0; k < job.n_nodes; ++k) {
     auto& node = nodes_[request[k].nid];
-    if (job.HasLists()) {
+    if (job.has_lists) {
       MakeListRanges(context, param_, task.block_begin, task.block_end, request[k].Allowed(), node,
                      *request[k].stats, buffer, &(*running)[k]);
-    } else if (job.IsNew() || job.stays[k]) {
+    } else if (job.is_new || job.stays[k]) {
       MakeBinRanges(context, task.block_begin, request[k].Allowed(), node, buffer, &(*running)[k]);
     } else {
       continue;
@@ -272,11 +271,11 @@ void LabelSearch::Score(Level const& level, BlockTask const& task, JobBest* runn
       ScoreSplits(param_, gradients_.NumLabels(), node, buffer, &(*running)[k]);
     }
     for (auto b = task.block_begin; b < task.block_end; ++b) {
-      if (!job.HasLists() && node.histograms[b].kept_bytes == 0) {
+      if (!job.has_lists && node.histograms[b].kept_bytes == 0) {
         histogram_memory_.GiveBack(node.histograms[b].sums.Release());
         continue;
       }
-      if (job.HasLists() && node.sums[b].kept_bytes == 0) {
+      if (job.has_lists && node.sums[b].kept_bytes == 0) {
         node.sums[b] = {};
       }
       if (!node.categories.empty() && node.categories[b].kept_bytes == 0) {
@@ -294,14 +293,14 @@ LabelSearch::Parts LabelSearch::BeginParts(Level const& level, BlockTask const& 
   Parts parts;
   for (std::size_t k = 0; k < job.n_nodes; ++k) {
     // The larger sibling's is what the parent has left, if that was kept (on any worker).
-    bool const follows = !job.IsNew() && k != job.small &&
+    bool const follows = !job.is_new && k != job.small &&
                          nodes_[level.Requests(job)->parent].histograms[b].kept_bytes > 0;
     if (follows) {
       continue;
     }
     parts[k].sums =
         IntegerHistogram{n_bins, n_padded, histogram_memory_.Take(2 * n_padded * n_bins)};
-    if (job.IsNew() || job.stays[k]) {
+    if (job.is_new || job.stays[k]) {
       parts[k].kept_bytes = budget_.Keep(parts[k].sums.NumBytes());
     }
   }
@@ -315,7 +314,7 @@ void LabelSearch::AddPage(Level const& level, BlockTask const& task, BinIndex co
   for (std::size_t k = 0; k < job.n_nodes; ++k) {
     if (auto& sums = (*parts)[k].sums; !sums.Empty()) {
       auto const rows =
-          job.IsNew() ? this->AllOf(row_set) : common::Span{node_rows_[job.begin + k].local};
+          job.is_new ? this->AllOf(row_set) : common::Span{node_rows_[job.begin + k].local};
       sums.Add(row_set.rows, index, task.block_begin, blocks_[task.block_begin],
                RowsOfPage(row_set.rows, index, rows), &buffers_[omp_get_thread_num()].bins);
     }
@@ -326,7 +325,7 @@ void LabelSearch::TakeParts(Level const& level, BlockTask const& task, Parts* pa
   auto const& job = level.JobOf(task);
   auto const* request = level.Requests(job);
   auto const b = task.block_begin;
-  if (job.IsNew()) {
+  if (job.is_new) {
     nodes_[request->nid].histograms[b] = std::move(parts->front());
     return;
   }
@@ -347,14 +346,14 @@ void LabelSearch::TakeParts(Level const& level, BlockTask const& task, Parts* pa
 }
 
 void LabelSearch::DropSums(LabelNode* node) {
-  for (auto& sums : node->sums) {
-    budget_.Release(sums.kept_bytes);
-    sums = {};
-  }
-  for (auto& slots : node->categories) {
-    budget_.Release(slots.kept_bytes);
-    slots = {};
-  }
+  auto drop = [&](auto* of_blocks) {
+    for (auto& of_block : *of_blocks) {
+      budget_.Release(of_block.kept_bytes);
+      of_block = {};
+    }
+  };
+  drop(&node->sums);
+  drop(&node->categories);
   for (auto& histogram : node->histograms) {
     budget_.Release(histogram.kept_bytes);
     if (!histogram.sums.Empty()) {
@@ -367,7 +366,7 @@ void LabelSearch::DropSums(LabelNode* node) {
 void LabelSearch::FillLists(Level const& level, Job const& job, std::size_t b, ListBuffer* buffer) {
   auto const* request = level.Requests(job);
   auto& node = nodes_[request->nid];
-  if (job.IsNew()) {
+  if (job.is_new) {
     if (node.entries != root_lists_.entries) {
       MakeLists(node.row_set->rows, *index_, b, blocks_[b], cuts_, buffer, &(*node.entries)[b],
                 &node.lists[b]);

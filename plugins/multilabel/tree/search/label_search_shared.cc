@@ -7,10 +7,9 @@
 #include <cstdint>    // for int32_t, int64_t
 #include <vector>     // for vector
 
-#include "../../../../src/collective/aggregator.h"        // for GlobalSum, SafeColl
-#include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for GetWorldSize
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
+#include "../../reductions.h"                             // for MaxOverWorkers, SumOverWorkers
 #include "label_search.h"
 #include "split_candidate.h"  // for AddCandidates, NumSums
 #include "worker_shares.h"    // for SumOfOthers
@@ -21,14 +20,6 @@ namespace {
 /** @brief Size of the histograms, or sums, that one pass over the pages fills. */
 constexpr std::size_t kPassBytes = std::size_t{1} << 28;
 }  // namespace
-
-template <typename T>
-void LabelSearch::SumOverWorkers(std::vector<T>* values) const {
-  collective::SafeColl(
-      collective::GlobalSum(ctx_, linalg::MakeVec(values->data(), values->size())));
-}
-template void LabelSearch::SumOverWorkers(std::vector<double>* values) const;
-template void LabelSearch::SumOverWorkers(std::vector<std::int32_t>* values) const;
 
 template <typename Fn>
 void LabelSearch::ForEachPage(Fn&& fn) const {
@@ -136,7 +127,7 @@ void LabelSearch::DecideOnPages(Level const& level, std::vector<RunningBest> con
                         best[i].candidates, sums.data() + offsets[k]);
         });
       });
-      this->SumOverWorkers(&sums);
+      SumOverWorkers(ctx_, &sums);
     }
     common::ParallelFor(end - begin, n_threads_, common::Sched::Dyn(1), [&](auto k) {
       auto const i = begin + k;
@@ -148,8 +139,7 @@ void LabelSearch::DecideOnPages(Level const& level, std::vector<RunningBest> con
 void LabelSearch::CheckAgreement(std::size_t n_sums) const {
   auto const n = static_cast<std::int64_t>(n_sums);
   std::array<std::int64_t, 2> bounds{n, -n};
-  collective::SafeColl(collective::Allreduce(ctx_, linalg::MakeVec(bounds.data(), bounds.size()),
-                                             collective::Op::kMax));
+  MaxOverWorkers(ctx_, &bounds);
   CHECK_EQ(bounds[0], -bounds[1])
       << "The workers disagree on splits. Do all of them have the same kind of processor?";
 }

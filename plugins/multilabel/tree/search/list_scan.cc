@@ -7,7 +7,6 @@
 #include <cstdint>  // for int32_t
 
 #include "../../vectorised.h"  // for Int8, XDCC_TARGET_CLONES
-#include "xgboost/logging.h"   // for LOG
 
 namespace xgboost::multilabel {
 namespace {
@@ -24,18 +23,9 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
       Prefetch(rows.data + (entries[i + kRowsAhead] & kRowMask) * row_size, 4 * row_size);
     }
     if (rows.is_packed) {
-      XDCC_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        Int8 const both = row[v];
-        grad[v] += both >> kPackedShift;
-        hess[v] += both & kPackedMask;
-      }
+      XDCC_ADD_PACKED_ROW(row)
     } else {
-      XDCC_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) {
-        grad[v] += row[v];
-        hess[v] += row[kVectors + v];
-      }
+      XDCC_ADD_ROW(row)
     }
     if (i + 1 < n && (entries[i] ^ entries[i + 1]) >> kBinShift == 0) {
       continue;
@@ -52,19 +42,7 @@ XDCC_TARGET_CLONES void SumList(ListEntry const* entries, std::size_t n, RowValu
 }  // namespace
 
 ListSumFn ListSumOfWidth(std::size_t width) {
-  switch (width) {
-    case 8:
-      return XDCC_BEST_CLONE(SumList<1>);
-    case 16:
-      return XDCC_BEST_CLONE(SumList<2>);
-    case 24:
-      return XDCC_BEST_CLONE(SumList<3>);
-    case 32:
-      return XDCC_BEST_CLONE(SumList<4>);
-    default:
-      LOG(FATAL) << "Unreachable";
-      return nullptr;
-  }
+  return VisitVectors(width, [](auto n) { return ListSumFn{XDCC_BEST_CLONE(SumList<n>)}; });
 }
 
 // Each kind of method is in its own file.
@@ -72,21 +50,6 @@ template <SplitMethod kMethod>
 ListScanFn ListScanOf(ScanRule rule, std::size_t width);
 
 ListScanFn ChooseListScan(SplitMethod method, ScanRule rule, std::size_t width) {
-  switch (method) {
-    case SplitMethod::kSumGain:
-      return ListScanOf<SplitMethod::kSumGain>(rule, width);
-    case SplitMethod::kMaxGain:
-      return ListScanOf<SplitMethod::kMaxGain>(rule, width);
-    case SplitMethod::kSumWeight:
-      return ListScanOf<SplitMethod::kSumWeight>(rule, width);
-    case SplitMethod::kMaxWeight:
-      return ListScanOf<SplitMethod::kMaxWeight>(rule, width);
-    case SplitMethod::kSumAbsG:
-      return ListScanOf<SplitMethod::kSumAbsG>(rule, width);
-    case SplitMethod::kMaxAbsG:
-      return ListScanOf<SplitMethod::kMaxAbsG>(rule, width);
-  }
-  LOG(FATAL) << "Unreachable";
-  return nullptr;
+  return VisitMethod(method, [&](auto constant) { return ListScanOf<constant>(rule, width); });
 }
 }  // namespace xgboost::multilabel

@@ -31,8 +31,9 @@
 #ifndef XDCC_MULTILABEL_LIST_SCAN_H_
 #define XDCC_MULTILABEL_LIST_SCAN_H_
 
-#include <cstddef>  // for ptrdiff_t, size_t
-#include <cstdint>  // for int32_t, uint32_t
+#include <cstddef>      // for ptrdiff_t, size_t
+#include <cstdint>      // for int32_t, uint32_t
+#include <type_traits>  // for integral_constant
 
 #include "../../param/split_method.h"  // for SplitMethod
 
@@ -88,6 +89,23 @@ struct ReachBits {
 constexpr int kPackedShift = 16;
 constexpr std::int32_t kPackedMask = (1 << kPackedShift) - 1;
 
+// Macros, since a function would be compiled without the wide vectors.
+/** @brief Add a row of integers to the vectors `grad` and `hess`. */
+#define XDCC_ADD_ROW(row)              \
+  XDCC_UNROLL(4)                       \
+  for (int v = 0; v < kVectors; ++v) { \
+    grad[v] += row[v];                 \
+    hess[v] += row[kVectors + v];      \
+  }
+/** @brief The same if the row is packed. */
+#define XDCC_ADD_PACKED_ROW(row)       \
+  XDCC_UNROLL(4)                       \
+  for (int v = 0; v < kVectors; ++v) { \
+    Int8 const both = row[v];          \
+    grad[v] += both >> kPackedShift;   \
+    hess[v] += both & kPackedMask;     \
+  }
+
 /** @brief Gradients and Hessians of rows in one chunk of labels, as integers. */
 struct RowValues {
   /** @brief Gradients, then Hessians. [n_rows, 2 * width]; packed, both in one. [n_rows, width] */
@@ -96,6 +114,22 @@ struct RowValues {
   /** @brief Whether there are too many rows for a near cache. */
   bool is_far;
 };
+
+/** @brief Call `fn` with the number of vectors that a chunk of `width` labels fills, as a constant.
+ */
+template <typename Fn>
+auto VisitVectors(std::size_t width, Fn&& fn) {
+  switch (width) {
+    case 8:
+      return fn(std::integral_constant<int, 1>{});
+    case 16:
+      return fn(std::integral_constant<int, 2>{});
+    case 24:
+      return fn(std::integral_constant<int, 3>{});
+    default:
+      return fn(std::integral_constant<int, 4>{});
+  }
+}
 
 /** @brief How many rows ahead a loop fetches a row: they lie anywhere in memory. */
 constexpr std::size_t kRowsAhead = 16;

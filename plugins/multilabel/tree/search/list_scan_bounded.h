@@ -41,11 +41,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanBounded(ListRange range, ChunkView c
     Float8 const hess_error = reinterpret_cast<Float8 const*>(chunk.hess_error)[v];
     a = a < least ? least : a;
     b = b < least ? least : b;
-    Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
-    Int8 const may_b = right_hess > may[v], does_b = right_hess > does[v];
-    left_does |= does_a ^ all_must;
-    right_does |= does_b ^ all_must;
-    in_doubt |= (may_a ^ does_a) | (may_b ^ does_b);
+    XDCC_COUNT_LABELS
     // -soft(G) / H within max_delta_step
     Float8 w = XDCC_CLIP((XDCC_CLIP(g, -alpha, alpha) - g) / a, -max_step, max_step);
     Float8 u = XDCC_CLIP((XDCC_CLIP(r, -alpha, alpha) - r) / b, -max_step, max_step);
@@ -110,12 +106,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanBounded(ListRange range, ChunkView c
   XDCC_OR_LANES(bits)
   XDCC_SUM_LANES(error)
   XDCC_SUM_LANES(doubt)
-  if constexpr (Traits::kSum) {
-    XDCC_SUM_LANES(sum)
-  } else {
-    XDCC_MAX_LANES(largest)
-    XDCC_MAX_LANES(largest_right)
-  }
+  XDCC_COMBINE_LANES
   out.bits[n_splits] = bits[0];
   out.score[n_splits] = (Traits::kSum ? sum[0] : largest[0]) + error[0];
   if constexpr (!Traits::kSum) {

@@ -31,19 +31,7 @@ ListScanFn ListScanOf() {
 
 template <SplitMethod kMethod, ScanRule kRule>
 ListScanFn ListScanOf(std::size_t width) {
-  switch (width) {
-    case 8:
-      return ListScanOf<kMethod, kRule, 1>();
-    case 16:
-      return ListScanOf<kMethod, kRule, 2>();
-    case 24:
-      return ListScanOf<kMethod, kRule, 3>();
-    case 32:
-      return ListScanOf<kMethod, kRule, 4>();
-    default:
-      LOG(FATAL) << "Unreachable";
-      return nullptr;
-  }
+  return VisitVectors(width, [](auto n) { return ListScanOf<kMethod, kRule, n>(); });
 }
 
 /** @brief The loop of a method: defined where the method is named. */

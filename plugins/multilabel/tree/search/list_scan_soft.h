@@ -77,11 +77,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanSoft(ListRange range, ChunkView chun
         q = XDCC_NUMERATOR(Traits, r);
       }
       if constexpr (kCounts) {
-        Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];
-        Int8 const may_b = right_hess > may[v], does_b = right_hess > does[v];
-        left_does |= does_a ^ all_must;
-        right_does |= does_b ^ all_must;
-        in_doubt |= (may_a ^ does_a) | (may_b ^ does_b);
+        XDCC_COUNT_LABELS
         Int8 const take_a = Traits::kWeight ? (p > zero) ^ lowest : ~lowest;
         Int8 const take_b = Traits::kWeight ? (q > zero) ^ lowest : ~lowest;
         p = (does_a | (may_a & take_a)) ? p : zero;
@@ -103,12 +99,7 @@ XDCC_TARGET_CLONES static std::uint32_t ScanSoft(ListRange range, ChunkView chun
     Int8 bits = (left_does & ReachBits::kLeft) | (right_does & ReachBits::kRight) |
                 (in_doubt & ReachBits::kInDoubt);
     XDCC_OR_LANES(bits)
-    if constexpr (Traits::kSum) {
-      XDCC_SUM_LANES(sum)
-    } else {
-      XDCC_MAX_LANES(largest)
-      XDCC_MAX_LANES(largest_right)
-    }
+    XDCC_COMBINE_LANES
     float const score = Traits::kSum ? sum[0] : largest[0];
     float const right = Traits::kSum ? 0.0f : largest_right[0];
     if (lowest[0] != 0) {

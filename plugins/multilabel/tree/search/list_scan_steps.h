@@ -56,22 +56,13 @@
         Prefetch(rows + (it[ahead] & kRowMask) * kWidth, kWidth * sizeof(std::int32_t));         \
       }                                                                                          \
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * kWidth);       \
-      XDCC_UNROLL(8)                                                                             \
-      for (int v = 0; v < kVectors; ++v) {                                                       \
-        Int8 const both = row[v];                                                                \
-        grad[v] += both >> kPackedShift;                                                         \
-        hess[v] += both & kPackedMask;                                                           \
-      }                                                                                          \
+      XDCC_ADD_PACKED_ROW(row)                                                                   \
     } else {                                                                                     \
       if (fetches) {                                                                             \
         Prefetch(rows + (it[ahead] & kRowMask) * 2 * kWidth, 2 * kWidth * sizeof(std::int32_t)); \
       }                                                                                          \
       auto const* row = reinterpret_cast<Int8 const*>(rows + (entry & kRowMask) * (2 * kWidth)); \
-      XDCC_UNROLL(8)                                                                             \
-      for (int v = 0; v < kVectors; ++v) {                                                       \
-        grad[v] += row[v];                                                                       \
-        hess[v] += row[kVectors + v];                                                            \
-      }                                                                                          \
+      XDCC_ADD_ROW(row)                                                                          \
     }                                                                                            \
     ListEntry next;                                                                              \
     if (i < range.n) {                                                                           \
@@ -132,6 +123,23 @@
   [[maybe_unused]] Int8 const right_grad = totals[v] - grad[v];                    \
   Float8 a = __builtin_convertvector(hess[v], Float8) * hess_scale[v] + lambda[v]; \
   Float8 b = __builtin_convertvector(right_hess, Float8) * hess_scale[v] + lambda[v];
+
+/** @brief Declare in which children a vector's labels may count, and surely do, and note both. */
+#define XDCC_COUNT_LABELS                                                \
+  Int8 const may_a = hess[v] > may[v], does_a = hess[v] > does[v];       \
+  Int8 const may_b = right_hess > may[v], does_b = right_hess > does[v]; \
+  left_does |= does_a ^ all_must;                                        \
+  right_does |= does_b ^ all_must;                                       \
+  in_doubt |= (may_a ^ does_a) | (may_b ^ does_b);
+
+/** @brief Combine the lanes' scores: their sum, or the largest on the left and on the right. */
+#define XDCC_COMBINE_LANES        \
+  if constexpr (Traits::kSum) {   \
+    XDCC_SUM_LANES(sum)           \
+  } else {                        \
+    XDCC_MAX_LANES(largest)       \
+    XDCC_MAX_LANES(largest_right) \
+  }
 
 namespace xgboost::multilabel {
 /** @brief All but the sign of a float. */

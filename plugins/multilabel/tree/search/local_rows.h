@@ -21,14 +21,14 @@
 #include <utility>    // for move
 #include <vector>     // for vector
 
-#include "../../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
-#include "../data/aligned_array.h"                   // for AlignedArray
-#include "../data/bin_index.h"                       // for BinColumn, BinIndex, FeatureBlock
-#include "../data/gradient_matrix.h"                 // for GradientMatrix
-#include "list_scan.h"                               // for RowValues
-#include "row_units.h"                               // for RowUnits, kRowRun
-#include "xgboost/base.h"                            // for bst_idx_t
+#include "../../reductions.h"         // for ForEachRun
+#include "../../vectorised.h"         // for XDCC_TARGET_CLONES
+#include "../data/aligned_array.h"    // for AlignedArray
+#include "../data/bin_index.h"        // for BinColumn, BinIndex, FeatureBlock
+#include "../data/gradient_matrix.h"  // for GradientMatrix
+#include "list_scan.h"                // for RowValues
+#include "row_units.h"                // for RowUnits, kRowRun
+#include "xgboost/base.h"             // for bst_idx_t
 
 namespace xgboost::multilabel {
 /** @brief Neighbouring labels of a row set. */
@@ -185,7 +185,6 @@ inline LocalRows::LocalRows(std::int32_t n_threads, GradientMatrix const& gradie
     : rows_{std::move(rows)}, is_packed_{units.is_packed}, values_{std::move(memory)} {
   auto const n_labels = gradients.NumLabels();
   auto const *grad_factors = units.factors.data(), *hess_factors = grad_factors + n_labels;
-  std::size_t const n_runs = (rows_.size() + kRowRun - 1) / kRowRun;
   for (std::size_t j = 0; j < n_labels; ++j) {
     if (grad_factors[j] != 0.0f || hess_factors[j] != 0.0f) {
       labels_.push_back(static_cast<std::uint32_t>(j));
@@ -215,10 +214,9 @@ inline LocalRows::LocalRows(std::int32_t n_threads, GradientMatrix const& gradie
       hess_scale_.Data()[chunk.padded_begin + k] = scale(hess_factor[k]);
     }
     auto* out = values_.Data() + this->Lanes() * chunk.padded_begin * rows_.size();
-    common::ParallelFor(n_runs, n_threads, [&](auto run) {
-      auto const begin = run * kRowRun;
+    ForEachRun(rows_.size(), kRowRun, n_threads, [&](auto, auto begin, auto end) {
       auto const* of_run = rows_.data() + begin;
-      auto const n = std::min(kRowRun, rows_.size() - begin);
+      auto const n = end - begin;
       auto* to = out + begin * this->Lanes() * chunk.width;
       auto const* labels = labels_.data() + chunk.begin;
       if (is_packed_) {

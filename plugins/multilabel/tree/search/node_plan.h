@@ -12,7 +12,6 @@
 #include <cstddef>  // for size_t
 #include <vector>   // for vector
 
-#include "../../vectorised.h"    // for XDCC_TARGET_CLONES
 #include "split_search.h"        // for NodeRequest
 #include "xgboost/tree_model.h"  // for RegTree
 
@@ -90,13 +89,5 @@ class MemoryBudget {
   [[nodiscard]] std::size_t MaxBytes() const { return max_bytes_; }
   [[nodiscard]] std::size_t KeptBytes() const { return kept_bytes_; }
 };
-
-/** @brief Subtract the sums of a part: of the smaller sibling from the parent's. */
-template <typename Sum>
-XDCC_TARGET_CLONES static void SubtractSums(Sum const* part, std::size_t n, Sum* from) {
-  for (std::size_t i = 0; i < n; ++i) {
-    from[i] -= part[i];
-  }
-}
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_NODE_PLAN_H_

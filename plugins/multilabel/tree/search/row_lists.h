@@ -10,9 +10,10 @@
 #ifndef XDCC_MULTILABEL_ROW_LISTS_H_
 #define XDCC_MULTILABEL_ROW_LISTS_H_
 
-#include <algorithm>  // for copy_n, fill
+#include <algorithm>  // for copy
 #include <cstddef>    // for size_t
 #include <cstdint>    // for uint8_t, uint32_t
+#include <numeric>    // for partial_sum
 #include <vector>     // for vector
 
 #include "../../../../src/common/hist_util.h"  // for HistogramCuts
@@ -63,9 +64,7 @@ inline void MakeLists(LocalRows const& local_rows, BinIndex const& index, std::s
         local_rows, index, block_id, block, local_rows.NumRows(), [](auto i) { return i; }, fn);
   };
   for_each_bin([&](std::size_t, std::uint32_t bin) { ++ends[bin + 1]; });
-  for (std::size_t bin = 0; bin < block.n_bins; ++bin) {
-    ends[bin + 1] += ends[bin];
-  }
+  std::partial_sum(ends.cbegin(), ends.cend(), ends.begin());
   entries->resize(ends.back());
   std::vector<RowList> all;
   auto const& ptrs = cuts.Ptrs();

@@ -10,18 +10,17 @@
 #ifndef XDCC_MULTILABEL_ROW_UNITS_H_
 #define XDCC_MULTILABEL_ROW_UNITS_H_
 
-#include <algorithm>   // for max, min, transform
-#include <cmath>       // for abs, ilogb, ldexp
-#include <cstddef>     // for size_t
-#include <cstdint>     // for int32_t
-#include <cstring>     // for memcpy
-#include <functional>  // for plus
-#include <vector>      // for vector
+#include <algorithm>  // for max, min, transform
+#include <cmath>      // for abs, ilogb, ldexp
+#include <cstddef>    // for size_t
+#include <cstdint>    // for int32_t
+#include <cstring>    // for memcpy
+#include <vector>     // for vector
 
-#include "../../../../src/common/threading_utils.h"  // for ParallelFor
-#include "../../vectorised.h"                        // for XDCC_TARGET_CLONES
-#include "../data/gradient_matrix.h"                 // for GradientMatrix, GradientView
-#include "xgboost/base.h"                            // for bst_idx_t
+#include "../../reductions.h"         // for Add, ForEachRun
+#include "../../vectorised.h"         // for XDCC_TARGET_CLONES
+#include "../data/gradient_matrix.h"  // for GradientMatrix, GradientView
+#include "xgboost/base.h"             // for bst_idx_t
 
 namespace xgboost::multilabel {
 /** @brief Number of rows that a thread takes at a time. */
@@ -62,21 +61,17 @@ XDCC_TARGET_CLONES static void AddSizes(GradientView gradients, bst_idx_t const*
 
 inline GradientSizes SizesOf(std::int32_t n_threads, GradientMatrix const& gradients,
                              std::vector<bst_idx_t> const& rows) {
-  std::size_t const n_runs = (rows.size() + kRowRun - 1) / kRowRun;
   auto const width = gradients.Width();
   GradientSizes const none{std::vector<double>(width), std::vector<float>(width + 1)};
   std::vector<GradientSizes> parts(n_threads, none);
-  common::ParallelFor(n_runs, n_threads, [&](auto run) {
-    auto const begin = run * kRowRun;
+  ForEachRun(rows.size(), kRowRun, n_threads, [&](auto, auto begin, auto end) {
     auto& part = parts[n_threads == 1 ? 0 : omp_get_thread_num()];
-    XDCC_BEST_CLONE(AddSizes)(gradients.View(), rows.data() + begin,
-                              std::min(kRowRun, rows.size() - begin), part.sums.data(),
+    XDCC_BEST_CLONE(AddSizes)(gradients.View(), rows.data() + begin, end - begin, part.sums.data(),
                               part.largest.data());
   });
   auto& all = parts.front();
   for (std::size_t t = 1; t < parts.size(); ++t) {
-    std::transform(all.sums.cbegin(), all.sums.cend(), parts[t].sums.cbegin(), all.sums.begin(),
-                   std::plus<>{});
+    Add(parts[t].sums, &all.sums);
     std::transform(all.largest.cbegin(), all.largest.cend(), parts[t].largest.cbegin(),
                    all.largest.begin(), [](float l, float r) { return std::max(l, r); });
   }

@@ -7,10 +7,10 @@
 #include <limits>     // for numeric_limits
 #include <vector>     // for vector
 
-#include "../../../../src/collective/aggregator.h"   // for GlobalSum, SafeColl
 #include "../../../../src/collective/allreduce.h"    // for Allreduce, Op
 #include "../../../../src/common/threading_utils.h"  // for ParallelFor, Sched
 #include "../../../../src/tree/sample_position.h"    // for SamplePosition
+#include "../../reductions.h"                        // for SumOverWorkers
 #include "sketch_search.h"
 #include "xgboost/tree_model.h"  // for RegTree
 
@@ -118,7 +118,7 @@ void SketchSearch::Partition(RegTree const&, std::vector<AppliedSplit> const& ap
     node.is_leaf = false;
     l.is_leaf = r.is_leaf = true;
   });
-  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(n_left.data(), n_left.size())));
+  SumOverWorkers(ctx_, &n_left);
   for (std::size_t a = 0; a < applied.size(); ++a) {
     nodes_[applied[a].left].n_all_rows = n_left[a];
     nodes_[applied[a].right].n_all_rows = nodes_[applied[a].nid].n_all_rows - n_left[a];

@@ -24,10 +24,7 @@ void SketchSearch::Search(Jobs jobs, Requests const& requests) {
   std::vector<JobBest> best(tasks.size());
   common::ParallelFor(tasks.size(), n_threads_, common::Sched::Dyn(1), [&](auto t) {
     auto const& job = jobs[tasks[t].job];
-    this->SearchBlocks(tasks[t], job, requests, &best[t]);
-    if (tasks[t].block_end > index_->Blocks().size()) {
-      this->SearchSlots(job, requests, &best[t]);
-    }
+    this->SearchParts(tasks[t], job, requests, &best[t]);
   });
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     auto const& job = jobs[tasks[t].job];
@@ -40,32 +37,39 @@ void SketchSearch::Search(Jobs jobs, Requests const& requests) {
   }
 }
 
-void SketchSearch::SearchBlocks(BlockTask const& task, Job const& job, Requests const& requests,
-                                JobBest* best) {
+void SketchSearch::SearchParts(BlockTask const& task, Job const& job, Requests const& requests,
+                               JobBest* best) {
   auto& buffer = this->OfThread();
   auto const small = job.small, large = 1 - job.small;
   auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
-  auto const end = std::min(task.block_end, index_->Blocks().size());
+  auto const n_blocks = index_->Blocks().size(), end = task.block_end;
   for (auto begin = task.block_begin; begin < end; begin = this->GroupEnd(begin, end)) {
     auto const group_end = this->GroupEnd(begin, end);
+    bool const is_slots = begin == n_blocks;
     auto fill = [&](Node& node) {
-      auto* out = buffer.blocks.Data();
-      if (node.histogram.Data()) {
-        out = node.histogram.Data() + this->PartBegin(begin);
+      auto* out = node.histogram.Data() ? node.histogram.Data() + this->PartBegin(begin)
+                  : is_slots            ? buffer.slots.Data()
+                                        : buffer.blocks.Data();
+      if (node.histogram.Data() || is_slots) {
         std::fill_n(out, this->PartsSize(begin, group_end), 0);
       }
       this->FillParts(node, begin, group_end, out);
       return out;
     };
     auto score = [&](std::size_t k, std::size_t b, Histogram kind, PackedSum* histogram) {
-      this->ScoreBlock(node_of(k), b, requests[job.begin + k].Allowed(), kind,
-                       histogram + this->PartBegin(b) - this->PartBegin(begin), &(*best)[k]);
+      auto const* allowed = requests[job.begin + k].Allowed();
+      if (is_slots) {
+        this->ScoreSlots(node_of(k), allowed, histogram, &(*best)[k]);
+      } else {
+        this->ScoreBlock(node_of(k), b, allowed, kind,
+                         histogram + this->PartBegin(b) - this->PartBegin(begin), &(*best)[k]);
+      }
     };
     auto score_alone = [&](std::size_t k) {
       auto& node = node_of(k);
-      auto const kind = this->IsFew(node)       ? Histogram::kToBeFilled
-                        : node.histogram.Data() ? Histogram::kKept
-                                                : Histogram::kCleared;
+      auto const kind = !is_slots && this->IsFew(node) ? Histogram::kToBeFilled
+                        : node.histogram.Data()        ? Histogram::kKept
+                                                       : Histogram::kCleared;
       auto* histogram = kind == Histogram::kToBeFilled ? buffer.blocks.Data() : fill(node);
       for (auto b = begin; b < group_end; ++b) {
         score(k, b, kind, histogram);
@@ -83,37 +87,9 @@ void SketchSearch::SearchBlocks(BlockTask const& task, Job const& job, Requests 
     auto* of_large = node_of(large).histogram.Data() + this->PartBegin(begin);
     for (auto b = begin; b < group_end; ++b) {
       auto const at = this->PartBegin(b) - this->PartBegin(begin);
-      XDCC_BEST_CLONE(SubtractSums<PackedSum>)(histogram + at, this->PartSize(b), of_large + at);
+      XDCC_BEST_CLONE(SubtractArray<PackedSum>)(histogram + at, this->PartSize(b), of_large + at);
       score(large, b, Histogram::kKept, of_large);
       score(small, b, kind, histogram);
-    }
-  }
-}
-
-void SketchSearch::SearchSlots(Job const& job, Requests const& requests, JobBest* best) {
-  auto const part = index_->Blocks().size();
-  auto const n_values = this->PartSize(part);
-  auto node_of = [&](std::size_t k) -> Node& { return nodes_[requests[job.begin + k].nid]; };
-  auto of_slots = [&](Node& node) { return node.histogram.Data() + this->PartBegin(part); };
-  auto fill = [&](Node& node) {
-    auto* out = node.histogram.Data() ? of_slots(node) : this->OfThread().slots.Data();
-    std::fill_n(out, n_values, 0);
-    this->FillParts(node, part, part + 1, out);
-    return out;
-  };
-  auto score = [&](std::size_t k, PackedSum const* histogram) {
-    this->ScoreSlots(node_of(k), requests[job.begin + k].Allowed(), histogram, &(*best)[k]);
-  };
-  auto const small = job.small, large = 1 - job.small;
-  auto const* histogram = fill(node_of(small));
-  score(small, histogram);
-  if (job.n_nodes == 2) {
-    if (job.from_parent) {
-      auto* of_large = of_slots(node_of(large));
-      XDCC_BEST_CLONE(SubtractSums<PackedSum>)(histogram, n_values, of_large);
-      score(large, of_large);
-    } else {
-      score(large, fill(node_of(large)));
     }
   }
 }

@@ -17,20 +17,15 @@
 #include "../../../../src/collective/allreduce.h"         // for Allreduce, Op
 #include "../../../../src/collective/communicator-inl.h"  // for IsDistributed
 #include "../../../../src/common/threading_utils.h"       // for ParallelFor, Sched
-#include "../../threads/workers.h"                        // for UsefulThreads
-#include "../leaf_values.h"                               // for BoundsOf
-#include "../node_features.h"                             // for AllowedFeatures
-#include "xgboost/logging.h"                              // for CHECK_LE, CHECK_LT
-#include "xgboost/tree_model.h"                           // for RegTree
+#include "../../reductions.h"       // for Add, AddArray, ForEachRun, NumRuns, SumOverWorkers
+#include "../../threads/workers.h"  // for UsefulThreads
+#include "../leaf_values.h"         // for BoundsOf
+#include "../node_features.h"       // for AllowedFeatures
+#include "xgboost/logging.h"        // for CHECK_LE, CHECK_LT
+#include "xgboost/tree_model.h"     // for RegTree
 
 namespace xgboost::multilabel {
 namespace {
-XDCC_TARGET_CLONES void AddSums(PackedSum const* part, std::size_t n, PackedSum* to) {
-  for (std::size_t i = 0; i < n; ++i) {
-    to[i] += part[i];
-  }
-}
-
 /** @brief The nearest integer of a number below 2^51, without a call. */
 std::int64_t Rounded(double x) {
   constexpr double kShift = 0x1.8p52;  // adding it rounds to an integer
@@ -111,12 +106,11 @@ void SketchSearch::SetUnits(Regularisation const& reg,
   std::array<double, 2> const factors{std::ldexp(1.0, exponents[0]), std::ldexp(1.0, exponents[1])};
   using Sums = std::array<std::int64_t, 2 * kMaxDimensions + 1>;  // the last: number of rows
   auto const* pairs = gpair.Values().data();
-  std::size_t const n_rows = gpair.Shape(0), n_runs = (n_rows + kRun - 1) / kRun;
-  std::vector<Sums> parts(n_runs);
-  common::ParallelFor(n_runs, n_threads_, [&](auto r) {
+  std::size_t const n_rows = gpair.Shape(0);
+  std::vector<Sums> parts(NumRuns(n_rows, kRun), Sums{});
+  ForEachRun(n_rows, kRun, n_threads_, [&](auto r, auto begin, auto end) {
     auto& sums = parts[r];
-    sums.fill(0);
-    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
+    for (auto i = begin; i < end; ++i) {
       for (std::size_t d = 0; d < n_dims_; ++d) {
         auto const pair = pairs[i * n_dims_ + d];
         sums[2 * d] += Rounded(std::abs(pair.GetGrad() * factors[0]));
@@ -126,10 +120,10 @@ void SketchSearch::SetUnits(Regularisation const& reg,
   });
   Sums sums{};
   for (auto const& part : parts) {
-    std::transform(sums.cbegin(), sums.cend(), part.cbegin(), sums.begin(), std::plus<>{});
+    Add(part, &sums);
   }
   sums.back() = static_cast<std::int64_t>(n_rows);
-  collective::SafeColl(collective::GlobalSum(ctx_, linalg::MakeVec(sums.data(), sums.size())));
+  SumOverWorkers(ctx_, &sums);
   auto const n_all_rows = sums.back();
   CHECK_LT(n_all_rows, std::int64_t{1} << 29) << "There are too many rows.";
   nodes_.front().n_all_rows = n_all_rows;
@@ -151,17 +145,17 @@ void SketchSearch::SetUnits(Regularisation const& reg,
 
 void SketchSearch::SetRoot(linalg::MatrixView<GradientPair const> gpair) {
   auto const* pairs = gpair.Values().data();
-  std::size_t const n_rows = gpair.Shape(0), n_runs = (n_rows + kRun - 1) / kRun;
+  std::size_t const n_rows = gpair.Shape(0);
   std::array<std::array<double, 2>, kMaxDimensions> factors;  // powers of two
   for (std::size_t d = 0; d < kMaxDimensions; ++d) {
     factors[d] = {1.0 / grad_unit_[d], 1.0 / hess_unit_[d]};
   }
   rows_.resize(n_rows);
   packed_.resize(n_rows * width_);
-  std::vector<std::array<PackedSum, kMaxDimensions>> totals(n_runs);
-  common::ParallelFor(n_runs, n_threads_, [&](auto r) {
-    totals[r].fill(0);
-    for (std::size_t i = r * kRun; i < std::min<std::size_t>(n_rows, (r + 1) * kRun); ++i) {
+  using Sums = std::array<PackedSum, kMaxDimensions>;
+  std::vector<Sums> totals(NumRuns(n_rows, kRun), Sums{});
+  ForEachRun(n_rows, kRun, n_threads_, [&](auto r, auto begin, auto end) {
+    for (auto i = begin; i < end; ++i) {
       rows_[i] = static_cast<std::uint32_t>(i);
       for (std::size_t d = 0; d < width_; ++d) {
         PackedSum packed{0};
@@ -212,9 +206,8 @@ bool SketchSearch::WorthKeeping(Node const& node) const {
   }
   // Adding up a row takes about a step for each feature stored; reading a histogram half a step for
   // each of its vectors, several times.
-  auto const per_row = static_cast<double>(index_->Blocks().size() * kLanes) +
-                       static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
-                           static_cast<double>(std::max<std::size_t>(1, index_->NumRows()));
+  auto const per_row =
+      static_cast<double>(index_->Blocks().size() * kLanes) + index_->StoredPerRow();
   auto const of_histogram = static_cast<double>(4 * index_->NumBlockSlots() + index_->NumSlots());
   return static_cast<double>(node.NumRows()) * per_row > of_histogram;
 }
@@ -321,22 +314,29 @@ void SketchSearch::FillParts(Node const& node, std::size_t begin, std::size_t en
   this->FillSlots(node.begin, node.end, out);
 }
 
+std::vector<bst_node_t> SketchSearch::FilledNodes(Jobs jobs, Requests const& requests) {
+  std::vector<bst_node_t> filled;
+  for (auto const& job : jobs) {
+    for (std::size_t k = 0; k < job.n_nodes; ++k) {
+      if (job.IsFilled(k)) {
+        filled.push_back(requests[job.begin + k].nid);
+      }
+    }
+  }
+  return filled;
+}
+
 void SketchSearch::ShareSlots(Jobs jobs, Requests const& requests) {
   constexpr std::size_t kLarge = std::size_t{1} << 15;  // entries
   shared_.clear();
   if (n_threads_ == 1 || index_->NumSlots() == 0) {
     return;
   }
-  auto const per_row = static_cast<double>(index_->SlotPtr()[index_->NumSlots()]) /
-                       static_cast<double>(index_->NumRows());
   std::vector<bst_node_t> large;
-  for (auto const& job : jobs) {
-    for (std::size_t k = 0; k < job.n_nodes; ++k) {
-      auto const nid = requests[job.begin + k].nid;
-      if (job.IsFilled(k) && static_cast<double>(nodes_[nid].NumRows()) * per_row > kLarge) {
-        large.push_back(nid);
-        shared_[nid].resize(n_threads_);
-      }
+  for (auto nid : FilledNodes(jobs, requests)) {
+    if (static_cast<double>(nodes_[nid].NumRows()) * index_->StoredPerRow() > kLarge) {
+      large.push_back(nid);
+      shared_[nid].resize(n_threads_);
     }
   }
   auto const n_values = this->PartSize(index_->Blocks().size());
@@ -350,20 +350,13 @@ void SketchSearch::ShareSlots(Jobs jobs, Requests const& requests) {
   });
   for (auto& [nid, runs] : shared_) {
     for (std::size_t r = 1; r < runs.size(); ++r) {
-      XDCC_BEST_CLONE(AddSums)(runs[r].Data(), n_values, runs.front().Data());
+      XDCC_BEST_CLONE(AddArray<PackedSum>)(runs[r].Data(), n_values, runs.front().Data());
     }
   }
 }
 
-void SketchSearch::SumOverWorkers(Jobs jobs, Requests const& requests) {
-  std::vector<bst_node_t> filled;
-  for (auto const& job : jobs) {
-    for (std::size_t k = 0; k < job.n_nodes; ++k) {
-      if (job.IsFilled(k)) {
-        filled.push_back(requests[job.begin + k].nid);
-      }
-    }
-  }
+void SketchSearch::SumJobsOverWorkers(Jobs jobs, Requests const& requests) {
+  auto const filled = FilledNodes(jobs, requests);
   std::vector<std::size_t> groups{0};
   while (groups.back() < this->NumParts()) {
     groups.push_back(this->GroupEnd(groups.back(), this->NumParts()));
@@ -395,7 +388,7 @@ void SketchSearch::Evaluate(Requests const& requests) {
     Jobs const some{jobs.data() + j, std::min(n_together, jobs.size() - j)};
     this->ShareSlots(some, requests);
     if (is_shared_) {
-      this->SumOverWorkers(some, requests);
+      this->SumJobsOverWorkers(some, requests);
     }
     this->Search(some, requests);
   }

@@ -146,10 +146,12 @@ class SketchSearch : public SplitSearch {
   void FillBlocks(Node const& node, std::size_t begin, std::size_t end, PackedSum* out) const;
   /** @brief Add up the stored slots of rows [begin, end), in the order of nodes. */
   void FillSlots(std::size_t begin, std::size_t end, PackedSum* out) const;
+  /** @brief The nodes of some jobs whose rows are added up. */
+  [[nodiscard]] static std::vector<bst_node_t> FilledNodes(Jobs jobs, Requests const& requests);
   /** @brief Let all threads add up the stored slots of large nodes. */
   void ShareSlots(Jobs jobs, Requests const& requests);
   /** @brief Add up rows for some jobs, and the results over workers. */
-  void SumOverWorkers(Jobs jobs, Requests const& requests);
+  void SumJobsOverWorkers(Jobs jobs, Requests const& requests);
   /** @brief What a node gains by its best split, and the sums of its left child. */
   void Finish(NodeRequest const& request, bst_bin_t next);
 
@@ -157,8 +159,7 @@ class SketchSearch : public SplitSearch {
 
   /** @brief Find the best splits of some jobs' nodes. */
   void Search(Jobs jobs, Requests const& requests);
-  void SearchBlocks(BlockTask const& task, Job const& job, Requests const& requests, JobBest* best);
-  void SearchSlots(Job const& job, Requests const& requests, JobBest* best);
+  void SearchParts(BlockTask const& task, Job const& job, Requests const& requests, JobBest* best);
   void ScoreBlock(Node const& node, std::size_t block, std::uint8_t const* allowed, Histogram kind,
                   PackedSum* histogram, ScoredSplit* best) const;
   /** @brief Score the sparse features. */

@@ -15,7 +15,7 @@
 #include <cmath>       // for abs, sqrt
 #include <cstddef>     // for ptrdiff_t, size_t
 #include <cstdint>     // for uint8_t, uint32_t
-#include <functional>  // for minus, plus
+#include <functional>  // for plus
 #include <limits>      // for numeric_limits
 #include <tuple>       // for make_tuple
 #include <utility>     // for move
@@ -121,14 +121,45 @@ struct ThreadScanners {
   CategoryScanner categories;
 };
 
+/** @brief Call `fn(row, bin)` for a page's rows that are stored in bins [low, high) of a feature.
+ */
+template <typename Fn>
+void ForEachRow(CandidateContext const& ctx, BinIndex const& index, LocalRows const& local_rows,
+                common::Span<std::uint32_t const> rows, Candidate const& c, std::uint32_t low,
+                std::uint32_t high, Fn&& fn) {
+  auto const *first = rows.data(), *last = first + rows.size();
+  if (index.HasColumns(c.block)) {
+    auto const column = index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
+    for (auto const* row = first; row != last; ++row) {
+      auto const global = local_rows.GlobalRow(*row);
+      if (auto const bin = column[global]; bin >= low && bin < high) {
+        fn(global, bin);
+      }
+    }
+    return;
+  }
+  auto const view = index.Rows(c.block);
+  for (auto const* row = first; row != last; ++row) {
+    auto const global = local_rows.GlobalRow(*row);
+    auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
+    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
+      if (auto const bin = view.bins[e]; bin >= low && bin < high) {
+        fn(global, bin);
+        break;
+      }
+    }
+  }
+}
+
 /**
  * @brief Collect the rows that a candidate of a histogram passes.
  *
  * @param previous If given, a candidate of the same range that passes less: without its rows.
  */
-inline void ScannedRows(CandidateContext const& ctx, LocalRows const& local_rows,
-                        common::Span<std::uint32_t const> rows, Candidate const* previous,
-                        Candidate const& c, std::vector<bst_idx_t>* out) {
+inline void ScannedRows(CandidateContext const& ctx, BinIndex const& index,
+                        LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
+                        Candidate const* previous, Candidate const& c,
+                        std::vector<bst_idx_t>* out) {
   auto const& ptrs = ctx.cuts.Ptrs();
   auto const origin = ctx.blocks[c.block].first_bin;
   bool const up = c.direction == Direction::kUp;
@@ -137,27 +168,9 @@ inline void ScannedRows(CandidateContext const& ctx, LocalRows const& local_rows
   if (previous) {
     (up ? low : high) = up ? previous->bin + 1 : previous->bin;
   }
-  if (ctx.index.HasColumns(c.block)) {
-    auto const column = ctx.index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
-    for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
-      auto const global = local_rows.GlobalRow(*row);
-      if (column[global] >= low && column[global] < high) {
-        out->push_back(global);
-      }
-    }
-    return;
-  }
-  auto const view = ctx.index.Rows(c.block);
-  for (auto const* row = rows.data(); row != rows.data() + rows.size(); ++row) {
-    auto const global = local_rows.GlobalRow(*row);
-    auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      if (auto const bin = view.bins[e]; bin >= low && bin < high) {
-        out->push_back(global);
-        break;
-      }
-    }
-  }
+  out->clear();
+  ForEachRow(ctx, index, local_rows, rows, c, low, high,
+             [&](bst_idx_t row, std::uint32_t) { out->push_back(row); });
 }
 
 /** @brief Number of categories of a candidate's feature. */
@@ -171,27 +184,9 @@ void ForEachCategory(CandidateContext const& ctx, BinIndex const& index,
                      LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
                      Candidate const& c, Fn&& fn) {
   auto const begin = ctx.cuts.Ptrs()[c.feature] - ctx.blocks[c.block].first_bin;
-  auto const end = begin + NumCategories(ctx, c);
-  auto const* last = rows.data() + rows.size();
-  if (index.HasColumns(c.block)) {
-    auto const column = index.Column(c.block, c.feature - ctx.blocks[c.block].begin);
-    for (auto const* row = rows.data(); row != last; ++row) {
-      auto const global = local_rows.GlobalRow(*row);
-      fn(global, column[global] - begin);
-    }
-    return;
-  }
-  auto const view = index.Rows(c.block);
-  for (auto const* row = rows.data(); row != last; ++row) {
-    auto const global = local_rows.GlobalRow(*row);
-    auto const* row_ptr = view.row_ptr + (global - view.base_rowid);
-    for (auto e = row_ptr[0]; e < row_ptr[1]; ++e) {
-      if (auto const bin = view.bins[e]; bin >= begin && bin < end) {
-        fn(global, bin - begin);
-        break;
-      }
-    }
-  }
+  auto const end = static_cast<std::uint32_t>(begin + NumCategories(ctx, c));
+  ForEachRow(ctx, index, local_rows, rows, c, begin, end,
+             [&](bst_idx_t row, std::uint32_t bin) { fn(row, bin - begin); });
 }
 
 /** @brief Sum up the rows of a node by category of a candidate's feature. */
@@ -310,8 +305,6 @@ inline std::size_t NumSums(CandidateContext const& ctx, std::vector<Candidate> c
 inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
                           LocalRows const& local_rows, common::Span<std::uint32_t const> rows,
                           std::vector<Candidate> const& candidates, double* sums) {
-  CandidateContext const of_page{index,       ctx.cuts,  ctx.blocks, ctx.gradients,
-                                 ctx.kernels, ctx.types, ctx.orders};
   auto const width = ctx.gradients.Width();
   std::vector<bst_idx_t> scanned;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -323,8 +316,7 @@ inline void AddCandidates(CandidateContext const& ctx, BinIndex const& index,
       sums += NumCategories(ctx, c) * width;
       continue;
     }
-    scanned.clear();
-    ScannedRows(of_page, local_rows, rows, PreviousOf(candidates, i), c, &scanned);
+    ScannedRows(ctx, index, local_rows, rows, PreviousOf(candidates, i), c, &scanned);
     XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned.data(), scanned.size(), sums);
     sums += width;
   }
@@ -366,15 +358,15 @@ inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
       std::transform(scanned.cbegin(), scanned.cend(), sums, scanned.begin(), std::plus<>{});
       sums += scanned.size();
     } else {
-      scanned_rows.clear();
       if (c.first) {
+        scanned_rows.clear();
         std::ptrdiff_t const step = c.direction == Direction::kUp ? 1 : -1;
         for (auto k = previous ? previous->n : 0; k < c.n; ++k) {
           scanned_rows.push_back(
               local_rows.GlobalRow(c.first[step * static_cast<std::ptrdiff_t>(k)] & kRowMask));
         }
       } else {
-        ScannedRows(ctx, local_rows, rows, previous, c, &scanned_rows);
+        ScannedRows(ctx, ctx.index, local_rows, rows, previous, c, &scanned_rows);
       }
       XDCC_BEST_CLONE(AddRowsExactly)(ctx.gradients.View(), scanned_rows.data(),
                                       scanned_rows.size(), scanned.data());
@@ -416,8 +408,7 @@ inline void Decide(CandidateContext const& ctx, LocalRows const& local_rows,
     split->split_value = common::HistogramCuts::NumericBinLowerBound(
         ctx.cuts.Ptrs(), values, best->feature, static_cast<bst_bin_t>(first_bin + best->bin));
   }
-  std::transform(stats->sums.cbegin(), stats->sums.cend(), stats->left_sums.cbegin(),
-                 stats->left_sums.begin(), std::minus<>{});
+  Subtract(stats->sums, stats->left_sums, &stats->left_sums);
 }
 }  // namespace xgboost::multilabel
 #endif  // XDCC_MULTILABEL_SPLIT_CANDIDATE_H_

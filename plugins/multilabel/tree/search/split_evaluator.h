@@ -10,14 +10,14 @@
 #ifndef XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
 #define XDCC_MULTILABEL_SPLIT_EVALUATOR_H_
 
-#include <algorithm>   // for fill, max, transform
-#include <cstddef>     // for size_t
-#include <cstdint>     // for uint32_t
-#include <cstring>     // for memcpy
-#include <functional>  // for minus
-#include <limits>      // for numeric_limits
-#include <vector>      // for vector
+#include <algorithm>  // for max
+#include <cstddef>    // for size_t
+#include <cstdint>    // for uint32_t
+#include <cstring>    // for memcpy
+#include <limits>     // for numeric_limits
+#include <vector>     // for vector
 
+#include "../../reductions.h"   // for Subtract
 #include "../data/bin_index.h"  // for BinIndex
 #include "../monotone.h"        // for OrderWeights, WeightBounds
 #include "../split_score.h"     // for ScoreNode, Regularisation
@@ -77,8 +77,7 @@ class SplitEvaluator {
 
   /** @brief Whether both children have enough Hessian; sets `right_`. */
   [[nodiscard]] bool IsAllowed(std::vector<double> const& left, NodeStats const& node) {
-    std::transform(node.sums.cbegin(), node.sums.cend(), left.cbegin(), right_.begin(),
-                   std::minus<>{});
+    Subtract(node.sums, left, &right_);
     return EnoughHessian(reg_, left.data(), n_labels_) &&
            EnoughHessian(reg_, right_.data(), n_labels_);
   }
@@ -145,20 +144,9 @@ class SplitEvaluator {
   /** @brief Score of a node. */
   template <SplitMethod kMethod, LabelRule kRule>
   static double Score(Regularisation const& reg, NodeStats const& node) {
-    auto const n = node.sums.size() / 2;
-    if constexpr (kRule != LabelRule::kBounded) {
-      return ScoreNode<kMethod, kRule>(reg, node.sums.data(), n);
-    }
-    using Traits = MethodTraits<kMethod>;
-    double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
-    for (std::size_t j = 0; j < n; ++j) {
-      auto const grad = node.sums[j], hess = node.sums[n + j];
-      auto const weight = node.bounds.Clip(j, LabelWeight(reg, grad, hess));
-      auto const score = Traits::LabelScore(reg, grad, hess, weight);
-      sum += score;
-      largest = std::max(largest, score);
-    }
-    return Traits::kSum ? sum : largest;
+    return ScoreNode<kMethod, kRule>(
+        reg, node.sums.data(), node.sums.size() / 2,
+        [&](std::size_t j, double weight) { return node.bounds.Clip(j, weight); });
   }
 
  public:
@@ -184,22 +172,7 @@ class SplitEvaluator {
 
   /** @brief Choose the loops once, outside of them. */
   static Kernels Choose(SplitMethod method, LabelRule rule) {
-    switch (method) {
-      case SplitMethod::kSumGain:
-        return MakeKernels<SplitMethod::kSumGain>(rule);
-      case SplitMethod::kMaxGain:
-        return MakeKernels<SplitMethod::kMaxGain>(rule);
-      case SplitMethod::kSumWeight:
-        return MakeKernels<SplitMethod::kSumWeight>(rule);
-      case SplitMethod::kMaxWeight:
-        return MakeKernels<SplitMethod::kMaxWeight>(rule);
-      case SplitMethod::kSumAbsG:
-        return MakeKernels<SplitMethod::kSumAbsG>(rule);
-      case SplitMethod::kMaxAbsG:
-        return MakeKernels<SplitMethod::kMaxAbsG>(rule);
-    }
-    LOG(FATAL) << "Unreachable";
-    return {};
+    return VisitMethod(method, [&](auto constant) { return MakeKernels<constant>(rule); });
   }
 
  private:

@@ -62,6 +62,58 @@ inline Candidate CategoryCandidate(bst_feature_t feature, std::size_t block, Lis
           first,   score};
 }
 
+/**
+ * @brief The sorted entries of a numeric feature, and the splits that they offer.
+ *
+ * Entries upwards of the default bin are scanned downwards, others upwards. Missing values are on
+ * the right, then on the left.
+ */
+struct FeatureEntries {
+  CandidateContext const& context;
+  bst_feature_t feature;
+  std::size_t block;
+  ListEntry const *begin, *end;
+  /** @brief The first entry above the default bin, if `has_default`. */
+  ListEntry const* middle;
+  /** @brief Whether rows are not stored, and whether these are in the default bin. */
+  bool others, has_default;
+
+  /** @brief The splits whose last entry on the left is one up to `to`. */
+  [[nodiscard]] SplitRange Up(ListEntry const* to, bool with_last) const {
+    return this->Make(begin, 1, to - begin, with_last, Direction::kUp);
+  }
+  [[nodiscard]] SplitRange Down(ListEntry const* to, Direction direction) const {
+    return this->Make(end - 1, -1, end - to, true, direction);
+  }
+  void Push(std::vector<SplitRange>* ranges) const {
+    auto push = [&](SplitRange const& range) {
+      if (range.list.n > 0) {
+        ranges->push_back(range);
+      }
+    };
+    if (has_default) {
+      push(this->Up(middle, true));
+      push(this->Down(middle, Direction::kDown));
+      return;
+    }
+    push(this->Up(end, others));
+    if (others) {
+      push(this->Down(begin, Direction::kDownMissing));
+    }
+  }
+
+ private:
+  [[nodiscard]] SplitRange Make(ListEntry const* first, std::ptrdiff_t step, std::ptrdiff_t n,
+                                bool with_last, Direction direction) const {
+    return {{first, step, static_cast<std::uint32_t>(n), with_last, false,
+             context.OrderOf(feature, direction)},
+            direction,
+            feature,
+            block,
+            0};
+  }
+};
+
 /** @brief Give the scores of each range a place, after those of the singles. */
 inline void PlaceScores(ScanBuffer* buffer) {
   buffer->n_scores = buffer->singles.size();
@@ -133,49 +185,23 @@ inline void MakeListRanges(CandidateContext const& context, LabelSearchParam con
         continue;
       }
       auto const default_bin = context.index.DefaultBin(feature);
-      auto order = [&](Direction direction) { return context.OrderOf(feature, direction); };
-      auto upwards = [&](ListEntry const* to, bool with_last) {
-        return SplitRange{{begin, 1, static_cast<std::uint32_t>(to - begin), with_last, false,
-                           order(Direction::kUp)},
-                          Direction::kUp,
-                          feature,
-                          b,
-                          0};
-      };
-      auto downwards = [&](ListEntry const* to, Direction direction) {
-        return SplitRange{
-            {end - 1, -1, static_cast<std::uint32_t>(end - to), true, false, order(direction)},
-            direction,
-            feature,
-            b,
-            0};
-      };
       bool const others = list.end - list.begin != node.n_rows;
       bool const has_default = others && default_bin != BinIndex::kNoBin;
-      auto const* middle = begin;  // the first entry above the default bin
+      auto const* middle = begin;
       if (has_default) {
         auto const bin = static_cast<std::uint32_t>(default_bin) - context.blocks[b].first_bin;
         middle =
             std::partition_point(begin, end, [&](ListEntry e) { return (e >> kBinShift) < bin; });
       }
+      FeatureEntries const splits{context, feature, b, begin, end, middle, others, has_default};
       // Singles are scored together: not those that have an order to keep.
-      if (node.sums[b].Has(i) && order(Direction::kUp) == 0) {
+      if (node.sums[b].Has(i) && context.OrderOf(feature, Direction::kUp) == 0) {
         buffer->single_sums.push_back(node.sums[b].position[i]);
         buffer->singles.push_back(has_default && middle == begin
-                                      ? downwards(begin, Direction::kDown)
-                                      : upwards(end, true));
-      } else if (has_default) {
-        if (middle != begin) {
-          buffer->ranges.push_back(upwards(middle, true));
-        }
-        if (middle != end) {
-          buffer->ranges.push_back(downwards(middle, Direction::kDown));
-        }
+                                      ? splits.Down(begin, Direction::kDown)
+                                      : splits.Up(end, true));
       } else {
-        buffer->ranges.push_back(upwards(end, others));
-        if (others) {
-          buffer->ranges.push_back(downwards(begin, Direction::kDownMissing));
-        }
+        splits.Push(&buffer->ranges);
       }
     }
     if (buffer->singles.size() > n_singles) {
@@ -218,28 +244,14 @@ inline void MakeBinRanges(CandidateContext const& context, std::size_t b,
         buffer->bins.push_back(bin | bin << kBinShift);
       }
     }
-    auto const n = buffer->bins.size() - begin;
-    auto const* first = buffer->bins.data() + begin;
-    auto push = [&](bool up, std::size_t n_entries, bool with_last, Direction direction) {
-      if (n_entries > 0) {
-        buffer->ranges.push_back(
-            {{up ? first : first + n - 1, up ? 1 : -1, static_cast<std::uint32_t>(n_entries),
-              with_last, false, context.OrderOf(f, direction)},
-             direction,
-             f,
-             b,
-             0});
-      }
-    };
-    if (n_stored == node.n_rows) {
-      push(true, n, false, Direction::kUp);
-    } else if (default_bin != BinIndex::kNoBin) {
-      push(true, n_below, true, Direction::kUp);
-      push(false, n - n_below, true, Direction::kDown);
-    } else {
-      push(true, n, true, Direction::kUp);
-      push(false, n, true, Direction::kDownMissing);
-    }
+    auto const *first = buffer->bins.data() + begin,
+               *end = buffer->bins.data() + buffer->bins.size();
+    bool const others = n_stored != node.n_rows;
+    FeatureEntries{context, f,
+                   b,       first,
+                   end,     first + n_below,
+                   others,  others && default_bin != BinIndex::kNoBin}
+        .Push(&buffer->ranges);
   }
   PlaceScores(buffer);
 }
@@ -261,11 +273,6 @@ inline void Collect(SplitRange const& range, bool has_lists, float const* scores
       ++k;
     }
   }
-}
-
-inline bool IsSum(SplitMethod method) {
-  return method == SplitMethod::kSumGain || method == SplitMethod::kSumWeight ||
-         method == SplitMethod::kSumAbsG;
 }
 
 /**
@@ -317,7 +324,8 @@ inline void ScoreSplits(LabelSearchParam const& param, std::size_t n_labels, Lab
   auto const& ranges = buffer->ranges;
   auto const method = param.method;
   auto const rule = param.Rule();
-  bool const is_sum = IsSum(method), has_reach = param.HasReach();
+  bool const is_sum = VisitMethod(method, [](auto m) { return MethodTraits<m>::kSum; });
+  bool const has_reach = param.HasReach();
   auto const& rows = node.row_set->rows;
   if (param.reg.AllMustCount() && rows.Labels().size() < n_labels) {
     return;

@@ -12,7 +12,6 @@
 #include <cstddef>      // for size_t
 #include <cstdint>      // for int32_t, int8_t
 #include <cstring>      // for memcpy
-#include <functional>   // for plus
 #include <type_traits>  // for is_trivially_copyable_v
 #include <vector>       // for vector
 
@@ -21,6 +20,7 @@
 #include "../../../../src/collective/comm_group.h"        // for GlobalCommGroup
 #include "../../../../src/collective/communicator-inl.h"  // for GetRank, GetWorldSize
 #include "../../../../src/collective/topo.h"              // for BootstrapNext, BootstrapPrev
+#include "../../reductions.h"                             // for Add
 #include "../data/bin_index.h"                            // for FeatureBlock
 #include "split_candidate.h"                              // for Candidate, RunningBest
 #include "xgboost/collective/result.h"                    // for SafeColl, Success
@@ -84,8 +84,7 @@ inline std::vector<std::int32_t> SumOfOthers(Context const* ctx,
         [&] { return received.empty() ? Success() : previous->RecvAll(bytes(&received)); }
                   << [&] { return comm.Block(); });
     if (whose != rank) {
-      std::transform(received.cbegin(), received.cend(), goes_on.cbegin(), goes_on.begin(),
-                     std::plus<>{});
+      Add(received, &goes_on);
     }
   }
   return received;
