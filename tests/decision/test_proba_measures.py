@@ -80,15 +80,15 @@ def test_scores_are_those_of_the_metrics(name, metric, options):
 def test_standard_error_of_a_mean_over_rows(name, monkeypatch):
     """That of 200 draws has a standard error of 5 %; five times that is 25 %."""
     random = np.random.default_rng(0)
-    Y, proba = random.integers(0, 2, (400, 3)), random.random((400, 3))
+    Y, proba = random.integers(0, 2, (1500, 3)), random.random((1500, 3))
     values = [proba_measure(name).score(Y[[row]], proba[[row]]) for row in range(len(Y))]
     expected = np.std(values) / np.sqrt(len(Y))
     data = FitData(proba, Y.astype(np.float32), None)
     folds = np.arange(len(Y)) % 2
     choice = without_choice(data, folds, measure=proba_measure(name), seed=1)
     assert choice.results["standard_error"][0] == pytest.approx(expected, rel=0.25)
-    # From a sample of 100 rows it is less certain.
-    monkeypatch.setattr("xdcc.decision.rule_choice._ENTRIES_OF_ERROR", 300)
+    # From a sample of 500 rows it is less certain.
+    monkeypatch.setattr("xdcc.decision.rule_choice._ENTRIES_OF_ERROR", 1500)
     of_sample = without_choice(data, folds, measure=proba_measure(name), seed=1)
     assert of_sample.score == choice.score
     assert of_sample.results["standard_error"] != choice.results["standard_error"]

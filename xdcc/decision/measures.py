@@ -187,8 +187,8 @@ def check_measure(measure: object) -> None:
     >>> try:
     ...     check_measure("ndcg_at_5")
     ... except ValueError as error:
-    ...     print(str(error)[-53:])
-    probabilities. Use MultiLabelClassifier, which takes it.
+    ...     print(str(error).rpartition(". ")[2])
+    Use MultiLabelClassifier, which takes it.
     """
     if proba_measure(measure) is not None:
         raise ValueError(
