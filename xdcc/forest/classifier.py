@@ -63,7 +63,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     sketch_size : int, None or "auto", default="auto"
         Number of random projections of the labels on which a tree searches its splits; with None
         it searches on all labels, as other extra trees do. ``"auto"`` is None for up to 8 labels,
-        2 for more if more than half of the features are sparse, and 4 otherwise.
+        8 for more if more than half of the features are sparse, and 4 otherwise.
     max_samples : float or None, default=None
         Share of the rows that a tree grows on, drawn without replacement. None is all rows; with
         `oob_proba` it is 0.632.
@@ -184,7 +184,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
             rows, labels, weight = take_rows(rows, counts), labels[counts], weight[counts]
         columns = feature_columns(rows, categorical, self.max_bin, threads)
         shape = self._shape(columns, *labels.shape)
-        check_memory(self.n_estimators, shape.n_sampled, shape.min_samples_leaf)
+        check_memory(shape, self.n_estimators, labels.shape[1], len(columns.least), threads)
         seeds = random.randint(2**63, size=self.n_estimators, dtype=np.uint64)
         forest = grow_forest(columns, label_rows(labels, weight), shape, seeds, threads)
         self.forest_: ExtraTrees = forest
@@ -277,7 +277,7 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
     def _n_projections(self, n_labels: int, *, is_sparse: bool) -> int:
         """Size of a tree's sketch; 0 is all labels."""
         if self.sketch_size == "auto":
-            return 0 if n_labels <= 8 else 2 if is_sparse else 4
+            return 0 if n_labels <= 8 else 8 if is_sparse else 4
         return self.sketch_size or 0
 
     def _n_drawn(self, n_features: int, *, is_sparse: bool) -> int:
