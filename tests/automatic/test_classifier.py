@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import TimeSeriesSplit
 
 from xdcc import MultiLabelClassifier, metrics
 from xdcc.automatic.candidates import Shape, forest, usual_candidates
@@ -285,6 +286,19 @@ def test_a_measure_of_probabilities_with_unknown_labels_and_weights():
     expected = metrics.macro_roc_auc(labels, model.oof_proba_, sample_weight=weight)
     assert model.best_score_ == pytest.approx(expected)
     assert (model.predict(X_NEW)[:, 3] == 0).all()
+
+
+def test_a_measure_of_probabilities_of_the_rows_that_folds_test():
+    cv = TimeSeriesSplit(3)
+    model = _classifier("neg_brier_score", cv=cv).fit(X, Y)
+    tested = model.folds_ >= 0
+    assert 0 < tested.sum() < len(X)
+    expected = -metrics.brier_score(Y[tested], model.oof_proba_[tested])
+    assert model.best_score_ == pytest.approx(expected)
+    labels = np.zeros_like(Y)
+    labels[~tested] = Y[~tested]
+    with pytest.raises(ValueError, match="has no value: no label has known entries of both"):
+        _classifier("micro_roc_auc", cv=cv).fit(X, labels)
 
 
 def test_costs_of_labels():

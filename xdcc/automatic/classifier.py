@@ -12,10 +12,18 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
-from xdcc.base.domains import Anything, Either, Number, Seed, Threads, Verbosity, check_domain
+from xdcc.base.domains import (
+    Anything,
+    Either,
+    Number,
+    Seed,
+    Switch,
+    Threads,
+    Verbosity,
+    check_domain,
+)
 from xdcc.base.estimator import declares_parameters
-from xdcc.base.fit_data import FitData
-from xdcc.base.folds import stratified_folds
+from xdcc.base.folds import CV, make_folds
 from xdcc.base.plugin import require_plugin
 from xdcc.base.pyplot import require_pyplot
 from xdcc.base.seeds import seed_from
@@ -58,8 +66,11 @@ class MultiLabelClassifier(DecidingEnsemble):
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
         None sets no limit; only then do the same data and seed give the same model on every
         machine.
-    cv : int, default=5
-        Number of folds. A row is predicted by the boosters of all folds together.
+    {cv}
+    refit : bool, default=False
+        Whether each member of the mixture is trained once more on all rows, with the settings that
+        the folds found, to predict new rows. That is several times faster than the models of all
+        folds together, and suits folds of a time series, of which the first train on few rows.
     random_state : int, RandomState instance or None, default=None
         Seed of folds, boosters and drawn rows; None is the seed 0.
     {n_jobs}
@@ -83,19 +94,20 @@ class MultiLabelClassifier(DecidingEnsemble):
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
         rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
-        probabilities is that of `oof_proba_`.
+        probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
-        `estimators`, one for each fold.
+        `estimators`, for each seed one for each fold, or a single one if it is linear or with
+        ``refit=True``.
     estimators_ : list of estimators
         Those of all members; :mod:`xdcc.explain` explains the boosters among them together.
     calibration_ : LabelCalibration
         `constant.value` is that of a label that is the same in all rows, else NaN. The members
         are calibrated one by one.
     oof_proba_ : float64 array of shape (n_samples, n_labels)
-        Calibrated probabilities of the training rows by models that have not seen them.
-    folds_ : int array of shape (n_samples,)
-        Fold of each training row.
+        Calibrated probabilities of the training rows by models that have not seen them; NaN for
+        rows that no fold tests.
+    {folds_}
     {fitted}
 
     Notes
@@ -125,7 +137,8 @@ class MultiLabelClassifier(DecidingEnsemble):
         {
             "measure": Anything(),
             "time_budget": Either(Number(low=0, low_open=True), None),
-            "cv": Number(low=2, whole=True),
+            "cv": CV,
+            "refit": Switch(),
             "random_state": Seed(),
             "n_jobs": Threads(),
             "verbose": Verbosity(),
@@ -134,15 +147,17 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     measure: str | Measure | Callable[..., float] = field(default="example_f1", kw_only=False)
     time_budget: float | None = None
-    cv: int = 5
+    cv: Any = 5
+    refit: bool = False
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     verbose: int = 0
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Train the candidates, mix them, and choose the rule.
 
         {takes_data}
+        {groups}
 
         Returns
         -------
@@ -152,9 +167,10 @@ class MultiLabelClassifier(DecidingEnsemble):
         Raises
         ------
         ValueError
-            If an argument is out of range, there are fewer rows than folds, the data are not as
-            described, a callable measure returns no finite number, or a measure of probabilities
-            has no value for Y (there are fewer labels than k, or none has both values).
+            If an argument is out of range, there are fewer rows or groups than folds, `cv` does
+            not suit, the data are not as described, a callable measure returns no finite number, or
+            a measure of probabilities has no value for the rows that folds test (there are fewer
+            labels than k, or none has both values).
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -170,20 +186,25 @@ class MultiLabelClassifier(DecidingEnsemble):
         require_plugin(type(self).__name__)
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
-        folds = stratified_folds(data.Y, int(self.cv), seed)
+        folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(folds.of_tested(data)[0])):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
         found = Search(
             data,
             folds,
             measure=self.measure,
+            refit=bool(self.refit),
             seed=seed,
             n_jobs=self.n_jobs,
             budget=TimeBudget(started, self.time_budget),
             verbose=bool(self.verbose),
         ).run()
-        self.folds_ = folds
+        self.folds_ = folds.test
         self.members_ = found.members
         self.calibration_ = found.calibration
         self.oof_proba_ = found.calibration.proba(found.margins)
+        self.oof_proba_[~folds.tested] = np.nan
         self.summary_ = found.summary
         self.cv_results_ = found.choice.results
         self.best_score_ = found.choice.score
@@ -230,13 +251,6 @@ class MultiLabelClassifier(DecidingEnsemble):
 
     def _check_measure(self) -> None:
         check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
-
-    def _begin_fit(self, X: Any, Y: Any, sample_weight: Any = None) -> FitData:
-        data = super()._begin_fit(X, Y, sample_weight)
-        of_proba = proba_measure(self.measure)
-        if of_proba and (why := of_proba.missing(data)):
-            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
-        return data
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

@@ -30,13 +30,15 @@ from xdcc.automatic.joint_labelset import chain_seconds, try_joint
 from xdcc.automatic.mixture import Member, Mixture
 from xdcc.base.checks import PACKAGE
 from xdcc.base.fit_data import FitData
-from xdcc.base.folds import OutOfFold, OutOfTime
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.decision.calibration import LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
-from xdcc.decision.out_of_fold import out_of_fold
+from xdcc.decision.out_of_fold import fit_on, out_of_fold
 from xdcc.decision.proba_measures import proba_measure
 from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules, without_choice
 from xdcc.decision.rules import MeasureLike
+from xdcc.linear import LogisticLabels
+from xdcc.linear.classifier import mean_model
 
 _MOST_RESERVED = 0.4
 """Share of a time budget that can be kept for what follows the training."""
@@ -67,7 +69,7 @@ class SearchResult(NamedTuple):
     calibration : LabelCalibration
         Of the members' mean log-odds; they are calibrated already but for constant labels.
     margins : float64 array of shape (n_samples, n_labels)
-        Its log-odds out of fold.
+        Its log-odds out of fold, NaN for rows that no fold tests.
     choice : RuleChoice
         The chosen rule, and all that were tried.
     summary : dict of str to list
@@ -145,10 +147,13 @@ class Search:
     ----------
     data : FitData
         Training data.
-    folds : int array of shape (n_samples,)
-        Fold of each row.
+    folds : Folds
+        Which rows each fold is tested and trained on. Only rows that are tested count in the
+        mixture and in the choice of the rule.
     measure : str, Measure or callable
         What to maximise.
+    refit : bool
+        Whether members are trained on all rows in the end.
     seed : int
         Of the candidates and of drawn rows.
     n_jobs : int or None
@@ -162,21 +167,22 @@ class Search:
     def __init__(
         self,
         data: FitData,
-        folds: NDArray[np.intp],
+        folds: Folds,
         *,
         measure: MeasureLike,
+        refit: bool,
         seed: int,
         n_jobs: int | None,
         budget: TimeBudget,
         verbose: bool,
     ) -> None:
         self._data, self._folds, self._measure = data, folds, measure
-        self._seed, self._n_jobs, self._budget = seed, n_jobs, budget
+        self._tested, self._folds_of_tested = folds.of_tested(data)
+        self._refit, self._seed, self._n_jobs, self._budget = refit, seed, n_jobs, budget
         n_rows, n_features = data.X.shape
         n_entries = data.X.nnz if sparse.issparse(data.X) else n_rows * n_features
-        n_folds = int(folds.max()) + 1
-        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, n_folds)
-        self._mixture = Mixture(data)
+        self._shape = Shape(n_rows, n_features, data.Y.shape[1], n_entries, folds.n_folds)
+        self._mixture = Mixture(self._tested)
         self._members: dict[str, _Trained] = {}
         self._table: list[dict[str, Any]] = []
         self._progress = tqdm(unit=" candidates", disable=not verbose)
@@ -209,10 +215,12 @@ class Search:
             member = self._members.get(row["candidate"])
             is_last = member is not None and row["seeds"] == member.n_seeds
             row["share"] = float(shares[row["candidate"]]) if is_last else 0.0
+        margins = np.full(self._data.Y.shape, np.nan)
+        margins[self._folds.tested] = self._mixture.margins
         return SearchResult(
             list(self._chosen()),
             LabelCalibration.without_scaling(self._data),
-            self._mixture.margins,
+            margins,
             choice,
             {name: [row[name] for row in self._table] for name in self._table[0]},
         )
@@ -235,6 +243,9 @@ class Search:
     def _chosen(self) -> Iterator[Member]:
         for name, share in zip(self._mixture.names, self._mixture.shares, strict=True):
             found = self._members[name]
+            if self._refit:
+                for estimator in found.estimators:
+                    fit_on(estimator, self._data)
             yield Member(name, float(share), found.estimators, found.calibration)
 
     def _try(self, candidate: Candidate) -> bool:
@@ -245,15 +256,16 @@ class Search:
             return False
         trained = time.perf_counter()
         earlier = self._members.get(candidate.name)
-        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), found.estimators
+        n_seeds, raw, estimators = 1, found.margins.astype(np.float32), self._predictors(found)
         if earlier is not None:
             n_seeds += earlier.n_seeds
             raw = earlier.margins + (raw - earlier.margins) / np.float32(n_seeds)
             estimators = [*earlier.estimators, *estimators]
         calibration, margins = calibrate_labels(
-            self._data._replace(X=raw.astype(np.float64)), self._folds, self._budget.entries
+            self._data._replace(X=raw.astype(np.float64)), self._folds.test, self._budget.entries
         )
-        self._budget.reserve(_RULES_PER_CALIBRATION * (time.perf_counter() - trained))
+        margins = margins[self._folds.tested]
+        rule_seconds = _RULES_PER_CALIBRATION * (time.perf_counter() - trained)
         test = self._mixture.admit if earlier is None else self._mixture.improve
         enters = test(candidate.name, margins)
         if enters:
@@ -273,8 +285,24 @@ class Search:
                 "seconds": seconds,
             }
         )
+        self._budget.reserve(rule_seconds + self._refit_seconds())
         self._progress.update()
         return enters
+
+    def _refit_seconds(self) -> float:
+        """Estimate how long it takes to train the members on all rows."""
+        if not self._refit:
+            return 0.0
+        of_members = (r["seconds"] for r in self._table if r["candidate"] in self._mixture.names)
+        return sum(of_members) / (self._shape.n_folds - 1)
+
+    def _predictors(self, found: OutOfFold) -> list[Any]:
+        """Get the estimators that predict new rows; with `refit`, one that is trained later."""
+        if self._refit:
+            return [found.unfitted]
+        if isinstance(found.unfitted, LogisticLabels):
+            return [mean_model(found.estimators)]
+        return found.estimators
 
     def _train(self, candidate: Candidate) -> OutOfFold | None:
         """Train a candidate out of fold; None if there was no time for a model of each fold."""
@@ -297,24 +325,25 @@ class Search:
 
     def _choose_rule(self) -> RuleChoice:
         """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
+        of_mixture, folds = self._tested._replace(X=self._mixture.margins), self._folds_of_tested
         if of_proba := proba_measure(self._measure):
             proba = LabelCalibration.without_scaling(self._data).proba(self._mixture.margins)
-            judged = self._data._replace(X=proba)
-            return without_choice(judged, self._folds, measure=of_proba, seed=self._seed)
-        of_mixture = self._data._replace(X=self._mixture.margins)
+            judged = of_mixture._replace(X=proba)
+            return without_choice(judged, folds, measure=of_proba, seed=self._seed)
         entries = self._budget.entries
         trials: list[RuleTrial] = [
-            try_rules(of_mixture, self._folds, measure=self._measure, entries=entries)
+            try_rules(of_mixture, folds, measure=self._measure, entries=entries)
         ]
         favourite = 0
-        # The chain is tried only if it costs less than the candidates do.
+        # The chain is tried only if it costs less than the candidates do, and if every row has a
+        # prediction to learn from.
         seconds = chain_seconds(self._shape)
         longest = sum(candidate.seconds for candidate in usual_candidates(self._shape))
-        affordable = seconds < min(longest, self._budget.left())
+        affordable = seconds < min(longest, self._budget.left()) and self._folds.tested.all()
         if self._measure == _FOR_LABELSETS and affordable:
             joint = try_joint(
                 of_mixture,
-                self._folds,
+                folds,
                 measure=self._measure,
                 seed=self._seed,
                 n_jobs=self._n_jobs,

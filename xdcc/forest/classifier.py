@@ -19,7 +19,7 @@ from xdcc.base.domains import Anything, Choice, Either, Number, Share, Switch
 from xdcc.base.estimator import MultiLabelEstimator, declares_parameters
 from xdcc.base.features import Features
 from xdcc.base.fit_data import FitData, take_rows
-from xdcc.base.folds import OutOfFold, OutOfTime, ShouldEnd, check_folds
+from xdcc.base.folds import Folds, OutOfFold, OutOfTime, ShouldEnd
 from xdcc.base.margins import margins_of
 from xdcc.base.seeds import generator_from
 from xdcc.base.threads import n_threads
@@ -235,18 +235,17 @@ class SketchedExtraTreesClassifier(MultiLabelEstimator):
         return decrease / total if total > 0 else decrease
 
     def _out_of_fold(
-        self, data: FitData, folds: NDArray[np.intp], *, should_end: ShouldEnd | None = None
+        self, data: FitData, folds: Folds, *, should_end: ShouldEnd | None = None
     ) -> OutOfFold:
         """Grow a forest without each fold, each from seeds of its own, on checked data."""
-        check_folds(folds, len(data.Y))
         random = generator_from(self.random_state)
-        margins, estimators = np.empty(data.Y.shape), []
-        for fold in range(int(folds.max()) + 1):
+        margins, estimators = np.full(data.Y.shape, np.nan), []
+        for fold in range(folds.n_folds):
             if should_end is not None and should_end(fold):
                 raise OutOfTime
             model = clone(self).set_params(random_state=random.randint(2**31 - 1), oob_proba=False)
-            model._fit_checked(data.part(np.flatnonzero(folds != fold)))
-            rows = folds == fold
+            model._fit_checked(data.part(np.flatnonzero(folds.trains(fold))))
+            rows = folds.tests(fold)
             margins[rows] = model._margins(take_rows(data.X, rows))
             estimators.append(model)
         return OutOfFold(margins, estimators, clone(self))
