@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import TimeSeriesSplit
 
 from xdcc import MultiLabelClassifier, metrics
 from xdcc.automatic.candidates import Shape, forest, second_level, usual_candidates
@@ -24,7 +25,9 @@ from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision import LabelCosts
 from xdcc.decision.calibration import calibrate_labels
 from xdcc.decision.out_of_fold import mean_margins, out_of_fold
+from xdcc.decision.proba_measures import proba_measure
 from xdcc.decision.rule_choice import choose_rule
+from xdcc.decision.rules import LabelWise
 
 matplotlib.use("Agg")
 NAN = np.nan
@@ -272,6 +275,52 @@ def test_a_callable_measure(fitted):
     assert by_call.plot_rules().get_xlabel() == "measure"
 
 
+@pytest.mark.parametrize("measure", ["macro_roc_auc", "neg_log_loss", "precision_at_3"])
+def test_a_measure_of_probabilities(fitted, measure):
+    """The same mixture as for other measures, scored as it is."""
+    model = _classifier(measure, random_state=3).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X_NEW), fitted.predict_proba(X_NEW))
+    expected = proba_measure(measure).score(Y, model.oof_proba_)
+    assert model.best_score_ == pytest.approx(expected)
+    assert model.rule_ == LabelWise()
+    np.testing.assert_array_equal(model.predict(X_NEW), model.predict_proba(X_NEW) >= 0.5)
+    table = pd.DataFrame(model.cv_results_)
+    assert table.rule.tolist() == ["label_wise"]
+    assert table.score[0] == table.corrected_score[0] == model.best_score_
+    assert 0 < table.standard_error[0] < 0.1
+    assert model.plot_rules().get_xlabel() == measure
+    matplotlib.pyplot.close("all")
+    # 140 rows for 260 others: within five standard errors of the difference.
+    error = table.standard_error[0] * np.sqrt(1 + len(X) / len(X_NEW))
+    reached = proba_measure(measure).score(Y_NEW, model.predict_proba(X_NEW))
+    assert reached == pytest.approx(model.best_score_, abs=5 * error)
+
+
+def test_a_measure_of_probabilities_with_unknown_labels_and_weights():
+    labels = np.column_stack((Y[:, :3], np.zeros(len(Y))))  # the last one has no area
+    labels[::5, 2] = NAN
+    labels[3] = NAN
+    weight = np.where(np.arange(len(X)) % 7 == 0, 0.0, 2.0)
+    weight[1] = 5
+    model = _classifier("macro_roc_auc").fit(X, labels, weight)
+    expected = metrics.macro_roc_auc(labels, model.oof_proba_, sample_weight=weight)
+    assert model.best_score_ == pytest.approx(expected)
+    assert (model.predict(X_NEW)[:, 3] == 0).all()
+
+
+def test_a_measure_of_probabilities_of_the_rows_that_folds_test():
+    cv = TimeSeriesSplit(3)
+    model = _classifier("neg_brier_score", cv=cv).fit(X, Y)
+    tested = model.folds_ >= 0
+    assert 0 < tested.sum() < len(X)
+    expected = -metrics.brier_score(Y[tested], model.oof_proba_[tested])
+    assert model.best_score_ == pytest.approx(expected)
+    labels = np.zeros_like(Y)
+    labels[~tested] = Y[~tested]
+    with pytest.raises(ValueError, match="has no value: no label has known entries of both"):
+        _classifier("micro_roc_auc", cv=cv).fit(X, labels)
+
+
 def test_costs_of_labels():
     costs = LabelCosts(false_positive=1, false_negative=[20, 1, 1, 1])
     model = _classifier(costs).fit(X, Y)
@@ -315,6 +364,10 @@ def test_plots(fitted):
     ("options", "error", "message"),
     [
         ({"measure": "f1"}, ValueError, "measure='f1': it must be one of 'example_f1'"),
+        ({"measure": "precision_at_0"}, ValueError, "or 'ndcg_at_5' and so on"),
+        ({"measure": "ndcg_at_x"}, ValueError, "measure='ndcg_at_x': it must be one of"),
+        ({"measure": "log_loss"}, ValueError, "'neg_log_loss'"),
+        ({"measure": "precision_at_5"}, ValueError, "has no value: there are only 4 labels"),
         ({"measure": None}, ValueError, "measure=None"),
         ({"measure": lambda t, p: "much"}, TypeError, "returned 'much', which is not a number"),
         ({"measure": lambda t, p: NAN}, ValueError, "returned nan; it must be finite"),
@@ -336,6 +389,10 @@ def test_bad_arguments(options, error, message):
 
 
 def test_bad_data():
+    constant = np.zeros_like(Y)
+    constant[:, 0] = 1
+    with pytest.raises(ValueError, match=r"macro_roc_auc' has no value: no label has known"):
+        _classifier("macro_roc_auc").fit(X, constant)
     with pytest.raises(ValueError, match="Y holds 2"):
         _classifier().fit(X, Y + 1)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -13,7 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from xdcc.automatic.joint_labelset import JointLabelset
 from xdcc.automatic.mixture import Member, mixed_margins
 from xdcc.automatic.search import Search, TimeBudget
-from xdcc.base.domains import Anything, Either, Number, Seed, Switch, Threads, Verbosity
+from xdcc.base.domains import (
+    Anything,
+    Either,
+    Number,
+    Seed,
+    Switch,
+    Threads,
+    Verbosity,
+    check_domain,
+)
 from xdcc.base.estimator import declares_parameters
 from xdcc.base.folds import CV, make_folds
 from xdcc.base.importance import LabelImportances
@@ -23,7 +32,8 @@ from xdcc.base.seeds import seed_from
 from xdcc.boosting import MultiLabelXGBClassifier
 from xdcc.decision.cuts import Floats
 from xdcc.decision.deciders import DecidingEnsemble
-from xdcc.decision.measures import Measure
+from xdcc.decision.measures import Measure, MeasureName
+from xdcc.decision.proba_measures import ProbaMeasureName, proba_measure
 from xdcc.decision.rules import AnyRule
 
 
@@ -50,6 +60,10 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         so on; :class:`~xdcc.decision.LabelCosts`;
         or ``measure(Y_true, Y_pred)`` that returns a number; higher is better. It gets
         matrices, NaN in the first where a label is unknown, and `sample_weight` if `fit` does.
+        Or a measure of probabilities: "label_ranking_average_precision", "precision_at_3" and so
+        on, "ndcg_at_5" and so on, "macro_roc_auc", "micro_roc_auc", "neg_log_loss",
+        "neg_brier_score". No decision rule is tried then: `predict` returns the labels of
+        probability at least 0.5.
     time_budget : float or None, default=None
         Seconds for `fit`. With a budget, the members of the mixture are averaged over several seeds
         and more candidates are tried as long as it lasts, until twelve in turn have not helped.
@@ -76,12 +90,14 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         ``pandas.DataFrame(model.summary_)`` shows it.
     cv_results_ : dict of str to list
         The decision rules that were tried on the mixture, as in
-        :class:`~xdcc.decision.TunedDecisionClassifierCV`.
+        :class:`~xdcc.decision.TunedDecisionClassifierCV`; a single row for a measure of
+        probabilities.
     rule_ : object
         The chosen rule; `rule_.predict` makes labels of probabilities.
     best_score_ : float
         The measure for new rows, estimated: out of fold, and corrected for having chosen among all
-        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`).
+        rules (bootstrap bias correction, see :mod:`xdcc.decision.bbc_cv`). A measure of
+        probabilities is that of `oof_proba_`, of the rows that a fold tests.
     members_ : list of Member
         The mixture, one or several candidates: `name`, `share`, `calibration` and
         `estimators`, for each seed one for each fold, or a single one if it is linear or with
@@ -159,7 +175,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         ------
         ValueError
             If an argument is out of range, there are fewer rows or groups than folds, `cv` does
-            not suit, the data are not as described, or a callable measure returns no finite number.
+            not suit, the data are not as described, a callable measure returns no finite number, or
+            a measure of probabilities has no value for the rows that folds test (there are fewer
+            labels than k, or none has both values).
         TypeError
             If a callable measure does not return a number.
         PluginMissingError
@@ -176,6 +194,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
         data = self._begin_fit(X, Y, sample_weight)
         seed = seed_from(self.random_state)
         folds = make_folds(self.cv, X, Y, groups, data=data, random_state=seed)
+        of_proba = proba_measure(self.measure)
+        if of_proba and (why := of_proba.missing(folds.of_tested(data)[0])):
+            raise ValueError(f"measure={self.measure!r} has no value: {why}.")
         found = Search(
             data,
             folds,
@@ -245,6 +266,9 @@ class MultiLabelClassifier(LabelImportances, DecidingEnsemble):
                 for member in self.members_
             )
         )
+
+    def _check_measure(self) -> None:
+        check_domain("measure", self.measure, Either(MeasureName(), ProbaMeasureName()))
 
     def _wrapped(self) -> Any:
         return MultiLabelXGBClassifier()

@@ -6,7 +6,7 @@ decides, whatever the measure: it is less noisy. Then all decision rules are tri
 margins. For subset accuracy an order-free chain (:mod:`xdcc.automatic.joint_labelset`) learns from
 these margins how labels depend; it has a log-loss, too, that of whole labelsets. The score of the
 chosen rule is corrected for the choice: it is repeated on rows drawn again and evaluated on those
-that were not drawn (:mod:`xdcc.decision.bbc_cv`).
+that were not drawn (:mod:`xdcc.decision.bbc_cv`). A measure of probabilities needs no rule.
 
 The usual candidates come first. With a time budget, the members are trained again with other seeds
 and averaged, which makes them less noisy, and other candidates follow, as long as it lasts. None is
@@ -40,7 +40,8 @@ from xdcc.base.folds import Folds, OutOfFold, OutOfTime
 from xdcc.decision.calibration import Calibrated, LabelCalibration, calibrate_labels
 from xdcc.decision.cuts import Floats
 from xdcc.decision.out_of_fold import fit_on, out_of_fold
-from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules
+from xdcc.decision.proba_measures import proba_measure
+from xdcc.decision.rule_choice import RuleChoice, RuleTrial, choose, try_rules, without_choice
 from xdcc.decision.rules import MeasureLike
 from xdcc.linear import LogisticLabels
 from xdcc.linear.classifier import mean_model
@@ -387,6 +388,10 @@ class Search:
     def _choose_rule(self) -> RuleChoice:
         """Try the rules on the mixture's margins, and for labelsets an order-free chain."""
         of_mixture, folds = self._tested._replace(X=self._mixture.margins), self._folds_of_tested
+        if of_proba := proba_measure(self._measure):
+            proba = LabelCalibration.without_scaling(self._data).proba(self._mixture.margins)
+            judged = of_mixture._replace(X=proba)
+            return without_choice(judged, folds, measure=of_proba, seed=self._seed)
         entries = self._budget.entries
         trials: list[RuleTrial] = [
             try_rules(of_mixture, folds, measure=self._measure, entries=entries)

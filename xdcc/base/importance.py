@@ -8,7 +8,23 @@ from sklearn.utils.validation import check_is_fitted
 
 
 class LabelImportances:
-    """An estimator that knows how much of the variation of its predictions each feature makes."""
+    """An estimator that knows how much of the variation of its predictions each feature makes.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> class Plain(LabelImportances, BaseEstimator):
+    ...     def fit(self, gains):
+    ...         self.gains_ = np.array(gains)
+    ...         return self
+    ...
+    ...     def _label_gains(self):
+    ...         return self.gains_
+    >>> model = Plain().fit([[1.0, 3.0], [0.0, 0.0]])
+    >>> model.label_importances_, model.feature_importances_
+    (array([[0.25, 0.75],
+           [0.  , 0.  ]]), array([0.25, 0.75]))
+    """
 
     @abstractmethod
     def _label_gains(self) -> NDArray[np.float64]:
